@@ -32,12 +32,12 @@ const ofEngines =
 
 export default defineConfig({
   test: {
-    globalSetup: ["test/support/run/start-servers.ts"],
+    globalSetup: ["test/support/run/start-servers.ts", "test/support/run/bundle-gateway.ts"],
     // Real sockets and processes on a machine that does other things too: this bounds what hangs, and times nothing.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // More than there are cores: most files wait for processes and sockets half of their time.
-    maxWorkers: Math.ceil(1.5 * availableParallelism()),
+    maxWorkers: 2 * availableParallelism(),
     sequence: { sequencer: LongestFirst },
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url)) },
     setupFiles: ["test/support/run/setup.ts"],

@@ -31,7 +31,7 @@ export function writePackage(folder: string, programs: Programs, notices: string
 }
 
 /** Returns the folder with SQLite's addon for each platform. */
-function addonsFolder(): string {
+export function addonsFolder(): string {
   const { resolve } = createRequire(import.meta.url);
   return join(dirname(resolve("better-sqlite3/package.json")), "prebuilds");
 }

@@ -59,6 +59,7 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
   const inflate = createInflate();
   const newRequestId = () => newId("req", clock());
   const sockets = { gateway, body, peerOf, newRequestId };
+  const sites = createSites(config);
   const dispatch = createDispatch({
     upgrades: createUpgrades(parts, shared, readiness, sockets),
     routes: compileRoutes(descriptors),
@@ -79,8 +80,9 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
     addresses,
     newRequestId,
     log,
-    sites: createSites(config),
+    sites,
     cors: createCors(config.corsOrigins),
+    bodyTimeoutMs: config.bodyTimeoutMs,
   });
   const rpcs = descriptors.flatMap(({ methods }) => methods);
   return {
@@ -88,6 +90,7 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
     // Not in this turn: connections that wait already come first.
     async warm() {
       await nextSlice();
+      for (const site of sites) site.load?.();
       await runInSlices(compileRules(rpcs, accelerators.quickCheck));
     },
   };
@@ -116,7 +119,7 @@ function createUpgrades(
 }
 
 function createSites({ docs }: Pick<ProcessConfig, "docs">): Site[] {
-  const always = [createDashboard(packageFilesBelow("dashboard/dist")), createContract(loadContract)];
+  const always = [createDashboard(() => packageFilesBelow("dashboard/dist")), createContract(loadContract)];
   return docs ? [...always, createDocs(() => packageFilesBelow("site/dist"))] : always;
 }
 

@@ -112,6 +112,9 @@ export const faultTexts = {
   MASK_MOVED:
     "the address has changed, and a stored secret goes only to the address that it was given for: send the secret itself",
   DOCUMENT_TOO_LARGE: "the document is larger than <most> characters as JSON",
+  ADDRESS_OF_CLOUD:
+    "expected the address of an upstream: it is an address of the cloud's own services, where no model is served",
+  HEADER_OF_GATEWAY: "expected another header: the gateway itself writes this one",
 } as const;
 
 export type FaultReason = keyof typeof faultTexts;

@@ -11,8 +11,10 @@ import {
   modelNameSchema,
   moneySchema,
   nameSchema,
+  ownHeaderSchema,
   secondsSchema,
   tokensSchema,
+  upstreamUrlSchema,
   urlSchema,
 } from "./values.ts";
 
@@ -36,7 +38,7 @@ export const upstreamSchema = z
         only.`,
       examples: ["openai"],
     }),
-    base_url: urlSchema.meta({
+    base_url: upstreamUrlSchema.meta({
       description: "Its address, to which the paths of operations are appended.",
       examples: ["http://127.0.0.1:9000/v1"],
     }),
@@ -58,7 +60,7 @@ export const upstreamSchema = z
       examples: ["api-key"],
     }),
     headers: z
-      .record(headerNameSchema, credentialSchema)
+      .record(ownHeaderSchema, credentialSchema)
       .optional()
       .meta({
         description: "Further headers of each request.",

@@ -1,6 +1,7 @@
 /** The schemas of single values of the configuration, with the messages for invalid ones. */
 import { z } from "zod";
 import { parseDecimal } from "../runtime/decimal.ts";
+import { isMetadataHost } from "../runtime/net/metadata-addresses.ts";
 import { faultTexts, issueOf, type Problem, problem } from "./fault-texts.ts";
 import { readSealKeys } from "./stored/seal-keys.ts";
 
@@ -28,6 +29,10 @@ export const urlSchema = z
   .url({ protocol: /^https?$/, error: faultTexts.ADDRESS_EXPECTED })
   .refine((text) => !/[?#]|\/\/[^/]*@/.test(text), faultTexts.ADDRESS_NOT_PLAIN)
   .transform((text) => text.replace(/\/+$/, ""))
+  .meta({ title: "http(s) address" });
+/** upstreamUrlSchema is the base URL of an upstream. */
+export const upstreamUrlSchema = urlSchema
+  .refine((text) => !isMetadataHost(URL.parse(text)?.hostname ?? ""), faultTexts.ADDRESS_OF_CLOUD)
   .meta({ title: "http(s) address" });
 /** redisUrlSchema is the address of a Redis or Valkey, perhaps with credentials and the number of a database. */
 export const redisUrlSchema = z
@@ -58,6 +63,27 @@ export const headerNameSchema = z
   .meta({
     title: "name of a header",
   });
+/** The headers that say how a request is sent. The gateway writes them: a second one would have the request read in two ways. */
+const framing: ReadonlySet<string> = new Set([
+  ...[
+    "connection",
+    "content-length",
+    "content-encoding",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+  ],
+  ...["transfer-encoding", "upgrade"],
+]);
+
+/** ownHeaderSchema is the name of a header that an operator may set. */
+export const ownHeaderSchema = headerNameSchema.refine(
+  (name) => !framing.has(name.toLowerCase()),
+  faultTexts.HEADER_OF_GATEWAY,
+);
 /** credentialSchema is the value of a header: no line break copied from a file. It is a secret: sealed where it is stored, and masked. */
 export const credentialSchema = z
   .string()

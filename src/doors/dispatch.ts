@@ -10,6 +10,7 @@ import { methodNotAllowed, responsesSocketNotServed, unknownPath } from "../call
 import type { HttpAnswer, PlainAnswer, PlainRequest } from "../http1/server/index.ts";
 import { catchError, type MaybePromise } from "../runtime/maybe-promise.ts";
 import { discard, type HttpRequest } from "./body/body.ts";
+import { markKeyless } from "./listener/keyless-work.ts";
 import { pathOf, plainPath } from "./request-path.ts";
 import { type Outlet, setHead, writeRefusal } from "./rest/answers.ts";
 import type { Cors } from "./rest/cors.ts";
@@ -32,6 +33,8 @@ export interface DispatchOptions {
   /** The dashboard, the documentation, and the contract: each serves paths of its own. */
   readonly sites: readonly Site[];
   readonly cors: Cors;
+  /** bodyTimeoutMs is how long the rest of a body is waited for that nobody reads, in milliseconds. */
+  readonly bodyTimeoutMs: number;
   readonly upgrades?: Upgrades | undefined;
   readonly newRequestId: () => string;
   readonly log: Logger;
@@ -89,7 +92,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const head = headOf(id, req.httpVersionMajor);
     const sentPath = pathOf(req.url ?? "");
     const path = plainPath(sentPath);
-    if (req.headers.origin !== undefined && cors.mark(req, head)) return void res.writeHead(204, head).end();
+    if (req.headers.origin !== undefined && cors.mark(req, head)) {
+      discard(req, options.bodyTimeoutMs);
+      return void res.writeHead(204, head).end();
+    }
     const match = routes.find(req.method ?? "", path);
     if (match.kind === "found") return void serveRoute(req, res, id, head, match);
     setHead(res, head);
@@ -99,17 +105,20 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 }
 
 /** Returns what answers requests that are not for a REST route. */
-function createAnswerOther({ routes, rpc, readiness, addresses, sites }: DispatchOptions) {
+function createAnswerOther({ routes, rpc, readiness, addresses, sites, bodyTimeoutMs }: DispatchOptions) {
   const probes = createProbes(readiness);
   return ({ req, res, id, sentPath, path, match }: OtherRequest): MaybePromise<void> => {
     const httpMethod = req.method ?? "";
     const outlet = { res, id, family: Family.OPENAI };
     const refuseNear = (refusal: Error) => {
       const family = routes.familyNear(path, req.headers["anthropic-version"] !== undefined);
-      refuse(req, { res, id, family }, refusal);
+      writeRefusal({ res, id, family }, refusal);
     };
-    if (asksForResponsesSocket(req, path)) return refuseNear(responsesSocketNotServed());
+    if (!rpc.needsCredential(path)) markKeyless(res);
     if (rpc.serves(path)) return rpc.handle(req, res, id, path);
+    // Nothing that follows reads a body.
+    discard(req, bodyTimeoutMs);
+    if (asksForResponsesSocket(req, path)) return refuseNear(responsesSocketNotServed());
     if (path === "/" && isBrowser(req)) return void res.writeHead(302, { location: "/dashboard/" }).end();
     if (path === "/") return answerJson(req, outlet, 200, addresses.describe(req));
     const site = sites.find((one) => one.serves(sentPath));
@@ -132,9 +141,9 @@ type NodeOutlet = Outlet & { readonly res: ServerResponse };
 async function answerSite(req: IncomingMessage, outlet: NodeOutlet, site: Site, path: string): Promise<void> {
   const httpMethod = req.method ?? "";
   if (httpMethod !== "GET" && httpMethod !== "HEAD") {
-    refuse(req, outlet, methodNotAllowed(httpMethod, ["GET", "HEAD"]));
+    writeRefusal(outlet, methodNotAllowed(httpMethod, ["GET", "HEAD"]));
   } else if (!(await site.handle(req, outlet.res, path))) {
-    refuse(req, outlet, unknownPath(httpMethod, path));
+    writeRefusal(outlet, unknownPath(httpMethod, path));
   }
 }
 
@@ -142,14 +151,9 @@ async function answerSite(req: IncomingMessage, outlet: NodeOutlet, site: Site, 
 function answerJson(req: IncomingMessage, outlet: NodeOutlet, status: number, json: unknown): void {
   const { res } = outlet;
   if (req.method !== "GET" && req.method !== "HEAD") {
-    refuse(req, outlet, methodNotAllowed(req.method ?? "", ["GET", "HEAD"]));
+    writeRefusal(outlet, methodNotAllowed(req.method ?? "", ["GET", "HEAD"]));
     return;
   }
   res.writeHead(status, { "content-type": "application/json" });
   res.end(req.method === "HEAD" ? undefined : JSON.stringify(json));
-}
-
-function refuse(req: IncomingMessage, outlet: Outlet, refusal: Error): void {
-  discard(req);
-  writeRefusal(outlet, refusal);
 }

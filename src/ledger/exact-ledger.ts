@@ -9,7 +9,7 @@ import { newId } from "../runtime/ids.ts";
 import type { MaybePromise } from "../runtime/maybe-promise.ts";
 import { SlotSet } from "../runtime/slot-set.ts";
 import { troubleOf } from "../runtime/write-trouble.ts";
-import type { Books, Granted, HoldEntry, Taken } from "../storage/money/books.ts";
+import type { Books, DecidedCapture, Granted, HoldEntry, Taken } from "../storage/money/books.ts";
 import {
   type Capture,
   type Captured,
@@ -86,6 +86,13 @@ function holdNothing(request: HoldRequest, holds: SlotSet<Hold>, groupCommit: Pi
   return own;
 }
 
+/** Has the books told of a call that its hold covers as soon as they are back. It counts once, whatever became of the question before. */
+async function captureLater(call: Capture, { add, written }: Pick<GroupCommit, "add" | "written">): Promise<Captured> {
+  add({ kind: "settle", call, isHeld: true });
+  await written();
+  return { cost: call.cost, waived: 0 };
+}
+
 interface ExactCallsParts extends Pick<LedgerOptions, "onError"> {
   readonly groupCommit: GroupCommit;
   readonly credit: Credit;
@@ -98,13 +105,8 @@ function createExactCalls({ groupCommit, credit, holds, capturing, onError }: Ex
   const unreleased = new Set<string>();
   const releaseOf = (item: string, accountId: string) =>
     groupCommit.enlist("releases", { item, accountId, after: () => {} });
-
-  /** Has the books told of a call that its hold covers as soon as they are back. It counts once, whatever became of the question before. */
-  async function captureLater(call: Capture): Promise<Captured> {
-    groupCommit.add({ kind: "settle", call, isHeld: true });
-    await groupCommit.written();
-    return { cost: call.cost, waived: 0 };
-  }
+  const captureByBooks = (item: DecidedCapture, accountId: string) =>
+    retry(() => groupCommit.enlist("captures", { item, accountId, after: (result) => result }), onError);
 
   return {
     hold(request: HoldRequest): MaybePromise<Hold | Short> {
@@ -138,14 +140,11 @@ function createExactCalls({ groupCommit, credit, holds, capturing, onError }: Ex
       const item = { call, most: held?.amount ?? call.cost, budgets: held?.request.budgets };
       capturing.add(id);
       try {
-        const captured = await retry(
-          () => groupCommit.enlist("captures", { item, accountId, after: (result) => result }),
-          onError,
-        );
+        const captured = await captureByBooks(item, accountId);
         credit.held(accountId, keyId, (captured?.cost ?? 0) - (own?.amount ?? 0));
         return captured;
       } catch (error) {
-        if (own && troubleOf(error) === "away" && call.cost <= own.amount) return await captureLater(call);
+        if (own && troubleOf(error) === "away" && call.cost <= own.amount) return await captureLater(call, groupCommit);
         if (own) unreleased.add(id);
         throw error;
       } finally {

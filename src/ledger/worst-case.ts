@@ -69,10 +69,19 @@ const callersOwn = new Set(["function", "custom"]);
 
 /** Returns how many output tokens a request allows for each of its answers; undefined where it names no bound. */
 export function outputBound(operation: Operation, json: JsonObject): number | undefined {
-  if (operation === "chat") return larger(count(json.max_completion_tokens), count(json.max_tokens));
+  if (operation === "chat") return withOwnName(json, larger(count(json.max_completion_tokens), count(json.max_tokens)));
+  if (operation === "completions") return withOwnName(json, count(json.max_tokens));
   if (operation === "responses") return count(json.max_output_tokens);
-  if (operation === "completions" || operation === "messages") return count(json.max_tokens);
-  return 0;
+  return operation === "messages" ? count(json.max_tokens) : 0;
+}
+
+/** llama.cpp's own name for the bound of the output. It obeys this one where a request has both. */
+const ownName = "n_predict";
+
+/** Returns the larger of a bound and that by llama.cpp's name, which is no bound if it is below 0. */
+function withOwnName({ [ownName]: own = null }: JsonObject, bound: number | undefined): number | undefined {
+  if (own === null) return bound;
+  return count(own) === undefined ? undefined : larger(bound, count(own));
 }
 
 /** Returns how many answers a request asks for. */
@@ -104,7 +113,7 @@ export function withOutputBound<W extends Wire>(operation: Operation, request: W
 
 /** Returns the names that requests of an operation may use for the bound of their output. */
 function boundNames(operation: Operation): readonly string[] {
-  return operation === "responses" ? ["max_output_tokens"] : ["max_tokens", "max_completion_tokens"];
+  return operation === "responses" ? ["max_output_tokens"] : ["max_tokens", "max_completion_tokens", ownName];
 }
 
 /** Returns the larger of two bounds: upstreams differ in which of two names they follow. */

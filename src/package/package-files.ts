@@ -29,6 +29,8 @@ export const borrowed: ReadonlyMap<string, string> = new Map([
 /** threads are the programs of worker threads, by their names, with their source below `src`. */
 export const threads = {
   counter: "tokens/counter-thread.ts",
+  documents: "tokens/media/document-thread.ts",
+  instances: "embedded/schema/thread.ts",
   reconcile: "storage/engines/sqlite/reconcile/thread.ts",
   speech: "embedded/speech/worker.ts",
 } as const;

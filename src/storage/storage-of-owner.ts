@@ -8,8 +8,8 @@ import { openOwnedBooks } from "./engines/owner/books.ts";
 import { type BooksKeeper, keepBooks, type OwnerOptions } from "./engines/owner/keep-books.ts";
 import { watchOwner } from "./engines/owner/watch-owner.ts";
 import { createBooksParts } from "./engines/sqlite/books/parts.ts";
-import { createTakeOver } from "./engines/sqlite/books/take-over.ts";
 import { type Durability, openDatabase } from "./engines/sqlite/database.ts";
+import { createTakeOver } from "./engines/sqlite/journal/take-over.ts";
 import { type Storage, storageOver } from "./storage.ts";
 
 export type { BooksKeeper } from "./engines/owner/keep-books.ts";

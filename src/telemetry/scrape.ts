@@ -24,11 +24,22 @@ export interface Scrape {
   close(): Promise<void>;
 }
 
+/** requestMs is how long a request may take to arrive, in milliseconds. */
+const requestMs = 10_000;
+/** silentMs is how long a connection may carry nothing in either direction, in milliseconds. */
+const silentMs = 30_000;
+/** maxConnections is more than all who scrape a gateway have. Further ones are closed at once. */
+const maxConnections = 100;
+
 /** serveMetrics throws if it cannot listen on the address. */
 export async function serveMetrics(options: ScrapeOptions): Promise<Scrape> {
-  const server = createServer({ headersTimeout: 10_000, requestTimeout: 10_000 }, (req, res) => {
+  const bounds = { headersTimeout: requestMs, requestTimeout: requestMs, connectionsCheckingInterval: requestMs / 2 };
+  const server = createServer(bounds, (req, res) => {
     void answer(req, res, options);
   });
+  // Node's own servers wait for ever for a client that does not read.
+  server.setTimeout(silentMs);
+  server.maxConnections = maxConnections;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     const { fd, port, host } = options;

@@ -72,9 +72,18 @@ export function checkUnnamed(plan: MessagePlan, key: string, value: JsonValue, d
 /** Throws a WireFault unless a request may have this key, which no member reads. */
 export function checkSpelling({ byKey, byLowerKey }: MessagePlan, key: string): void {
   checkKey(key);
-  // Some upstreams match keys case-insensitively. They would obey a member that was not checked here.
-  const known = byKey.has(key) ? undefined : byLowerKey.get(key.toLowerCase());
+  // Some upstreams match keys in other ways. They would obey a member that was not checked here.
+  const known = byKey.has(key) ? undefined : byLowerKey.get(folded(key));
   if (known !== undefined) throw new WireFault("value", `expected the spelling ${known}`);
+}
+
+/**
+ * Returns a key as those see it that ignore case. By way of the upper case, letters outside of ASCII become those that servers in Go
+ * and Java take for them: `ſ` is an s, `ı` an i, and the sign for Kelvin a k. Those in C read no further than to a NUL.
+ */
+function folded(key: string): string {
+  const end = key.indexOf("\0");
+  return (end === -1 ? key : key.slice(0, end)).toUpperCase().toLowerCase();
 }
 
 function checkKept(key: string, value: JsonValue, depth: number): void {

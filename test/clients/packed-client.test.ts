@@ -12,7 +12,6 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
-import type { Browser } from "playwright-core";
 import { build, type Rolldown } from "vite";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import packageJson from "../../clients/typescript/package.json" with { type: "json" };
@@ -33,7 +32,7 @@ import {
   type Program,
   startProgram,
 } from "../support/clients/packed-client.ts";
-import { chromiumPath, launchBrowser, visit } from "../support/dashboard/browser.ts";
+import { chromiumPath, closeWindows, sharedBrowser, visit } from "../support/dashboard/browser.ts";
 import { pricedModels } from "../support/dashboard/furnished.ts";
 import { eventually } from "../support/eventually.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
@@ -288,13 +287,12 @@ const ways: readonly Way[] = [
 
 async function startPage(): Promise<Program> {
   page.script = await bundle("page/in-page.js");
-  const browser: Browser = await launchBrowser();
-  const { page: tab } = await visit(browser);
+  const { page: tab } = await visit(await sharedBrowser());
   await tab.goto(page.origin);
   await tab.waitForFunction("window.run");
   return {
     run: (name, target) => tab.evaluate(`window.run(${JSON.stringify(name)}, ${JSON.stringify(target)})`),
-    close: () => browser.close(),
+    close: closeWindows,
   };
 }
 

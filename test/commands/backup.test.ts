@@ -11,7 +11,7 @@ import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import { type ClientCall, startLoad } from "../crash/load.ts";
 import { setStage } from "../crash/stage.ts";
 import { costOfCall } from "../crash/upstream.ts";
-import { bin, modelGateway, Running, run, startServer, systemNode } from "../support/command.ts";
+import { bin, modelGateway, Running, run, starter, startServer, systemNode } from "../support/command.ts";
 import { contentsOf } from "../support/contents.ts";
 import { eventually } from "../support/eventually.ts";
 import { shareCommands } from "../support/shared-commands.ts";
@@ -199,7 +199,7 @@ test("a signal ends a back-up and a restore, and nothing is left of them", async
       rmSync(made, { recursive: true, force: true });
   };
   const isInterrupted = async (args: readonly string[], begun: RegExp, variables: { DATA_DIR: string }) => {
-    const running = new Running(process.execPath, [bin, ...args], variables);
+    const running = new Running(process.execPath, [starter, ...args], variables);
     await eventually(() => {
       if (!readdirSync(path, { recursive: true, encoding: "utf8" }).some((name) => begun.test(name)))
         throw new Error("not begun");
@@ -221,7 +221,7 @@ test("a signal ends a back-up and a restore, and nothing is left of them", async
   const stdio = ["pipe", "pipe", "pipe"] as const;
   const waiting = new Running(
     process.execPath,
-    [bin, "restore", "-"],
+    [starter, "restore", "-"],
     { DATA_DIR: join(path, "new"), TMPDIR: path },
     { stdio: [...stdio] },
   );

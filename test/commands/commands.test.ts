@@ -22,6 +22,7 @@ import {
   root,
   run,
   startCommands,
+  starter,
   startServer,
   systemNode,
   temporaryFolder,
@@ -346,7 +347,8 @@ test("a gateway.yaml beside which the gateway starts without it is named", async
     [["serve"], true],
     [["serve", "--config", "gateway.yaml"], false],
   ] as const) {
-    const server = new Running(systemNode, [bin, ...args], { PORT: "0", DATA_DIR: join(cwd, "data") }, { cwd });
+    const env = { PORT: "0", DATA_DIR: join(cwd, "data") };
+    const server = new Running(process.execPath, [starter, ...args], env, { cwd });
     await server.shows(/set-up#/);
     expect((await server.stop()).stdout.includes(told), args.join(" ")).toBe(isTold);
   }
@@ -861,7 +863,7 @@ describe("a signal", () => {
     test(`${signal} ends the server with exit code 0, and its address is free again`, async () => {
       const PORT = String(await freePort());
       for (const _ of [1, 2]) {
-        const server = new Running(systemNode, [bin, "serve"], { ...env, PORT });
+        const server = new Running(process.execPath, [starter, "serve"], { ...env, PORT });
         await server.shows(/serves at/);
         expect(await server.stop(signal)).toMatchObject({ code: 0 });
       }

@@ -9,7 +9,7 @@ import { startGateway } from "../../src/composition/gateway.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { hashKeySecret, verifyPassword } from "../../src/runtime/secrets.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
-import { bin, chatStatus, modelGateway, Running, root, run, systemNode, temporaryFolder } from "../support/command.ts";
+import { chatStatus, modelGateway, Running, root, run, starter, temporaryFolder } from "../support/command.ts";
 import { environment } from "../support/environment.ts";
 import { eventually } from "../support/eventually.ts";
 
@@ -43,9 +43,9 @@ async function startDemo(): Promise<Running> {
   return running;
 }
 
-/** startWithoutNpm starts the same without npm, whose own start takes as long again. */
+/** startWithoutNpm starts the same bundled and without npm, whose own start takes as long again. */
 async function startWithoutNpm(): Promise<Running> {
-  running = new Running(systemNode, [bin, "demo"], env, { detached: true });
+  running = new Running(process.execPath, [starter, "demo"], env, { detached: true });
   await running.shows(/Serving until Ctrl-C\./);
   return running;
 }
@@ -159,7 +159,7 @@ test("ends with exit code 0 on Ctrl-C", async () => {
 });
 
 test("ends with exit code 0 where one Ctrl-C echoes until it has ended", async () => {
-  running = new Running(systemNode, [bin, "demo"], env, { detached: true });
+  running = new Running(process.execPath, [starter, "demo"], env, { detached: true });
   await running.shows(/Serving until Ctrl-C\./);
   const begunAt = performance.now();
   const again = setInterval(() => {

@@ -8,7 +8,7 @@ import { describe, test } from "vitest";
 import { collectWhenIdle } from "../../src/commands/engine/collect-when-idle.ts";
 import { executableOptions, flags, semiSpace } from "../../src/commands/engine/options.ts";
 import { executableArguments } from "../../src/commands/engine/restart.ts";
-import { bin, Running, temporaryFolder, type Variables } from "../support/command.ts";
+import { Running, starter, temporaryFolder, type Variables } from "../support/command.ts";
 
 interface Thread {
   readonly name: string;
@@ -27,7 +27,7 @@ function threadsOf(pid: number): Thread[] {
 /** whileServing starts a gateway, passes its process id to `look`, and stops it. */
 async function whileServing(env: Variables, look: (pid: number) => void): Promise<void> {
   const folder = await temporaryFolder();
-  const gateway = new Running(process.execPath, [bin, "serve"], { PORT: "0", DATA_DIR: folder.path, ...env });
+  const gateway = new Running(process.execPath, [starter, "serve"], { PORT: "0", DATA_DIR: folder.path, ...env });
   try {
     await gateway.shows(/serves at (\S+)/);
     look(gateway.child.pid as number);

@@ -4,7 +4,15 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../bench/free-port.ts";
-import { type Commands, modelGateway, startCommands, startServer, temporaryFolder } from "../support/command.ts";
+import {
+  bin,
+  type Commands,
+  modelGateway,
+  run,
+  startCommands,
+  startServer,
+  temporaryFolder,
+} from "../support/command.ts";
 
 let commands: Commands;
 beforeAll(() => {
@@ -110,7 +118,8 @@ test("a mistake is told with exit code 2", async () => {
 
 test("it loads no configuration, database or schema: it is for every few seconds", async () => {
   const PORT = String(await freePort());
-  const { stderr } = await modelGateway(["health"], { PORT, NODE_DEBUG: "esm" });
+  // From source, where each module is a file.
+  const { stderr } = await run(process.execPath, [bin, "health"], { PORT, NODE_DEBUG: "esm" });
   expect(stderr).toContain("nothing listens there");
   expect(stderr).toContain("src/commands/line/read-options.ts");
   for (const heavy of ["/zod/", "/better-sqlite3/", "/yaml/", "src/config/config.ts"])

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { bin, modelGateway, Running, temporaryFolder } from "../support/command.ts";
+import { modelGateway, Running, starter, temporaryFolder } from "../support/command.ts";
 import { askRpc, bearer } from "../support/dashboard/session.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 import { postgresPrograms, startPostgres } from "../support/storage/postgres.ts";
@@ -28,7 +28,7 @@ async function startNode(url: string, options: readonly string[]): Promise<strin
   await writeFile(config, `operator_key: ${operatorKey}\n`);
   const env = { PORT: "0", DATA_DIR: folder.path, DATABASE_URL: url, METRICS_PORT: "off" };
   const variables = { ...env, LOG_LEVEL: "error", GATEWAY_CONFIG_KEY: sealKey };
-  const node = new Running(process.execPath, [bin, "serve", "--config", config, ...options], variables);
+  const node = new Running(process.execPath, [starter, "serve", "--config", config, ...options], variables);
   closing.push(() => node.stop("SIGTERM").then(folder.remove));
   const [, rootUrl = ""] = await node.shows(/serves at (\S+)/);
   return rootUrl;

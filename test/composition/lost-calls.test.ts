@@ -15,7 +15,7 @@ import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { holdMs } from "../../src/storage/money/books.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
 import { openStorageOnPostgres } from "../../src/storage/storage-on-postgres.ts";
-import { bin, Running, temporaryFolder } from "../support/command.ts";
+import { Running, starter, temporaryFolder } from "../support/command.ts";
 import { openAccount } from "../support/payer.ts";
 import { type PostgresServer, postgresPrograms, query, startPostgres } from "../support/storage/postgres.ts";
 import { wholeAnswer } from "../support/upstreams/two-upstreams.ts";
@@ -114,7 +114,7 @@ async function killedAt(count: number, accelerators: string | undefined, folder:
   await before.close();
   const config = join(folder, "gateway.yaml");
   await writeFile(config, configuration(upstream.port));
-  const gateway = new Running(process.execPath, [bin, "serve", "--config", config], {
+  const gateway = new Running(process.execPath, [starter, "serve", "--config", config], {
     ...{ PORT: "0", DATA_DIR: folder, LOG_LEVEL: "error", KILL_PORT: `${upstream.port}`, KILL_AT: `${count}` },
     NODE_OPTIONS: `--import ${pathToFileURL(join(import.meta.dirname, "kill-at-send.ts")).href}`,
     ...(accelerators === undefined ? {} : { ACCELERATORS: accelerators }),
@@ -238,7 +238,7 @@ async function killedDraining(folder: string, place: Place) {
   const config = join(folder, "gateway.yaml");
   await writeFile(config, configuration((upstream.address() as AddressInfo).port));
   const env = { PORT: "0", DATA_DIR: folder, LOG_LEVEL: "error", ...place.env };
-  const gateway = new Running(process.execPath, [bin, "serve", "--config", config], env);
+  const gateway = new Running(process.execPath, [starter, "serve", "--config", config], env);
   try {
     const [, rootUrl = ""] = await gateway.shows(/serves at (\S+)/);
     const caller = new AbortController();

@@ -179,6 +179,35 @@ describe.skipIf(!postgresPrograms)("nodes that are not alike", () => {
     expect(one.told).toEqual([unlike("1 of 2"), unlike("1 of 2")]);
   });
 
+  test("by the version in force: at once where files differ, and later where a node does not take a version", async () => {
+    const url = await postgres.createDatabase();
+    const names = ["1:a", "1:a"];
+    const [one, other] = (await Promise.all(names.map((_, i) => startBooks(url, () => names[i] as string)))) as [
+      Asking,
+      Asking,
+    ];
+    const renew = async () => {
+      for (const { books } of [one, other, one]) await books.renew();
+    };
+    await renew();
+    // A change takes each node a moment, in which it is no news.
+    names[0] = "2:a";
+    await one.books.renew();
+    names[1] = "2:a";
+    await renew();
+    expect([one.told, other.told]).toEqual([[], []]);
+    names[1] = "2:b";
+    await renew();
+    expect([one.told, other.told]).toEqual([[unlike("1 of 1")], [unlike("1 of 1")]]);
+    names.fill("3:a");
+    await renew();
+    await renew();
+    names[0] = "4:a";
+    for (let i = 0; i < 3; i++) await renew();
+    expect(one.told.at(-1)).toContain("Their logs say why they do not take the newest version");
+    expect(one.told).toHaveLength(2);
+  });
+
   test("by their clocks, two minutes apart: no hold expires, each call is charged once, and a new key is good everywhere", async () => {
     const url = await postgres.createDatabase();
     const nodes = [await startNode(url, { skewMs: -60_000 }), await startNode(url, { skewMs: 60_000 })] as const;

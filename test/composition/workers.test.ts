@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
-import { bin, Running, temporaryFolder } from "../support/command.ts";
+import { Running, starter, temporaryFolder } from "../support/command.ts";
 import { askRpc, bearer } from "../support/dashboard/session.ts";
 import { environment } from "../support/environment.ts";
 import { eventually } from "../support/eventually.ts";
@@ -242,7 +242,7 @@ describe("two workers over one rate", () => {
 
 test("one that is killed before anybody serves is started again, and it is said by what it ended", async () => {
   const folder = await temporaryFolder();
-  const server = new Running(process.execPath, [bin, "serve", "--workers", "2"], {
+  const server = new Running(process.execPath, [starter, "serve", "--workers", "2"], {
     ...{ PORT: "0", DATA_DIR: folder.path, METRICS_PORT: "off", ...environment },
   });
   /** Returns the newest process of a command, of this gateway. */

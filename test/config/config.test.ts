@@ -313,6 +313,31 @@ models:
     ]);
   });
 
+  test.each([
+    "http://169.254.169.254/latest",
+    "http://169.254.170.2",
+    "http://0xa9fea9fe/v1",
+    "http://2852039166",
+    "http://[::ffff:169.254.169.254]:80/v1",
+    "https://[fe80::1]/v1",
+    "http://[fd00:ec2::254]",
+    "http://100.100.100.200",
+  ])("of an upstream where clouds keep a machine's credentials: %s", async (address) => {
+    const text = `upstreams:\n  - {name: a, kind: openai, base_url: "${address}"}\n`;
+    const why =
+      "expected the address of an upstream: it is an address of the cloud's own services, where no model is served";
+    expect(await faultsOf(text)).toEqual([`2: upstreams[0].base_url: ${why}`]);
+  });
+
+  test.each(["Host", "content-length", "Transfer-Encoding", "connection", "TE"])(
+    "of a header that frames requests: %s",
+    async (name) => {
+      const text = `upstreams:\n  - {name: a, kind: openai, base_url: "http://127.0.0.1:1", headers: {${name}: x}}\n`;
+      const why = "expected another header: the gateway itself writes this one";
+      expect(await faultsOf(text)).toEqual([`2: upstreams[0].headers.${name}: ${why}`]);
+    },
+  );
+
   test("with the file and the line in front, one fault a line", async () => {
     await writeFile(written.file, "prot: 1\nhots: 2\n");
     expect(() => loadConfig(written.file, {})).toThrow(

@@ -10,7 +10,7 @@ import type { Engine } from "../../src/storage/engines/engine.ts";
 import { openDatabase } from "../../src/storage/engines/sqlite/database.ts";
 import { storedBudgets } from "../../src/storage/money/budgets.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
-import { bin, Running, temporaryFolder, type Variables } from "../support/command.ts";
+import { Running, starter, temporaryFolder, type Variables } from "../support/command.ts";
 import { type CountingUpstream, models, mostOutput, price, startCountingUpstream } from "./upstream.ts";
 
 export interface Stage {
@@ -71,8 +71,8 @@ export async function setStage(isBudgeted = false): Promise<Stage> {
     async start(accelerators, options = [], variables = {}) {
       const chosen = accelerators === undefined ? {} : { ACCELERATORS: accelerators };
       const env = { PORT: "0", DATA_DIR: folder.path, LOG_LEVEL: "error", ...chosen, ...variables };
-      // With the Node that the project pins `bin` is the gateway itself, and a signal reaches it.
-      const gateway = new Running(process.execPath, [bin, "serve", "--config", config, ...options], env);
+      // With the Node that the project pins `starter` is the gateway itself, and a signal reaches it.
+      const gateway = new Running(process.execPath, [starter, "serve", "--config", config, ...options], env);
       const [, rootUrl = ""] = await gateway.shows(/serves at (\S+)/);
       return { gateway, rootUrl };
     },

@@ -2,7 +2,7 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chromiumPath, launchBrowser, phone, visit } from "../support/dashboard/browser.ts";
+import { chromiumPath, closeWindows, phone, sharedBrowser, visit } from "../support/dashboard/browser.ts";
 import { type Furnished, startFurnished } from "../support/dashboard/furnished.ts";
 
 describe.skipIf(chromiumPath === undefined)("budgets in Chromium", { timeout: 90_000 }, () => {
@@ -13,14 +13,14 @@ describe.skipIf(chromiumPath === undefined)("budgets in Chromium", { timeout: 90
 
   beforeAll(async () => {
     gateway = await startFurnished();
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
     const visitor = await visit(browser);
     ({ page, complaints } = visitor);
     const { rootUrl: url, token: value } = gateway;
     await visitor.context.addCookies([{ name: "gateway_session", value, url, httpOnly: true, sameSite: "Strict" }]);
   }, 60_000);
   afterAll(async () => {
-    await browser?.close();
+    await closeWindows();
     await gateway?.close();
   });
 

@@ -6,7 +6,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { chromiumPath, launchBrowser } from "../support/dashboard/browser.ts";
+import { chromiumPath, closeWindows, sharedBrowser } from "../support/dashboard/browser.ts";
 import { pricedModels } from "../support/dashboard/furnished.ts";
 import { askRpc, type SignedIn, signIn } from "../support/dashboard/session.ts";
 import { type SignedInWindow, signedInWindow, unexpected } from "../support/dashboard/signed-in-window.ts";
@@ -24,10 +24,10 @@ describe.skipIf(chromiumPath === undefined)("the configuration's pages in Chromi
     far = await startTestGateway();
     gateway = await startTestGateway({ models: [...pricedModels] }, { clock: Date.now });
     ada = await signIn(gateway, Date.now(), { email: "ada@example.com", operator: true });
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeWindows();
     await gateway?.close();
     await far?.close();
   });
@@ -121,6 +121,27 @@ describe.skipIf(chromiumPath === undefined)("the configuration's pages in Chromi
     expect((await inForce()).version).toBe(1);
   });
 
+  test("in Chinese a failed test and a faulty document have no English sentence", async () => {
+    const chinese = await signedInWindow(browser, gateway, ada, "zh-CN");
+    const { page: there } = chinese;
+    const sentence = /(?:\b[A-Za-z]{2,}\b[ ,]+){3}[A-Za-z]{2,}/;
+    await chinese.open("/operator/upstreams/far");
+    await there.getByRole("textbox", { name: "Base URL" }).fill("http://127.0.0.1:9/v1");
+    await there.getByLabel("API 密钥", { exact: true }).fill('"sk-this-is-quoted"');
+    await there.getByRole("button", { name: "测试", exact: true }).click();
+    const refused = there.getByRole("alert").filter({ hasText: "upstreams[far].api_key" });
+    await refused.waitFor();
+    expect(await refused.textContent()).toContain("密钥两端不要加引号");
+    expect(await refused.textContent()).not.toMatch(sentence);
+    await there.getByLabel("API 密钥", { exact: true }).fill("sk-this-is-another-key");
+    await there.getByRole("button", { name: "测试", exact: true }).click();
+    const steps = there.getByRole("list", { name: "测试步骤" });
+    await steps.getByText("127.0.0.1:9 没有服务在监听").waitFor();
+    expect(await steps.textContent()).not.toMatch(sentence);
+    expect(unexpected(chinese)).toEqual([]);
+    await chinese.context.close();
+  });
+
   test("a key that is not typed anew stays as it is stored", async () => {
     await window.open("/operator/upstreams/far");
     await page.getByRole("button", { name: "More options" }).click();
@@ -151,7 +172,7 @@ describe.skipIf(chromiumPath === undefined)("the configuration's pages in Chromi
     await ask("ChangeConfiguration", { baseVersion: base, changes, note: "by the other" });
     await review();
     await dialog().getByText("Somebody else has saved meanwhile").waitFor();
-    await dialog().getByText("retries", { exact: true }).waitFor();
+    await dialog().getByText("retries.attempts", { exact: true }).waitFor();
     expect(await dialog().textContent()).toContain("by the other");
     await accessible();
     await dialog().getByRole("button", { name: "Apply mine onto it" }).click();
@@ -226,7 +247,7 @@ describe.skipIf(chromiumPath === undefined)("the configuration's pages in Chromi
     await page.getByRole("textbox", { name: "Name, tier 3" }).fill("Best");
     await page.getByRole("textbox", { name: "Requests a minute, tier 3" }).fill("9000");
     await page.getByRole("button", { name: "Review and save" }).click();
-    await dialog().getByText("1 of 1 accounts change:").waitFor();
+    await dialog().getByText("1 of 1 account changes:").waitFor();
     const row = dialog().getByRole("region", { name: "Accounts that change" }).getByRole("row").last();
     expect(await row.textContent()).toContain("Premium → Best10,000 → 9,000");
     await accessible();

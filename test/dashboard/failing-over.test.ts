@@ -6,7 +6,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
-import { chromiumPath, launchBrowser, phone, type Visitor, visit } from "../support/dashboard/browser.ts";
+import { chromiumPath, closeWindows, phone, sharedBrowser, type Visitor, visit } from "../support/dashboard/browser.ts";
 import { type Furnished, pricedModels, startFurnished } from "../support/dashboard/furnished.ts";
 import { directMoney } from "../support/money/direct.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
@@ -30,10 +30,10 @@ describe.skipIf(chromiumPath === undefined)("pages about upstreams, in Chromium"
       cache: { maxBytes: 256 * 1024 ** 2, keepMs: 3_600_000, priceShare: 0.1 },
       retention: { requestsMs: 90 * 86_400_000, auditMs: undefined, refusedMs: 7_776_000_000 },
     });
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeWindows();
     await gateway?.close();
     await upstream?.close();
   });

@@ -9,7 +9,6 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createDashboard } from "../../src/doors/site/dashboard.ts";
 import { filesBelow } from "../../src/package/package-files.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 
@@ -55,7 +54,7 @@ describe("the address of the gateway", () => {
   });
 });
 
-test("are read whole by a gateway that starts while they are built anew", async () => {
+test("are read whole while they are built anew", async () => {
   const folder = mkdtempSync(join(tmpdir(), "dashboard-"));
   // Builds as `build.js` does, again and again: what is new comes first, and what is old goes last.
   const script = `
@@ -71,7 +70,7 @@ test("are read whole by a gateway that starts while they are built anew", async 
     }`;
   const building = new Worker(script, { eval: true, workerData: folder });
   await once(building, "message");
-  for (let i = 0; i < 1_000; i++) expect(createDashboard(filesBelow(folder)).serves("/dashboard")).toBe(true);
+  for (let i = 0; i < 1_000; i++) expect(filesBelow(folder).map(({ path }) => path)).toContain("index.html");
   await building.terminate();
   rmSync(folder, { recursive: true });
 });

@@ -7,7 +7,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { issueSetUpLink, linkUrl } from "../../src/services/people/links.ts";
-import { chromiumPath, launchBrowser, type Visitor, visit } from "../support/dashboard/browser.ts";
+import { chromiumPath, closeWindows, sharedBrowser, type Visitor, visit } from "../support/dashboard/browser.ts";
 import { type Install, type Node, newInstall } from "../support/dashboard/configured.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 
@@ -30,12 +30,12 @@ describe.skipIf(chromiumPath === undefined)("the first day of an operator", { ti
     // Time goes on a little at each look, so that no rate is used up.
     install = await newInstall(() => (now += 20));
     nodes = [await install.start(), await install.start()];
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
     ada = await visit(browser);
     page = ada.page;
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeWindows();
     await install?.close();
     await far?.close();
   });

@@ -6,7 +6,7 @@ import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
-import { chromiumPath, launchBrowser } from "../support/dashboard/browser.ts";
+import { chromiumPath, closeWindows, sharedBrowser } from "../support/dashboard/browser.ts";
 import { pricedModels } from "../support/dashboard/furnished.ts";
 import { bearer, type SignedIn, signIn } from "../support/dashboard/session.ts";
 import { type SignedInWindow, signedInWindow, unexpected } from "../support/dashboard/signed-in-window.ts";
@@ -22,10 +22,10 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { time
   beforeAll(async () => {
     gateway = await startTestGateway({ models: [...pricedModels] }, { clock: Date.now });
     ada = await signIn(gateway, Date.now(), { email: "ada@example.com", operator: true });
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeWindows();
     await gateway?.close();
   });
   beforeEach(async () => enter(ada));

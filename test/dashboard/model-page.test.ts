@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { mayUse, snippetsOf } from "../../dashboard/src/pages/keys/snippets.ts";
 import { ModelKind } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
-import { chromiumPath, launchBrowser, type Visitor, visit } from "../support/dashboard/browser.ts";
+import { chromiumPath, closeWindows, sharedBrowser, type Visitor, visit } from "../support/dashboard/browser.ts";
 import { type Furnished, startFurnished } from "../support/dashboard/furnished.ts";
 import { signIn } from "../support/dashboard/session.ts";
 
@@ -37,7 +37,7 @@ describe.skipIf(chromiumPath === undefined)("a model's page in Chromium", { time
 
   beforeAll(async () => {
     gateway = await startFurnished();
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
     const { storage, accountId } = gateway;
     await issueKey(storage.keys, {
       ...{ accountId, name: "Other models", admin: false, now: Date.now() },
@@ -45,7 +45,7 @@ describe.skipIf(chromiumPath === undefined)("a model's page in Chromium", { time
     });
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeWindows();
     await gateway?.close();
   });
 

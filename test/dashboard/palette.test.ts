@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { docsAddresses, docsTitles } from "../../dashboard/src/palette/docs-pages.ts";
 import { fitOf, ranked } from "../../dashboard/src/palette/rank.ts";
 import { addressOf, sections } from "../../site/sidebar.ts";
-import { chromiumPath, launchBrowser, phone, type Visitor, visit } from "../support/dashboard/browser.ts";
+import { chromiumPath, closeWindows, phone, sharedBrowser, type Visitor, visit } from "../support/dashboard/browser.ts";
 import { type Furnished, startFurnished } from "../support/dashboard/furnished.ts";
 import { askRpc, signIn } from "../support/dashboard/session.ts";
 
@@ -71,11 +71,11 @@ describe.skipIf(chromiumPath === undefined)("the palette in Chromium", { timeout
 
   beforeAll(async () => {
     gateway = await startFurnished();
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
     operator = await signedIn(gateway.token);
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeWindows();
     await gateway?.close();
   });
 

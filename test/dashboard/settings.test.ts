@@ -6,7 +6,7 @@ import { Secret, TOTP } from "otpauth";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
-import { chromiumPath, launchBrowser, type Visitor, visit } from "../support/dashboard/browser.ts";
+import { chromiumPath, closeWindows, sharedBrowser, type Visitor, visit } from "../support/dashboard/browser.ts";
 import { days, makeUser, minutes, password } from "../support/dashboard/sign-in.ts";
 import { unexpected } from "../support/dashboard/signed-in-window.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
@@ -29,7 +29,7 @@ describe.skipIf(chromiumPath === undefined)("the settings in Chromium", { timeou
   beforeAll(async () => {
     gateway = await startTestGateway({}, { clock });
     await makeUser(gateway, { email });
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
     ann = await visit(browser);
     page = ann.page;
     await page.goto(`${gateway.rootUrl}/dashboard/sign-in`);
@@ -37,7 +37,7 @@ describe.skipIf(chromiumPath === undefined)("the settings in Chromium", { timeou
     await arrived(page, "Overview");
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeWindows();
     await gateway?.close();
   });
   // The number of attempts at passwords and codes in a quarter of an hour is limited.

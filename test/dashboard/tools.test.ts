@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
-import { chromiumPath, launchBrowser } from "../support/dashboard/browser.ts";
+import { chromiumPath, closeWindows, sharedBrowser } from "../support/dashboard/browser.ts";
 import { pricedModels } from "../support/dashboard/furnished.ts";
 import { bearer, type SignedIn, signIn } from "../support/dashboard/session.ts";
 import { type SignedInWindow, signedInWindow, unexpected } from "../support/dashboard/signed-in-window.ts";
@@ -31,10 +31,10 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
       { clock: () => Date.now() + aheadMs },
     );
     ada = await signIn(gateway, Date.now(), { email: "ada@example.com" });
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeWindows();
     await gateway?.close();
     await upstream?.close();
   });

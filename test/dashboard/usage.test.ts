@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import type { Capture } from "../../src/storage/columns.ts";
-import { chromiumPath, launchBrowser } from "../support/dashboard/browser.ts";
+import { chromiumPath, closeWindows, sharedBrowser } from "../support/dashboard/browser.ts";
 import { pricedModels } from "../support/dashboard/furnished.ts";
 import { type SignedIn, signIn } from "../support/dashboard/session.ts";
 import { type SignedInWindow, signedInWindow, unexpected } from "../support/dashboard/signed-in-window.ts";
@@ -22,7 +22,7 @@ describe.skipIf(chromiumPath === undefined)("usage in Chromium", { timeout: 60_0
   beforeAll(async () => {
     gateway = await startTestGateway({ models: [...pricedModels] }, { clock: Date.now });
     ada = await signIn(gateway, Date.now(), { email: "ada@example.com", operator: true });
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
     const now = Date.now();
     retried = newId("req", now - 2 * hour);
     const tried = [
@@ -38,7 +38,7 @@ describe.skipIf(chromiumPath === undefined)("usage in Chromium", { timeout: 60_0
     ]);
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeWindows();
     await gateway?.close();
   });
   beforeEach(async () => {

@@ -10,7 +10,7 @@ import { Reason } from "../../src/call/refusals.ts";
 import { createEmbeddedProvider } from "../../src/embedded/index.ts";
 import { createSpeech, type Speech } from "../../src/embedded/speech/index.ts";
 import { Wire } from "../../src/wire/wire.ts";
-import { bin, Running, temporaryFolder } from "../support/command.ts";
+import { Running, starter, temporaryFolder } from "../support/command.ts";
 import { recordingMeter, unbounded } from "../support/meter.ts";
 
 /** The threads that this process started during the test. */
@@ -122,7 +122,7 @@ describe("a demo started fresh", () => {
   });
   afterEach(() => folder.remove());
 
-  const startDemo = () => new Running(process.execPath, [bin, "demo"], { PORT: "0", ...env });
+  const startDemo = () => new Running(process.execPath, [starter, "demo"], { PORT: "0", ...env });
 
   /** Resolves when the log says that the embedded models are ready. */
   async function ready({ child, stderr: already, ended }: Running): Promise<void> {

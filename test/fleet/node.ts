@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { freePort } from "../../bench/free-port.ts";
-import { bin, Running, type Variables } from "../support/command.ts";
+import { Running, starter, type Variables } from "../support/command.ts";
 import { startProxy, type TcpProxy } from "../support/upstreams/tcp-proxy.ts";
 import type { History } from "./history.ts";
 
@@ -72,8 +72,8 @@ export async function createNode({
 
   async function launch(): Promise<void> {
     for (const until = performance.now() + mostMs; !isStopping; ) {
-      // With the Node that the project pins `bin` is the gateway itself, and a signal reaches it.
-      const process = new Running(globalThis.process.execPath, [bin, "serve", "--config", config], env);
+      // With the Node that the project pins `starter` is the gateway itself, and a signal reaches it.
+      const process = new Running(globalThis.process.execPath, [starter, "serve", "--config", config], env);
       running = process;
       try {
         await process.shows(/serves at (\S+)/);

@@ -8,7 +8,7 @@ import { fileSchema } from "../../src/config/schema.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { openStorage } from "../../src/storage/storage.ts";
-import { bin, Running, root, temporaryFolder } from "../support/command.ts";
+import { Running, root, starter, temporaryFolder } from "../support/command.ts";
 import { environment } from "../support/environment.ts";
 import { behaviours } from "./behaviours.ts";
 
@@ -80,7 +80,8 @@ export async function startGateway({ calm, wild, openFiles }: GatewayOptions): P
   // The inspector is opened only where a row asks for a collection, at a free port.
   const env = { PATH: process.env.PATH, ...environment, PORT: "0", DATA_DIR: folder.path, LOG_LEVEL: "error" };
   const limit = openFiles === undefined ? "" : `ulimit -n ${openFiles}; `;
-  const command = [`${limit}exec "$@"`, "sh", process.execPath, "--inspect-port=0", bin, "serve", "--config", config];
+  const program = [process.execPath, "--inspect-port=0", starter, "serve", "--config", config];
+  const command = [`${limit}exec "$@"`, "sh", ...program];
   const running = new Running("sh", ["-c", ...command], env, { cwd: root });
   const [, port = ""] = await running.shows(/serves at \S+:(\d+)/);
   const [, metricsUrl = ""] = await running.shows(/Metrics are read at (\S+)/);

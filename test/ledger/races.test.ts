@@ -6,7 +6,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { hear } from "../support/clients/hear.ts";
-import { Running, root } from "../support/command.ts";
+import { Running, starter } from "../support/command.ts";
 import { type AccountInit, startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { type Books, openAccount, openBooks, type Payer } from "../support/payer.ts";
 import { type ScriptedExchange, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
@@ -125,7 +125,7 @@ describe("of two processes on one database", () => {
     const config = join(database.dataDir, "gateway.yaml");
     await writeFile(config, configText());
     const start = () => {
-      const args = [join(root, "src/main.ts"), "serve", "--config", config];
+      const args = [starter, "serve", "--config", config];
       return new Running(process.execPath, args, { PORT: "0", ...database.variables });
     };
     const processes = [start(), start()];

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema, Role } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
-import { inputBound } from "../../src/ledger/worst-case.ts";
+import { inputBound, outputBound, withOutputBound } from "../../src/ledger/worst-case.ts";
 import { Wire } from "../../src/wire/wire.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 
@@ -22,6 +22,27 @@ test("a key that every object has is no attachment", () => {
   expect(bound("constructor")).toBe(bound("destructors"));
 });
 const said = (content: JsonObject[] | string) => ({ model: "m", messages: [{ role: "user", content }] });
+
+describe("the bound of the output by llama.cpp's own name", () => {
+  const bounded = (json: JsonObject, operation: "chat" | "completions" = "chat") => outputBound(operation, json);
+
+  test("counts where it is the larger, for it is obeyed before the others", () => {
+    expect(bounded({ max_tokens: 5, n_predict: 100_000 })).toBe(100_000);
+    expect(bounded({ max_tokens: 5, n_predict: 100_000 }, "completions")).toBe(100_000);
+    expect(bounded({ max_completion_tokens: 500, n_predict: 5 })).toBe(500);
+    expect(bounded({ n_predict: 7 })).toBe(7);
+    expect(bounded({ max_tokens: 5, n_predict: null })).toBe(5);
+  });
+
+  test.each([-1, -2, 0.5, "100000", true, []])("is no bound where it is %j", (n_predict) => {
+    expect(bounded({ max_tokens: 5, n_predict })).toBeUndefined();
+  });
+
+  test("is lowered with the others to what the credit pays for", () => {
+    const request = Wire.ofJson(CreateChatCompletionRequestSchema, { ...said("x"), max_tokens: 5, n_predict: -1 });
+    expect(withOutputBound("chat", request, 9, "max_tokens").json()).toMatchObject({ max_tokens: 9, n_predict: 9 });
+  });
+});
 
 describe("the most input of a request", () => {
   test("is its bytes where it is text, documents in plain text and search results too", () => {

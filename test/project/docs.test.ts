@@ -7,7 +7,7 @@
  * one (and the package that the block imports). Go is that of the example that runs. YAML must be a valid configuration, JSON must be read.
  */
 import { execFile } from "node:child_process";
-import { statSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { chmod, cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,8 +19,10 @@ import { vendorsSchema } from "../../src/config/schema-models.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { installPackedClient, type PackedClient } from "../support/clients/packed-client.ts";
+import { starter } from "../support/command.ts";
 import { now, startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { type Block, blocks, pages, root } from "../support/pages.ts";
+import { openInterpreters } from "../support/pasted/interpreters.ts";
 import { runsInPython } from "../support/python.ts";
 
 const run = promisify(execFile);
@@ -188,7 +190,16 @@ test("blocks are of languages that are known here", () => {
 
 /** A folder in which the packed client is installed, once a block imports it. */
 let packed: PackedClient | undefined;
-afterAll(() => packed?.remove());
+/** A folder with the project's own packages and generated code. */
+const ownFolder = mkdtempSync(join(tmpdir(), "docs-test-"));
+for (const name of ["node_modules", "gen"]) symlinkSync(join(root, name), join(ownFolder, name));
+const interpreters = openInterpreters();
+
+afterAll(async () => {
+  await interpreters.close();
+  rmSync(ownFolder, { recursive: true });
+  packed?.remove();
+});
 
 const of = (page: string, ...languages: string[]) =>
   blocks.filter((block) => block.page === page && languages.includes(block.language));
@@ -231,10 +242,10 @@ describe.each(pages.filter((page) => of(page, "sh", "ts", "python").some(isPaste
 
   const paste = async ({ language, code }: Block): Promise<string> => {
     if (language === "sh") return pasteShell(linesApart(code));
-    if (language === "python") return (await run("python3", ["-c", here(code)], { env, cwd: folder })).stdout;
+    if (language === "python") return interpreters.run("python", { code: here(code), env, cwd: folder });
     if (code.includes('"@model-gateway/client')) packed ??= installPackedClient();
-    const cwd = code.includes('"@model-gateway/client') ? packed?.folder : root;
-    return (await run("node", ["--input-type=module-typescript", "-e", here(code)], { env, cwd })).stdout;
+    const cwd = (code.includes('"@model-gateway/client') ? packed?.folder : undefined) ?? ownFolder;
+    return interpreters.run("ts", { code: here(code), env, cwd });
   };
 
   for (const block of of(page, "sh", "ts", "python").filter(isPasted)) {
@@ -262,11 +273,10 @@ async function folderLikeAClone(gateway: TestGateway, adminKey: string): Promise
     await cp(join(root, part), join(folder, part), { recursive: true });
   }
   await run("mkdir", [join(folder, "bin")]);
-  const main = join(root, "bin/model-gateway.js");
   for (const [name, code] of [
     // npx itself takes a second a line; test/commands runs it.
     ["npx", 'exec "$@"'],
-    ["model-gateway", `exec node ${main} "$@"`],
+    ["model-gateway", `exec ${process.execPath} ${starter} "$@"`],
   ] as const) {
     await writeFile(join(folder, "bin", name), `#!/bin/sh\n${code}\n`);
     await chmod(join(folder, "bin", name), 0o755);

@@ -12,6 +12,7 @@ import { referencePages } from "../../site/reference/api/pages.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { type Block, blocksIn, root } from "../support/pages.ts";
+import { openInterpreters } from "../support/pasted/interpreters.ts";
 import { runsInPython } from "../support/python.ts";
 
 const run = promisify(execFile);
@@ -19,12 +20,9 @@ const document = JSON.parse(readFileSync(join(root, "gen/openapi.json"), "utf8")
 const pages = referencePages(document);
 const blocks = pages.flatMap(({ address, text }) => blocksIn(address, text));
 
-/** How blocks of each language are run. */
-const programs: Readonly<Record<string, readonly [string, readonly string[]]>> = {
-  sh: ["sh", ["-e", "-c"]],
-  python: ["python3", ["-c"]],
-  ts: ["node", ["--input-type=module-typescript", "-e"]],
-};
+const languages: readonly string[] = ["sh", "python", "ts"];
+const interpreters = openInterpreters();
+afterAll(() => interpreters.close());
 
 test("there is an example of every operation in each language that has it", () => {
   const operations = Object.values<Record<string, { operationId?: string; "x-rpc"?: object }>>(document.paths)
@@ -109,11 +107,11 @@ describe.each(pages.filter(({ address }) => blocks.some(({ page }) => page === a
       const keys = { GATEWAY_API_KEY: gateway.apiKey, ADMIN_KEY: adminKey, PATH: path, ...(await idsFor(block)) };
       const options = { env: { ...process.env, ...keys }, cwd: folder };
       const code = block.code.replaceAll("http://127.0.0.1:8080", gateway.rootUrl);
-      const [program, flags] = programs[block.language] as (typeof programs)[string];
-      return (await run(program, [...flags, code], options)).stdout;
+      if (block.language === "sh") return (await run("sh", ["-e", "-c", code], options)).stdout;
+      return interpreters.run(block.language as "python" | "ts", { code, ...options });
     }
 
-    for (const block of blocks.filter(({ page, language }) => page === address && language in programs)) {
+    for (const block of blocks.filter(({ page, language }) => page === address && languages.includes(language))) {
       const name = `${block.language}, line ${block.line}`;
       const isSkipped = block.language === "python" && !runsInPython(block.code);
       test.skipIf(isSkipped)(name, { timeout: 60_000 }, async () => {

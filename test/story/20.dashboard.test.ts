@@ -7,7 +7,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { issueLink, issueSetUpLink, linkUrl } from "../../src/services/people/links.ts";
-import { chromiumPath, launchBrowser, type Visitor, visit } from "../support/dashboard/browser.ts";
+import { chromiumPath, closeWindows, sharedBrowser, type Visitor, visit } from "../support/dashboard/browser.ts";
 import { pricedModels, regions } from "../support/dashboard/furnished.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 
@@ -41,14 +41,14 @@ describe.skipIf(chromiumPath === undefined)("the dashboard in Chromium", { timeo
 
   beforeAll(async () => {
     gateway = await startTestGateway({ models: [...pricedModels], publicUrls: regions }, { clock: Date.now });
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
     ada = await visit(browser, { permissions: ["clipboard-read", "clipboard-write"] });
     page = ada.page;
     const issued = await issueSetUpLink(gateway.storage, Date.now());
     link = linkUrl(gateway.rootUrl, LinkKind.SET_UP, issued?.token ?? "");
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeWindows();
     await gateway?.close();
   });
 

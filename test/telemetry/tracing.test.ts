@@ -37,7 +37,11 @@ afterEach(async () => {
 
 async function open(overrides: Partial<Config> = {}): Promise<Stage> {
   const telemetry = { endpoint: receiver.endpoint, headers: {} };
-  stage = await openStage([served([at("first"), at("second", 1)])], { telemetry, ...overrides });
+  stage = await openStage([served([at("first"), at("second", 1)])], {
+    telemetry,
+    disconnectDrainMs: 500,
+    ...overrides,
+  });
   return stage;
 }
 

@@ -1,4 +1,5 @@
 /** A document counts by its pages and its text: never below what its vendor counts in a hold, and never absurdly. */
+import { Worker } from "node:worker_threads";
 import { deflateSync } from "node:zlib";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
@@ -6,10 +7,12 @@ import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/cha
 import { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
 import { CreateResponseRequestSchema } from "../../gen/modelgateway/v1/responses_pb.ts";
 import { inputBound } from "../../src/ledger/worst-case.ts";
+import { startThread } from "../../src/package/package-files.ts";
 import { attachedTo } from "../../src/tokens/media/attachments.ts";
 import { documentSize, documentTokens, documentTokensOf } from "../../src/tokens/media/document-tokens.ts";
 import { imageRuleFor } from "../../src/tokens/media/image-rules.ts";
 import { pdfSize } from "../../src/tokens/media/pdf-size.ts";
+import { createReadDocuments, readDocuments, withDocuments } from "../../src/tokens/media/read-documents.ts";
 import { Wire } from "../../src/wire/wire.ts";
 import { writePdf } from "../support/pdf.ts";
 
@@ -84,7 +87,7 @@ describe("the pages and the text of a PDF", () => {
     ],
   ])("are not believed where it %s", (_, file) => {
     expect(pdfSize(file)).toEqual({ pages: 1, textBytes: undefined });
-    const size = documentSize(file.toString("base64"));
+    const size = documentSize(file.toString("base64"), pdfSize(file));
     expect(documentTokensOf(size, [imageRuleFor("gpt-4o")], "most")).toBe(documentTokens);
     expect(documentTokensOf(size, [imageRuleFor("gpt-4o")], "usual")).toBeLessThan(5_000);
   });
@@ -96,6 +99,7 @@ describe("the pages and the text of a PDF", () => {
     ["streams", "stream\nendstream "],
     ["strings that never end", "(<"],
     ["dictionaries", "<< /Type "],
+    ["lists of filters that never end", "/Filter["],
   ])("are read in no time where a file is full of %s", (_, piece) => {
     const full = piece.repeat(4_000_000 / piece.length);
     const at = performance.now();
@@ -103,6 +107,32 @@ describe("the pages and the text of a PDF", () => {
     pdfSize(writePdf([`(a) Tj ${full}`]));
     // They would take minutes if it grew with the square.
     expect(performance.now() - at).toBeLessThan(5_000);
+  });
+
+  test.each<[string, string]>([
+    ["one number", "1"],
+    ["numbers", "1 "],
+    ["blanks", " "],
+    ["references without an end", "1 0 "],
+  ])("are read in no time where the contents of a page are %s", (_, piece) => {
+    const contents = `[${piece.repeat(2_000_000 / piece.length)}]`;
+    const at = performance.now();
+    expect(pdfSize(Buffer.from(`%PDF-1.7 << /Type /Page /Contents ${contents} >>`))?.pages).toBe(1);
+    expect(performance.now() - at).toBeLessThan(5_000);
+  });
+
+  test("are read in no time where each of a thousand streams has a long dictionary", () => {
+    const stream = `1 0 obj ${"/Filter[".repeat(1_000)}stream\nx\nendstream\n`;
+    const at = performance.now();
+    expect(pdfSize(Buffer.from(`%PDF-1.7 /Type /Page\n${stream.repeat(1_000)}`))?.textBytes).toBeUndefined();
+    expect(performance.now() - at).toBeLessThan(5_000);
+  });
+
+  test("share what is unpacked with the other files of their request", () => {
+    const file = writePdf([page.repeat(100)]);
+    const unpacking = { left: 3 * page.length * 100 };
+    const sizes = Array.from({ length: 5 }, () => pdfSize(file, unpacking)?.textBytes);
+    expect(sizes.map((bytes) => bytes !== undefined)).toEqual([true, true, true, false, false]);
   });
 
   test("are not there in anything else", () => {
@@ -125,7 +155,8 @@ describe("a document counts as its vendor counts it", () => {
   test.each(vendors)(
     "%s: a page of 2,250 characters holds at least %d, and not ten times what Anthropic counts",
     (model, tokens) => {
-      const size = documentSize(`data:application/pdf;base64,${writePdf([page]).toString("base64")}`);
+      const file = writePdf([page]);
+      const size = documentSize(`data:application/pdf;base64,${file.toString("base64")}`, pdfSize(file));
       const most = documentTokensOf(size, [imageRuleFor(model)], "most");
       expect(most).toBeGreaterThanOrEqual(tokens);
       expect(most).toBeLessThan(20_000);
@@ -189,8 +220,10 @@ describe("a request with a PDF", () => {
     ],
   ];
 
-  test.each(requests)("%s holds its pages, also where it is three megabytes long", (_, make) => {
+  test.each(requests)("%s holds its pages, also where it is three megabytes long", async (_, make) => {
     const request = make();
+    expect(attachedTo(request, []).isUnseen).toBe(true);
+    await readDocuments(request);
     const { tokens, isUnseen } = attachedTo(request, ["claude-opus-5-5"]);
     expect(isUnseen).toBe(false);
     expect(tokens).toBeGreaterThan(10 * 2_347);
@@ -198,6 +231,35 @@ describe("a request with a PDF", () => {
     expect(inputBound(request, undefined, 1, ["claude-opus-5-5"])).toBeLessThan(tokens + 500);
     // The dearest of its targets counts.
     expect(attachedTo(request, ["claude-opus-5-5", "gpt-4o-mini"]).tokens).toBeGreaterThan(tokens);
+  });
+
+  test("is one that cannot be seen where the thread dies that reads it, and the next is read by another", async () => {
+    const [first, second] = [requests[0]?.[1](), requests[1]?.[1]()] as [Wire, Wire];
+    let isFirst = true;
+    const threads: Worker[] = [];
+    const read = createReadDocuments(() => {
+      const thread = isFirst ? new Worker("process.exit()", { eval: true }) : startThread("documents");
+      isFirst = false;
+      threads.push(thread);
+      return thread;
+    });
+    await read(first);
+    expect(attachedTo(first, []).isUnseen).toBe(true);
+    expect(await withDocuments(first, () => attachedTo(first, []).isUnseen)).toBe(true);
+    await read(second);
+    expect(attachedTo(second, []).isUnseen).toBe(false);
+    await Promise.all(threads.map((thread) => thread.terminate()));
+  });
+
+  test("is read in a thread, while others are served", async () => {
+    const long = Buffer.concat([file, Buffer.from("(a) Tj\n".repeat(1_000_000))]).toString("base64");
+    const part = { type: "file", file: { filename: "a.pdf", file_data: `data:application/pdf;base64,${long}` } };
+    const request = Wire.ofBytes(CreateChatCompletionRequestSchema, bytes(said(part)));
+    const before = performance.eventLoopUtilization();
+    const { isUnseen } = await withDocuments(request, () => attachedTo(request, ["gpt-4o"]));
+    const { active, idle } = performance.eventLoopUtilization(before);
+    expect(isUnseen).toBe(false);
+    expect(active).toBeLessThan(idle);
   });
 
   test("that names a second file under another key counts that, too", () => {

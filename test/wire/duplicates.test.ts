@@ -174,6 +174,10 @@ describe("other ambiguous input", () => {
 
   test.each([
     ["another case", `{"Model":"m",${said}}`, "Model"],
+    ["a long s, which is an s without its case", `{"model":"m",${said},"max_token\u017f":9}`, "max_token\u017f"],
+    ["the same, escaped", `{"model":"m",${said},"\\u017ftream":true}`, "\u017ftream"],
+    ["the sign for Kelvin, which is a k", `{"model":"m",${said},"max_to\u212aens":9}`, "max_to\u212aens"],
+    ["an i without its dot", `{"model":"m",${said},"max_complet\u0131on_tokens":9}`, "max_complet\u0131on_tokens"],
     ["the name of a prototype", `{"model":"m",${said},"vendor":{"__proto__":{}}}`, "vendor.__proto__"],
     ["a lone surrogate in a name", `{"model":"m",${said},"\\ud800":1}`, "\ufffd"],
     ["a number that no double holds", `{"model":"m",${said},"temperature":1e400}`, "temperature"],

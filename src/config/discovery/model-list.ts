@@ -3,7 +3,8 @@
  * all servers use (vLLM, llama.cpp, Ollama, LM Studio, SGLang), a bare list, or one under `models`. Invalid entries
  * are skipped. Causes of failures quote nothing from the answer.
  */
-import { request } from "undici";
+import { Agent, request } from "undici";
+import { lookupElsewhere } from "../../runtime/net/metadata-addresses.ts";
 import { credentialOf } from "../catalogue/vendors.ts";
 import type { ModelConfig, UpstreamConfig } from "../schema-models.ts";
 import { modelKind } from "../schema-models.ts";
@@ -83,6 +84,8 @@ class NoModelList extends Error {
   }
 }
 
+const dispatcher = new Agent({ connect: { lookup: lookupElsewhere } });
+
 /** kindOf tells those that may answer otherwise soon, and those that want another key, from those that have no list. */
 function kindOf(reason: ListReason): NoModelList["kind"] {
   if (reason === "CREDENTIAL_REFUSED") return "refused";
@@ -94,7 +97,7 @@ async function readText(upstream: UpstreamConfig, signal: AbortSignal): Promise<
   // Anthropic's list comes in pages; this is the longest page.
   const whole = kind === "anthropic" ? { limit: "1000", ...query } : query;
   const headers = headersOf(upstream);
-  const { statusCode, body } = await request(`${base_url}/models`, { headers, query: whole, signal });
+  const { statusCode, body } = await request(`${base_url}/models`, { headers, query: whole, signal, dispatcher });
   if (statusCode !== 200) {
     body.on("error", () => {}).destroy();
     throw new NoModelList(`it answered with status ${statusCode}`, reasonOf(statusCode), {

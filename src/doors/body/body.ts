@@ -124,7 +124,7 @@ function collect(req: IncomingMessage, limits: BodyLimits, share: BodyShare): Pr
  * Discards what still arrives of a body that is not needed: a client may read its refusal only after it has sent everything,
  * and the connection serves the next request only after that. After `timeoutMs` the connection is cut.
  */
-export function discard(req: HttpRequest, timeoutMs = 60_000): void {
+export function discard(req: HttpRequest, timeoutMs: number): void {
   if ("body" in req) {
     if (req.body instanceof IncomingBody) req.body.drop(timeoutMs);
     return;

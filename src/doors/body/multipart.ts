@@ -49,11 +49,14 @@ function boundaryOf(contentType: string): string {
 function fieldName(headers: string): string {
   const [padding, ...lines] = headers.split("\r\n");
   if (padding?.trim() !== "") throw broken();
-  const disposition = lines.find((line) => /^content-disposition\s*:/i.test(line));
+  const [disposition, another] = lines.filter((line) => /^content-disposition\s*:/i.test(line));
+  if (another !== undefined) throw broken();
   const parameters = new Map<string, string>();
   for (const [, key, quoted, bare] of disposition?.matchAll(/;\s*([^\s;="]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/g) ??
     []) {
-    parameters.set((key as string).toLowerCase(), quoted?.replace(/\\(.)/g, "$1") ?? bare ?? "");
+    const known = (key as string).toLowerCase();
+    if (parameters.has(known)) throw broken();
+    parameters.set(known, quoted?.replace(/\\(.)/g, "$1") ?? bare ?? "");
   }
   const name = parameters.get("name");
   if (parameters.has("filename") || parameters.has("filename*")) {

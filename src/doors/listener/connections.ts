@@ -1,6 +1,7 @@
 /**
  * The open connections of a listener: counted, watched for stalled readers, and bounded in number. A new connection beyond the
- * bound replaces the oldest idle one, and is closed itself if none is idle.
+ * bound replaces the oldest idle one, or else the oldest on which nothing runs that a key was admitted for, and is closed itself if
+ * there is none.
  */
 import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
@@ -12,6 +13,8 @@ export interface OpenConnection {
   protocol: "undecided" | "http1" | "http2" | "websocket";
   /** Reports whether nothing runs on it, so that closing it loses nothing. */
   isIdle: () => boolean;
+  /** Reports whether nothing runs on it that a key was admitted for (`keyless-work.ts`). */
+  isKeyless: () => boolean;
 }
 
 /** ConnectionCounts counts the open connections by protocol, and the cuts since the start. */
@@ -60,23 +63,27 @@ export function createConnections(
   const open = new Map<Socket, OpenConnection>();
   let shed = 0;
 
-  function makeRoom(): void {
-    for (const [socket, { isIdle }] of open) {
-      if (!isIdle()) continue;
+  /** Closes the oldest connection for which the test holds. Returns whether there was one. */
+  function closeOldest(test: (connection: OpenConnection) => boolean): boolean {
+    for (const [socket, connection] of open) {
+      if (!test(connection)) continue;
       open.delete(socket);
       socket.destroy();
-      return;
+      return true;
     }
+    return false;
   }
+
+  const makeRoom = () => closeOldest(({ isIdle }) => isIdle()) || closeOldest(({ isKeyless }) => isKeyless());
 
   return {
     add(socket) {
-      const connection: OpenConnection = { protocol: "undecided", isIdle: () => connection.protocol === "undecided" };
+      const isUndecided = () => connection.protocol === "undecided";
+      const connection: OpenConnection = { protocol: "undecided", isIdle: isUndecided, isKeyless: isUndecided };
       const reader = connectionReader(socket);
       if (open.size >= max) {
         shed++;
-        makeRoom();
-        if (open.size >= max) socket.destroy();
+        if (!makeRoom()) socket.destroy();
       }
       open.set(socket, connection);
       readers.watch(reader);

@@ -7,7 +7,9 @@
 import { constants, type Http2Server, type Http2Stream, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import type { Deadlines, Timed } from "../../runtime/deadlines.ts";
+import type { OpenConnection } from "./connections.ts";
 import { createHttp2Floods, type Http2FloodOptions, type Http2Floods } from "./http2-floods.ts";
+import { keylessStreams } from "./keyless-work.ts";
 import type { Reader, StalledReaders } from "./stalled-readers.ts";
 
 export interface Http2SessionOptions {
@@ -17,9 +19,14 @@ export interface Http2SessionOptions {
   readonly floods?: Http2FloodOptions | undefined;
 }
 
+/** SessionState reports what runs in a session, as `OpenConnection` has it. */
+type SessionState = Pick<OpenConnection, "isIdle" | "isKeyless">;
+
+const nothingRuns: SessionState = { isIdle: () => true, isKeyless: () => true };
+
 export interface Http2Sessions {
-  /** Begins a session on a connection whose first bytes are the preface. Returns what reports whether it is idle. */
-  take(socket: Socket): () => boolean;
+  /** Begins a session on a connection whose first bytes are the preface. Returns what reports how it stands. */
+  take(socket: Socket): SessionState;
   /** Returns how many streams are open. */
   streams(): number;
   /** Returns how many sessions have been cut so far as floods. */
@@ -49,7 +56,7 @@ export function createHttp2Sessions(server: Http2Server, options: Http2SessionOp
   const sessions = new Set<ServerHttp2Session>();
   /** The connection that is becoming a session in this turn. */
   let taking: Socket | undefined;
-  let isIdle = () => true;
+  let state = nothingRuns;
   const floods = createHttp2Floods(options.floods);
   let streams = 0;
   const count = (change: number) => {
@@ -58,7 +65,7 @@ export function createHttp2Sessions(server: Http2Server, options: Http2SessionOp
   server.on("session", (session) => {
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
-    if (taking) isIdle = watchSession(session, taking, { ...options, count, floods });
+    if (taking) state = watchSession(session, taking, { ...options, count, floods });
   });
   server.on("sessionError", () => {}); // The session closes by itself.
   return {
@@ -67,12 +74,12 @@ export function createHttp2Sessions(server: Http2Server, options: Http2SessionOp
       socket.allowHalfOpen = false;
       if (!floods.admits(socket.remoteAddress ?? "")) {
         socket.destroy();
-        return () => true;
+        return nothingRuns;
       }
       taking = socket;
       server.emit("connection", socket);
       taking = undefined;
-      return isIdle;
+      return state;
     },
     streams: () => streams,
     floods: () => floods.cuts,
@@ -95,12 +102,12 @@ interface Watching {
   readonly count: (change: number) => void;
 }
 
-/** Follows the streams of a session, and ends it when it has been idle for too long. Returns what reports whether it is idle. */
+/** Follows the streams of a session, and ends it when it has been idle for too long. Returns what reports how it stands. */
 function watchSession(
   session: ServerHttp2Session,
   socket: Socket,
   { idleMs, deadlines, readers, floods, count }: Watching,
-): () => boolean {
+): SessionState {
   let open = 0;
   let idleUntil = performance.now() + idleMs;
   const idle: Timed = {
@@ -135,7 +142,7 @@ function watchSession(
       if (--open === 0) idleUntil = performance.now() + idleMs;
     });
   });
-  return () => open === 0;
+  return { isIdle: () => open === 0, isKeyless: () => open <= keylessStreams(session) };
 }
 
 /** Penalises the address of a session that Node ends because it reset more streams than `streamResets` allow. */

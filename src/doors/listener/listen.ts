@@ -6,7 +6,7 @@
  *
  * Every connection ends, however its client leaves: by ending its side, by a reset, by silence (`idleMs`), by no longer reading
  * (`stalledMs`), or by vanishing, which the system's probes find out. Where the process may open no more, the connection that has
- * been idle longest makes room.
+ * been idle longest makes room, or else one on which nothing runs that a key was admitted for.
  */
 import type { RequestListener, Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
@@ -17,6 +17,7 @@ import type { Upgrades } from "../socket/responses-sockets.ts";
 import { type ConnectionCounts, type Connections, createConnections, type OpenConnection } from "./connections.ts";
 import type { Http2FloodOptions } from "./http2-floods.ts";
 import { createHttp2Sessions, type Http2Sessions } from "./http2-sessions.ts";
+import { isKeyless } from "./keyless-work.ts";
 import { createNodeServers, type NodeServers, probeMs } from "./node-servers.ts";
 import { type RejectionBody, rejectConnect, rejectPreface, rejectRaw } from "./raw-answers.ts";
 import { sniff } from "./sniff-protocol.ts";
@@ -167,7 +168,7 @@ function acceptConnections(parts: Parts, options: ListenOptions): WeakMap<Socket
     sniff(socket, sniffTimeoutMs, (found) => {
       if (found === "broken preface") rejectPreface(socket, rejectionBody);
       else if (found === "http2") {
-        connection.isIdle = sessions.take(socket);
+        Object.assign(connection, sessions.take(socket));
         connection.protocol = "http2";
       } else serveHttp1(socket, connection);
     });
@@ -193,12 +194,18 @@ function createServeHttp1(parts: Parts, { handlePlain, plainOptions }: ListenOpt
   };
   return (socket: Socket, connection: OpenConnection) => {
     const isIdleAtNode = () => answerOn(socket)?.writableFinished ?? true;
+    const isKeylessAtNode = () => {
+      const answer = answerOn(socket);
+      return answer === undefined || answer.writableFinished || isKeyless(answer);
+    };
     connection.protocol = "http1";
     connection.isIdle = isIdleAtNode;
+    connection.isKeyless = isKeylessAtNode;
     if (!serveOptions) return void handOver(socket);
     const served = new ServedConnection(socket, serveOptions);
     plain.add(served);
     connection.isIdle = () => (plain.has(served) ? served.isIdle : isIdleAtNode());
+    connection.isKeyless = () => (plain.has(served) ? served.isUnadmitted : isKeylessAtNode());
   };
 }
 

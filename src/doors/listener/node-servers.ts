@@ -10,7 +10,7 @@ import { createServer as createHttp2Server, type Http2Server, type Http2Stream }
 import type { Socket } from "node:net";
 import { isLastAnswer } from "../../http1/server/index.ts";
 import { maxConcurrentStreams, streamResets } from "./http2-sessions.ts";
-import { type RejectionBody, rejectHostless } from "./raw-answers.ts";
+import { type RejectionBody, rejectHead } from "./raw-answers.ts";
 import { createRequestTurns, type RequestTurns } from "./request-turns.ts";
 
 export interface NodeServerOptions {
@@ -52,7 +52,8 @@ export function createNodeServers(options: NodeServerOptions): NodeServers {
     if (before && isLastAnswer(before)) return void req.resume();
     answers.set(req.socket, res);
     res.on("close", closeIfIdle);
-    if (req.httpVersion === "1.1" && req.headers.host === undefined) rejectHostless(res, rejectionBody);
+    const isHostless = req.httpVersion === "1.1" && req.headers.host === undefined;
+    if (isHostless || isReadTwoWays(req)) rejectHead(res, rejectionBody);
     else handle(req, res);
   };
   const http1 = createHttp1Server(
@@ -73,14 +74,39 @@ export function createNodeServers(options: NodeServerOptions): NodeServers {
   // An answer waits for no expectation but `100-continue`, and Node's own refusal of others has no body.
   http1.on("checkExpectation", handleHttp1);
   // Its requests and responses have all that the doors use.
+  const handleHttp2: RequestListener = (req, res) => {
+    if (isReadTwoWays(req)) rejectHead(res, rejectionBody);
+    else handle(req, res);
+  };
   const http2 = createHttp2Server(
     { settings: { maxConcurrentStreams }, ...streamResets },
-    handle as unknown as Parameters<typeof createHttp2Server>[1],
+    handleHttp2 as unknown as Parameters<typeof createHttp2Server>[1],
   );
   const closing = () => {
     isClosing = true;
   };
   return { http1, http2, answerOn: (socket) => answers.get(socket), accepted: turns.accepted, closing };
+}
+
+/**
+ * The fields by which it is decided who calls, and how a body is read. Node keeps the first of several and says nothing; a proxy before
+ * the gateway may have looked at the last. RFC 9112, section 3.2, has a second `host` refused.
+ */
+const single: ReadonlySet<string> = new Set(["host", "authorization", "content-type"]);
+
+/** Reports whether a request has one of these fields twice. */
+export function isReadTwoWays({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">): boolean {
+  let seen: string[] | undefined;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] as string;
+    if (name.length !== 4 && name.length !== 12 && name.length !== 13) continue;
+    const known = name.toLowerCase();
+    if (!single.has(known)) continue;
+    if (seen?.includes(known)) return true;
+    seen ??= [];
+    seen.push(known);
+  }
+  return false;
 }
 
 /** Begins requests in turns of the event loop, and never those that are over before their turn. */

@@ -57,13 +57,15 @@ export function endRaw(socket: Socket, status: number, headers: Record<string, s
   socket.once("close", () => clearTimeout(cut));
 }
 
-/** Answers a request without a Host header, which HTTP/1.1 requires. */
-export function rejectHostless(res: ServerResponse, rejectionBody: RejectionBody): void {
+/** Answers a request whose head has no `host`, which HTTP/1.1 requires, or can be read in two ways. Its connection ends. */
+export function rejectHead(res: ServerResponse, rejectionBody: RejectionBody): void {
   const body = rejectionBody(400);
-  res.writeHead(400, rejectionHeaders(body)).end(body);
+  const { connection, ...headers } = rejectionHeaders(body);
+  // HTTP/2 has no such field.
+  res.writeHead(400, res.req.httpVersionMajor === 2 ? headers : { connection, ...headers }).end(body);
 }
 
-function rejectionHeaders(body: Buffer): Record<string, string> {
+function rejectionHeaders(body: Buffer): Record<string, string> & { readonly connection: string } {
   const id = newId("req");
   return {
     connection: "close",

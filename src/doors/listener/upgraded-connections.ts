@@ -22,6 +22,8 @@ export function createUpgradedConnections(): UpgradedConnections {
       if (connection) {
         connection.protocol = "websocket";
         connection.isIdle = () => upgraded.isIdle;
+        // The credential of its handshake was admitted.
+        connection.isKeyless = () => false;
       }
       if (isClosing) upgraded.close();
     },

@@ -1,6 +1,7 @@
 /** Reads the request of a REST call, from its body or its query, and chooses the RPC that it asks for. */
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { BodyRoom } from "../../call/call.ts";
+import { invalidValue } from "../../call/refusals.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import { nextSlice } from "../../runtime/cooperative.ts";
 import { andThen, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";
@@ -58,15 +59,25 @@ async function decodedCall(
 function callOf(req: HttpRequest, { route, variables }: RouteMatch, body: Buffer, room: BodyRoom) {
   const desc = firstMethod(route).input;
   if (route.httpMethod === "GET" || route.httpMethod === "DELETE") {
-    const json: JsonObject = { ...readForm(desc, queryOf(req)), ...variables };
+    const query = readForm(desc, queryOf(req));
+    refuseTwice(query, variables);
+    const json: JsonObject = { ...query, ...variables };
     return { method: chooseMethod(route, json), request: Wire.ofJson(desc, json) };
   }
   const request = requestOf(desc, headerText(req, "content-type"), body, room);
   return andThen(prepared(request, body.length), (ready) => {
     const read = withListedStrings(ready);
+    refuseTwice(read.outline(), variables);
     const named = Object.keys(variables).length === 0 ? read : read.with(variables);
     return { method: chooseMethod(route, named.outline()), request: named };
   });
+}
+
+/** Throws a Refusal where a request names again what its path names. */
+function refuseTwice(json: JsonObject, variables: Found["variables"]): void {
+  for (const name in variables) {
+    if (Object.hasOwn(json, name)) throw invalidValue(name, "the path has it already; leave it out");
+  }
 }
 
 /**

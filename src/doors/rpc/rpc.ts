@@ -55,6 +55,8 @@ export interface RpcOptions extends Door {
 
 export interface RpcDoor {
   serves(path: string): boolean;
+  /** Reports whether an RPC is served there, and to nobody without a credential. */
+  needsCredential(path: string): boolean;
   handle(req: IncomingMessage, res: ServerResponse, id: string, path: string): Promise<void>;
 }
 
@@ -70,12 +72,16 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
   const handlers = createHandlers(options);
   return {
     serves: (path) => handlers.has(path),
+    needsCredential(path) {
+      const method = methods.get(path)?.method;
+      return method !== undefined && getOption(method, access).caller !== Least.ANYONE;
+    },
     async handle(req, res, id, path) {
       const own = methods.get(path);
       if (grpc && own && isGrpc(req)) return grpc(req, res, { ...own, id, peer: peerOf(req) });
       if (req.method !== "POST") res.setHeader("allow", "POST");
       // A response of HTTP/2 emits `finish` only once the request's body has been read as well; its stream, when all is written.
-      (http2StreamOf(res) ?? res).once("finish", () => discard(req));
+      (http2StreamOf(res) ?? res).once("finish", () => discard(req, bodyTimeoutMs));
       const handler = handlers.get(path);
       if (!handler) throw internal(new Error(`no handler at ${path}`));
       const exchange = own && new ConnectExchange(options, { ...own, id, peer: peerOf(req), inflate });
@@ -105,12 +111,10 @@ function http2StreamOf(res: ServerResponse & { readonly stream?: Http2Stream }):
 /** Returns the RPCs of the gateway's own services by their paths, each with the largest message that it takes. */
 function methodsOf(services: readonly DescService[], maxBytes: number) {
   return new Map(
-    services.flatMap((service) =>
-      service.methods.map((method) => [
-        `/${service.typeName}/${method.name}`,
-        { method, maxBytes: maxBytesOf(service, maxBytes) },
-      ]),
-    ),
+    services.flatMap((service) => {
+      const most = maxBytesOf(service, maxBytes);
+      return service.methods.map((method) => [`/${service.typeName}/${method.name}`, { method, maxBytes: most }]);
+    }),
   );
 }
 

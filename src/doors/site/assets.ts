@@ -13,6 +13,8 @@ import type { PackageFile } from "../../package/package-files.ts";
 
 /** Site is what is served below a path of its own. */
 export interface Site {
+  /** Reads its files, so that the first request does not wait for them. */
+  load?(): void;
   /** Reports whether a path is the site's. */
   serves(path: string): boolean;
   /** Answers a GET or HEAD of such a path. Resolves to false where nothing is there. */

@@ -6,7 +6,7 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { PackageFile } from "../../package/package-files.ts";
-import { assetsOf, contentPolicy, pageHeaders, plainText, type Site, send, sendAsset } from "./assets.ts";
+import { type Asset, assetsOf, contentPolicy, pageHeaders, plainText, type Site, send, sendAsset } from "./assets.ts";
 
 const prefix = "/dashboard";
 const pagePath = "index.html";
@@ -16,13 +16,20 @@ const noncePlace = "%NONCE%";
 
 const unbuilt = "The dashboard is not built. `npm run build:dashboard` in the project's folder builds it.\n";
 
-/** Serves these files: none where the dashboard was not built. */
-export function createDashboard(files: readonly PackageFile[]): Site {
-  const assets = assetsOf(files);
-  const page = assets.get(pagePath)?.body.toString("utf8");
+/** Serves the files that `read` returns: none where the dashboard was not built. They are read by `load`, or on the first request. */
+export function createDashboard(read: () => readonly PackageFile[]): Site {
+  let loaded: { readonly assets: ReadonlyMap<string, Asset>; readonly page: string | undefined } | undefined;
+  function load() {
+    if (loaded) return loaded;
+    const assets = assetsOf(read());
+    loaded = { assets, page: assets.get(pagePath)?.body.toString("utf8") };
+    return loaded;
+  }
   return {
+    load,
     serves: (path) => path === prefix || path.startsWith(`${prefix}/`),
     async handle(req, res, path) {
+      const { assets, page } = load();
       const below = path.slice(prefix.length + 1);
       const asset = assets.get(below);
       if (asset && below !== pagePath) await sendAsset(req, res, asset);

@@ -10,7 +10,7 @@ import type { Signal } from "../../runtime/caller-abort.ts";
 import { promptTokens } from "../../tokens/prompt.ts";
 import type { Piece, Tokenizer } from "../../tokens/tokenizer.ts";
 import type { Wire } from "../../wire/wire.ts";
-import { instanceOf } from "../schema/instance.ts";
+import { findInstance } from "../schema/find-instance.ts";
 import { lastUserText } from "./conversation.ts";
 import { answerId, callId } from "./identity.ts";
 import { replyTo, topicOf } from "./reply.ts";
@@ -51,7 +51,7 @@ export async function generate(
   const request = wire.message();
   const id = answerId(wire.json());
   const limit = Math.min(request.maxCompletionTokens ?? request.maxTokens ?? maxOutputTokens, maxOutputTokens);
-  const calls = plannedCalls(request);
+  const calls = await plannedCalls(request, signal);
   const choices: GeneratedChoice[] = [];
   for (let k = 0; k < (request.n ?? 1); k++) {
     // Choices may be many and long: other work gets a turn between them.
@@ -60,7 +60,7 @@ export async function generate(
     choices.push(
       calls.length > 0
         ? choiceOfCalls(calls, isLegacy(request), tokenizer, limit, (i) => callId(id, k, i))
-        : choiceOfText(textOfChoice(request, k), stopsOf(request), tokenizer, limit),
+        : choiceOfText(await textOfChoice(request, k), stopsOf(request), tokenizer, limit),
     );
   }
   const completionTokens = choices.reduce((sum, choice) => sum + choice.tokens, 0);
@@ -68,7 +68,7 @@ export async function generate(
 }
 
 /** Returns the text of the choice with this index, before any bound. */
-function textOfChoice(request: CreateChatCompletionRequest, k: number): string {
+async function textOfChoice(request: CreateChatCompletionRequest, k: number): Promise<string> {
   const reply = replyTo(request.messages) + (k > 0 ? ` (choice ${k + 1})` : "");
   switch (request.responseFormat?.type) {
     case ResponseFormatType.JSON_OBJECT:
@@ -80,10 +80,10 @@ function textOfChoice(request: CreateChatCompletionRequest, k: number): string {
   }
 }
 
-function structured(request: CreateChatCompletionRequest, k: number): string {
+async function structured(request: CreateChatCompletionRequest, k: number): Promise<string> {
   const schema = request.responseFormat?.jsonSchema?.schema ?? true;
   const word = topicOf(lastUserText(request.messages), []);
-  const value = instanceOf(schema, { word, place: k }) ?? instanceOf(schema, { word });
+  const value = (await findInstance(schema, { word, place: k })) ?? (await findInstance(schema, { word }));
   if (value === undefined) {
     throw invalidValue("response_format.json_schema.schema", "no value that fits this schema was found");
   }

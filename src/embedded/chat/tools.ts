@@ -9,9 +9,10 @@ import {
   Role,
   ToolChoiceMode,
 } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import { invalidValue } from "../../call/refusals.ts";
+import { cancelled, invalidValue } from "../../call/refusals.ts";
+import type { Signal } from "../../runtime/caller-abort.ts";
 import type { JsonObject } from "../../wire/json.ts";
-import { instanceOf } from "../schema/instance.ts";
+import { findInstance } from "../schema/find-instance.ts";
 import { lastUserText } from "./conversation.ts";
 import { topicOf } from "./reply.ts";
 
@@ -43,14 +44,19 @@ export function isLegacy(request: CreateChatCompletionRequest): boolean {
   return request.tools.length === 0 && request.functions.length > 0;
 }
 
-/** Returns the calls to make, if any. Throws a Refusal where the choice or a schema cannot be satisfied. */
-export function plannedCalls(request: CreateChatCompletionRequest): PlannedCall[] {
+/** Resolves with the calls to make, if any. Rejects with a Refusal where the choice or a schema cannot be satisfied. */
+export async function plannedCalls(request: CreateChatCompletionRequest, signal: Signal): Promise<PlannedCall[]> {
   const text = lastUserText(request.messages);
   const chosen = chosenTools(request, text);
   const single = request.parallelToolCalls === false || isLegacy(request);
   if (chosen.length === 0) return [];
   const topic = topicOf(text, [...new Set(callables(request).map((tool) => tool.name))]);
-  return chosen.slice(0, single ? 1 : maxCalls).map((tool) => plan(tool, text, topic));
+  const planned: PlannedCall[] = [];
+  for (const tool of chosen.slice(0, single ? 1 : maxCalls)) {
+    if (signal.aborted) throw cancelled();
+    planned.push(await plan(tool, text, topic));
+  }
+  return planned;
 }
 
 function chosenTools(request: CreateChatCompletionRequest, text: string): readonly Callable[] {
@@ -61,10 +67,10 @@ function chosenTools(request: CreateChatCompletionRequest, text: string): readon
   return request.messages.at(-1)?.role === Role.USER ? named : [];
 }
 
-function plan(tool: Callable, text: string, topic: string): PlannedCall {
+async function plan(tool: Callable, text: string, topic: string): Promise<PlannedCall> {
   if (tool.kind === "custom") return { kind: "custom", name: tool.name, input: text };
   const schema = tool.schema ?? { type: "object", properties: {} };
-  const value = instanceOf(schema, { word: topic, object: true });
+  const value = await findInstance(schema, { word: topic, object: true });
   if (value === undefined) throw invalidValue(tool.path, "no value that fits this schema was found");
   return { kind: "function", name: tool.name, input: JSON.stringify(value) };
 }

@@ -43,9 +43,21 @@ export interface InstanceOptions {
 }
 
 export function instanceOf(root: Schema, options: InstanceOptions): JsonValue | undefined {
-  const search: Search = { root, word: options.word, steps: maxSteps };
+  return searchInstance(root, options).value;
+}
+
+export interface Searched {
+  readonly value: JsonValue | undefined;
+  /** isCut is whether the search ended for its cost: a longer one may find another value. */
+  readonly isCut: boolean;
+}
+
+/** Searches for an instance, for so many visits at most. */
+export function searchInstance(root: Schema, options: InstanceOptions, steps = maxSteps): Searched {
+  const search: Search = { root, word: options.word, steps };
   const schema = options.object ? both(root, { type: "object" }) : root;
-  return fill(schema, { depth: 0, place: options.place ?? 0, taken: 0 }, search);
+  const value = fill(schema, { depth: 0, place: options.place ?? 0, taken: 0 }, search);
+  return { value, isCut: search.steps < 0 };
 }
 
 function fill(schema: Schema, spot: Spot, search: Search): JsonValue | undefined {

@@ -1,6 +1,7 @@
 /** Connects to a server, over TCP or TLS. */
 import { connect, isIP, type OnReadOpts, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectSecurely } from "node:tls";
+import { lookupElsewhere } from "../../runtime/net/metadata-addresses.ts";
 import { sharedOnRead } from "../read-buffer.ts";
 
 /** Opens a connection to the server. `onData` is called with what the server sends. */
@@ -20,7 +21,7 @@ type TlsOptions = ConnectionOptions & { readonly onread: OnReadOpts };
 export function createConnector(origin: string): Connector {
   const { protocol, hostname, port } = new URL(origin);
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
-  const common = { host, noDelay: true, keepAlive: true, keepAliveInitialDelay: probeMs };
+  const common = { host, lookup: lookupElsewhere, noDelay: true, keepAlive: true, keepAliveInitialDelay: probeMs };
   if (protocol === "http:") {
     const options = { ...common, port: Number(port || 80) };
     return (onData) => ({ socket: connect({ ...options, onread: sharedOnRead(onData) }), connected: "connect" });

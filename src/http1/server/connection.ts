@@ -89,6 +89,11 @@ export class ServedConnection implements Timed {
     return !isBusy && this.#next.length === 0 && this.#socket.writableLength === 0;
   }
 
+  /** Reports that no key has been admitted for what it does: a request's body still comes, or the rest of one that is over. */
+  get isUnadmitted(): boolean {
+    return this.#state.kind === "receiving" || this.#state.kind === "discarding";
+  }
+
   #idleFromNow(): number {
     return performance.now() + this.#options.idleMs + graceMs;
   }

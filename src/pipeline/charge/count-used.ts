@@ -7,7 +7,9 @@ import type { CreateChatCompletionRequestSchema } from "../../../gen/modelgatewa
 import type { Input, Operation } from "../../call/operations.ts";
 import { Refusal } from "../../call/refusals.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
-import { attachedTo } from "../../tokens/media/attachments.ts";
+import type { MaybePromise } from "../../runtime/maybe-promise.ts";
+import { type Attached, attachedTo } from "../../tokens/media/attachments.ts";
+import { withDocuments } from "../../tokens/media/read-documents.ts";
 import { promptTokens } from "../../tokens/prompt.ts";
 import type { TextCounter } from "../../tokens/tokenizer.ts";
 import type { Wire } from "../../wire/wire.ts";
@@ -40,10 +42,14 @@ export function guessTokens(bytes: number): number {
 /** Longer requests, in bytes, are estimated from their length: they would delay the counts of others. */
 const maxCounted = 1_048_576;
 
-/** Estimates the input tokens of a long request: images in it are not text. */
-function guessInput(request: Wire): number {
+function attachedAsUsual(request: Wire): MaybePromise<Attached> {
   const { model } = request.outline();
-  const attached = attachedTo(request, typeof model === "string" ? [model] : [], "usual");
+  return withDocuments(request, () => attachedTo(request, typeof model === "string" ? [model] : [], "usual"));
+}
+
+/** Estimates the input tokens of a long request: images in it are not text. */
+async function guessInput(request: Wire): Promise<number> {
+  const attached = await attachedAsUsual(request);
   return attached.tokens + guessTokens(Math.max(0, request.byteLength - attached.bytes));
 }
 
@@ -60,8 +66,8 @@ export function createCounting({ counter, hurry, onError }: CountingOptions): Co
   }
 
   async function countInput(operation: Operation, request: Wire): Promise<number> {
-    const { prompt, input, model } = request.json();
-    const attached = attachedTo(request, typeof model === "string" ? [model] : [], "usual").tokens;
+    const { prompt, input } = request.json();
+    const attached = (await attachedAsUsual(request)).tokens;
     if (operation === "chat") return promptTokens(request as ChatRequest, counter, hurry, attached);
     if (operation === "messages" || operation === "responses") {
       const chat = await asChat(operation, request as Wire<Input<typeof operation>>);

@@ -11,6 +11,7 @@ import type { Ledger, Short } from "../../ledger/contract.ts";
 import { withOutputBound } from "../../ledger/worst-case.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { andThen, catchError, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";
+import { withDocuments } from "../../tokens/media/read-documents.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { ModelRates } from "../admit/model-rates.ts";
 import type { Candidate } from "../complete/candidates.ts";
@@ -79,9 +80,20 @@ function makeHold(
   request: Wire,
   ledger: Ledger,
 ): MaybePromise<BoundOutput> {
+  modelCall.call.record.outputBound = undefined;
+  return andThen(
+    withDocuments(modelCall.call.request, () => estimateOf(modelCall, candidate, request)),
+    (estimate) => holdEstimate(modelCall, candidate, estimate, ledger),
+  );
+}
+
+function holdEstimate(
+  modelCall: ModelCall,
+  candidate: HeldCandidate,
+  estimate: Estimate | undefined,
+  ledger: Ledger,
+): MaybePromise<BoundOutput> {
   const { record } = modelCall.call;
-  record.outputBound = undefined;
-  const estimate = estimateOf(modelCall, candidate, request);
   return andThen(ledger.hold(holdRequestOf(modelCall, candidate, estimate ?? free)), (made) => {
     if (made.kind === "short") throw shortOf(estimate?.min ?? 0, made, modelCall.arrivedAt);
     modelCall.hold.held = made;

@@ -19,6 +19,8 @@ import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Available, BudgetLeft } from "../../storage/money/contract.ts";
 import type { Model } from "../../targets/catalog.ts";
 import type { Targets } from "../../targets/targets.ts";
+import { attachedTo } from "../../tokens/media/attachments.ts";
+import { withDocuments } from "../../tokens/media/read-documents.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { type LimitLeft, type LimitsLeft, limitOfBudget } from "../admit/limits-left.ts";
 import { fitted, translateAlongPath } from "../attempt/translate.ts";
@@ -122,7 +124,7 @@ function firstRefusal(limits: readonly LimitLeft[]): Refusal | undefined {
 }
 
 interface RequestOptions extends ExplainOptions {
-  /** What the caller's budgets leave, the tightest first. */
+  /** budgets are what the caller's budgets leave, the tightest first. */
   readonly budgets: readonly BudgetLeft[];
 }
 
@@ -143,6 +145,7 @@ async function explainRequest(
   const order = attemptOrder(candidates, targets);
   const resting = candidates.filter((candidate) => !order.includes(candidate));
   const translateFor = createTranslator({ call, form, arrivedAt: clock() });
+  await withDocuments(call.request, () => attachedTo(call.request));
   const found: ExplainedTarget[] = [];
   const rates = new Map<Model, readonly LimitLeft[]>();
   for (const candidate of [...order, ...resting]) {

@@ -17,6 +17,7 @@ import {
   writeFields,
 } from "../../http1/client/index.ts";
 import { createDeadlines, type Deadlines, type Timed } from "../../runtime/deadlines.ts";
+import { lookupElsewhere } from "../../runtime/net/metadata-addresses.ts";
 import { sendAtTurnEnd } from "../../runtime/turn-end.ts";
 
 const maxHeaderBytes = 32_768;
@@ -41,6 +42,7 @@ export const createUndiciClient: CreateUpstreamClient = (origin, timeouts) => {
       keepAliveTimeoutThreshold: 1_000,
       keepAliveMaxTimeout: mostMs,
       connectTimeout,
+      connect: { lookup: lookupElsewhere },
     });
   let pool = createPool(4_000, 600_000);
   const deadlines = createDeadlines();

@@ -1,4 +1,4 @@
-/** What a step of an upstream's test says, by its reason: what happened, and what to do about it. Pages tell the same in other languages. */
+/** Says what happened in a step of an upstream's test, by its reason, and what to do about it. Pages tell the same in other languages. */
 import type { TestReason } from "../../../gen/modelgateway/v1/reasons_pb.ts";
 import { counted } from "../../runtime/words/counted.ts";
 

@@ -4,9 +4,10 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Wire } from "../../wire/wire.ts";
-import { type Count, type DocumentSize, documentSize, documentTokensOf } from "./document-tokens.ts";
+import { type Count, documentSize, documentTokensOf, isPdf, pdfIn } from "./document-tokens.ts";
 import { type ImageRule, unknownImage, usualImage } from "./image-rules.ts";
 import { imageRulesFor, imageTokens, sizeOfImage, soundTokens } from "./media-tokens.ts";
+import type { PdfSize } from "./pdf-size.ts";
 
 /** Attached is all attachments of a request together. */
 export interface Attached {
@@ -35,14 +36,34 @@ type Kind = "image" | "sound" | "document";
 
 /**
  * Returns the attachments of a request. `models` are the names of its model at its vendors: of several rules the dearest counts. `most`
- * is for holds; `usual` for a count that stands in for a vendor's.
+ * is for holds; `usual` for a count that stands in for a vendor's. PDFs that `readDocuments` has not read before cannot be seen.
  */
 export function attachedTo(request: Wire, models: readonly string[] = [], count: Count = "most"): Attached {
   const found: Found = { request, models, count, rules: undefined, bytes: 0, tokens: 0, isUnseen: false };
-  const { messages, input } = request.outline();
+  addAll(found);
+  return found;
+}
+
+/** UnreadPdf is a PDF of a request that has not been read. */
+export interface UnreadPdf {
+  /** Its base64, in memory of its own. */
+  readonly encoded: Buffer<ArrayBuffer>;
+  /** Keeps what was read of it for as long as the request is there; undefined where nothing could be. */
+  keep(size: PdfSize | undefined): void;
+}
+
+/** Returns the PDFs of a request that have not been read. */
+export function unreadPdfs(request: Wire): readonly UnreadPdf[] {
+  unreadIn.delete(request);
+  const unread: UnreadPdf[] = [];
+  addAll({ request, models: [], count: "usual", rules: undefined, bytes: 0, tokens: 0, isUnseen: false, unread });
+  return unread;
+}
+
+function addAll(found: Found): void {
+  const { messages, input } = found.request.outline();
   add(messages, false, found);
   add(input, true, found);
-  return found;
 }
 
 interface Found {
@@ -54,6 +75,8 @@ interface Found {
   bytes: number;
   tokens: number;
   isUnseen: boolean;
+  /** Takes the PDFs that have not been read; unset where they are not looked for. */
+  readonly unread?: UnreadPdf[];
 }
 
 function add(value: JsonValue | undefined, inContent: boolean, found: Found): void {
@@ -88,18 +111,35 @@ function addAttachment(kind: Kind, holder: JsonObject, key: string, found: Found
   const [inner, innerKey] = typeof member === "string" ? [holder, key] : [member, encodedKey(member)];
   found.bytes += typeof member === "string" ? member.length : encodedLength(member);
   const text = innerKey === undefined ? undefined : found.request.longText(inner, innerKey);
-  if (isImage) found.tokens += imageTokensOf(text, inner.detail ?? holder.detail, found);
+  if (found.unread) {
+    if (!isImage && kind === "document" && key !== "file_id") addUnread(inner, innerKey ?? "", text, found.unread);
+  } else if (isImage) found.tokens += imageTokensOf(text, inner.detail ?? holder.detail, found);
   else if (kind === "sound" && text !== undefined) found.tokens += soundTokens(text, found.count);
   else found.tokens += documentTokensFound(inner, innerKey ?? "", key === "file_id" ? undefined : text, found);
 }
 
-/** A file is read once: the object that holds it stands for it as long as the request is there. */
-const sizes = new WeakMap<JsonObject, DocumentSize & { readonly key: string }>();
+/** The requests in which PDFs were met that have not been read. */
+const unreadIn = new WeakSet<Wire>();
+
+/** Reports whether `attachedTo` has met PDFs in a request that have not been read. */
+export function hasUnread(request: Wire): boolean {
+  return unreadIn.has(request);
+}
+
+/** sizes are what was read of PDFs: the object that holds one stands for it as long as the request is there. */
+const sizes = new WeakMap<JsonObject, { readonly key: string; readonly size: PdfSize | undefined }>();
+
+function addUnread(holder: JsonObject, key: string, text: string | Buffer | undefined, unread: UnreadPdf[]): void {
+  if (sizes.get(holder)?.key === key) return;
+  const encoded = pdfIn(text);
+  if (encoded) unread.push({ encoded, keep: (size) => void sizes.set(holder, { key, size }) });
+}
 
 function documentTokensFound(holder: JsonObject, key: string, text: string | Buffer | undefined, found: Found): number {
-  const known = sizes.get(holder);
-  const size = known?.key === key ? known : { ...documentSize(text), key };
-  sizes.set(holder, size);
+  const read = sizes.get(holder);
+  const isRead = read?.key === key;
+  const size = documentSize(text, isRead ? read.size : undefined);
+  if (size.kind === "file" && !isRead && isPdf(text)) unreadIn.add(found.request);
   if (size.kind === "elsewhere" || size.kind === "file" || (size.kind === "pdf" && size.textBytes === undefined)) {
     found.isUnseen = true;
   }

@@ -7,7 +7,7 @@
 import { type ImageRule, unknownImage, usualImage } from "./image-rules.ts";
 import type { ImageSize } from "./image-size.ts";
 import { imageTokens } from "./media-tokens.ts";
-import { pdfSize } from "./pdf-size.ts";
+import type { PdfSize } from "./pdf-size.ts";
 
 /** DocumentSize is what the gateway knows of a document. */
 export type DocumentSize =
@@ -81,23 +81,52 @@ function pageTokens(rule: ImageRule, count: Count): number {
   return imageTokens(rule, pageImage[count]);
 }
 
-/** Reads the size of a document that a request holds: a data URL, or base64 alone. `text` is undefined where it is elsewhere. */
-export function documentSize(text: string | Buffer | undefined): DocumentSize {
-  if (text === undefined) return { kind: "elsewhere" };
-  const head = typeof text === "string" ? text.slice(0, 256) : text.toString("latin1", 0, 256);
-  if (/^https?:/i.test(head)) return { kind: "elsewhere" };
-  const comma = head.startsWith("data:") ? head.indexOf(",") + 1 : 0;
-  const type = head.slice(0, comma);
-  const isBase64 = comma === 0 || type.endsWith(";base64,");
-  const bytes = isBase64 ? Math.ceil(((text.length - comma) * 3) / 4) : text.length - comma;
-  if (/^data:(?:text\/|application\/(?:json|xml)\b)/i.test(type)) return { kind: "text", bytes };
-  // Only a PDF is decoded: its first bytes say so.
-  if (!isBase64 || !isPdf(head.slice(comma))) return { kind: "file", bytes };
-  const encoded = typeof text === "string" ? text.slice(comma) : text.toString("latin1", comma);
-  const size = pdfSize(Buffer.from(encoded, "base64"));
-  return size ? { kind: "pdf", ...size } : { kind: "file", bytes };
+/** DocumentText is how a request holds a document: where its data begins, and what they are. */
+interface DocumentText {
+  readonly kind: "pdf" | "text" | "file" | "elsewhere";
+  /** from is where the data begin in the text. */
+  readonly from: number;
+  /** The length of the document, in bytes. */
+  readonly bytes: number;
 }
 
-function isPdf(encoded: string): boolean {
+/** Tells what a document is by the beginning of its text: a data URL, or base64 alone. `text` is undefined where it is elsewhere. */
+function kindOf(text: string | Buffer | undefined): DocumentText {
+  if (text === undefined) return { kind: "elsewhere", from: 0, bytes: 0 };
+  const head = typeof text === "string" ? text.slice(0, 256) : text.toString("latin1", 0, 256);
+  if (/^https?:/i.test(head)) return { kind: "elsewhere", from: 0, bytes: 0 };
+  const from = head.startsWith("data:") ? head.indexOf(",") + 1 : 0;
+  const type = head.slice(0, from);
+  const isBase64 = from === 0 || type.endsWith(";base64,");
+  const bytes = isBase64 ? Math.ceil(((text.length - from) * 3) / 4) : text.length - from;
+  if (/^data:(?:text\/|application\/(?:json|xml)\b)/i.test(type)) return { kind: "text", from, bytes };
+  // Only a PDF is decoded: its first bytes say so.
+  return { kind: isBase64 && beginsPdf(head.slice(from)) ? "pdf" : "file", from, bytes };
+}
+
+function beginsPdf(encoded: string): boolean {
   return Buffer.from(encoded, "base64").includes("%PDF-");
+}
+
+/** Reports whether a document is a PDF in base64, by its first bytes. */
+export function isPdf(text: string | Buffer | undefined): boolean {
+  return kindOf(text).kind === "pdf";
+}
+
+/** Returns the base64 of a PDF in memory of its own; undefined where a document is none. */
+export function pdfIn(text: string | Buffer | undefined): Buffer<ArrayBuffer> | undefined {
+  const { kind, from } = kindOf(text);
+  if (kind !== "pdf" || text === undefined) return undefined;
+  const encoded = Buffer.allocUnsafeSlow(text.length - from);
+  if (typeof text === "string") encoded.write(text.slice(from), "latin1");
+  else text.copy(encoded, 0, from);
+  return encoded;
+}
+
+/** Returns the size of a document. `pdf` is what was read of a PDF: one that was not, or could not be, is a file. */
+export function documentSize(text: string | Buffer | undefined, pdf?: PdfSize): DocumentSize {
+  const { kind, bytes } = kindOf(text);
+  if (kind === "elsewhere") return { kind };
+  if (kind === "pdf") return pdf ? { kind, ...pdf } : { kind: "file", bytes };
+  return { kind, bytes };
 }

@@ -14,18 +14,23 @@ export interface PdfSize {
   readonly textBytes: number | undefined;
 }
 
-/** The most data of a file that is unpacked, in bytes: it takes some ten milliseconds. */
-const maxUnpacked = 4_194_304;
+/** Unpacking is how many bytes of data may be unpacked yet, of one file or of several together. */
+export interface Unpacking {
+  left: number;
+}
+
+/** The most data of a request's files that is unpacked, in bytes: it takes some ten milliseconds. */
+export const maxUnpacked = 4_194_304;
 
 /** More streams and page trees than an honest file has: they would take long to look at. Half the length of a tree, in characters. */
 const [maxStreams, maxTrees, maxTree] = [50_000, 2_000, 4_096] as const;
 
-/** Returns undefined where a file is no PDF, or its pages cannot be counted. */
-export function pdfSize(file: Buffer): PdfSize | undefined {
+/** Returns undefined where a file is no PDF, or its pages cannot be counted. What is unpacked is taken from `unpacking`. */
+export function pdfSize(file: Buffer, unpacking: Unpacking = { left: maxUnpacked }): PdfSize | undefined {
   if (file.subarray(0, 1024).indexOf("%PDF-") === -1) return undefined;
   const { streams, between } = pdfParts(file);
   const isUnseen = streams.length > maxStreams || /\/Encrypt\b/.test(between);
-  const room: Room = { left: maxUnpacked, isUnseen };
+  const room: Room = { unpacking, isUnseen };
   const isPacked = ({ dictionary }: PdfStream) => /\/Type\s*\/ObjStm\b/.test(dictionary);
   const packed = streams.filter(isPacked).map((stream) => unpacked(stream, room).toString("latin1"));
   const dictionaries = [between, ...packed].join("\n");
@@ -38,19 +43,19 @@ export function pdfSize(file: Buffer): PdfSize | undefined {
 
 /** Room is how much more may be unpacked, and whether something could not be. */
 interface Room {
-  left: number;
+  readonly unpacking: Unpacking;
   isUnseen: boolean;
 }
 
 const nothing = Buffer.alloc(0);
 
 function unpacked(stream: PdfStream, room: Room): Buffer {
-  const data = room.isUnseen ? "unseen" : dataOf(stream, room.left);
+  const data = room.isUnseen ? "unseen" : dataOf(stream, room.unpacking.left);
   if (data === "unseen") {
     room.isUnseen = true;
     return nothing;
   }
-  room.left -= data.length;
+  room.unpacking.left -= data.length;
   return data;
 }
 
@@ -76,7 +81,8 @@ function countPages(dictionaries: string, room: Room): readonly [pages: number, 
 function contentsIn(dictionaries: string): ReadonlyMap<number, number> {
   const times = new Map<number, number>();
   for (const [, named = ""] of dictionaries.matchAll(/\/Contents\s*(\[[^\]/]*\]|\d+\s+\d+\s+R)/g)) {
-    for (const [, id] of named.matchAll(/(\d+)\s+\d+\s+R/g)) {
+    // A number is read from its first digit only: from each of them, long ones would take quadratic time.
+    for (const [, id] of named.matchAll(/(?<!\d)(\d+)\s+\d+\s+R/g)) {
       times.set(Number(id), (times.get(Number(id)) ?? 0) + 1);
     }
   }

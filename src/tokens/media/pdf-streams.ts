@@ -93,7 +93,8 @@ export function isEncodedImage({ dictionary }: PdfStream): boolean {
  * `most` bytes.
  */
 export function dataOf({ dictionary, encoded }: PdfStream, most: number): Buffer | "unseen" {
-  const filters = /\/Filter\s*(\[[^\]]*\]|\/\w+)/.exec(dictionary)?.[1]?.match(/\/\w+/g) ?? [];
+  // A list ends before the next begins: a dictionary full of beginnings would take quadratic time.
+  const filters = /\/Filter\s*(\[[^\][]*\]|\/\w+)/.exec(dictionary)?.[1]?.match(/\/\w+/g) ?? [];
   if (filters.length === 0 && !/\/Filter\b/.test(dictionary)) return encoded.length > most ? "unseen" : encoded;
   if (filters.length !== 1 || !/^\/(?:FlateDecode|Fl)$/.test(filters[0] as string)) return "unseen";
   try {

@@ -463,6 +463,21 @@ function refusalOf(act: () => unknown): Refusal {
   throw new Error("nothing was refused");
 }
 
+describe("multipart that can be read in two ways is refused", () => {
+  const part = (head: string) => Buffer.from(`--b\r\n${head}\r\n\r\nx\r\n--b--\r\n`);
+  test.each([
+    [
+      "a part with two dispositions",
+      'content-disposition: form-data; name="a"\r\nContent-Disposition: form-data; name="b"',
+    ],
+    ["a disposition with two names", 'content-disposition: form-data; name="a"; NAME=b'],
+  ])("%s", (_, head) => {
+    expect(() => readMultipart(completion, "multipart/form-data; boundary=b", part(head))).toThrow(
+      /breaks its own rules/,
+    );
+  });
+});
+
 describe("multipart/form-data", () => {
   async function multipart(desc: DescMessage, fields: FormData): Promise<JsonObject> {
     const request = new Response(fields);

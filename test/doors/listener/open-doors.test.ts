@@ -5,7 +5,9 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:http2";
 import { connect as connectTcp } from "node:net";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Fields, headers, openH2 } from "../../hostile/h2.ts";
+import { eventually } from "../../support/eventually.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 
 let gateway: TestGateway;
@@ -63,4 +65,60 @@ test("a request with a whole URL as its target finds its path", async () => {
   let text = "";
   for await (const chunk of socket) text += String(chunk);
   expect(text).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+describe("a head that can be read in two ways is refused", () => {
+  const key = () => `authorization: Bearer ${gateway.apiKey}\r\n`;
+  test.each<[string, (key: string) => string]>([
+    ["two hosts", (key) => `host: a\r\n${key}Host: b\r\n`],
+    ["the same host twice", (key) => `host: a\r\n${key}host: a\r\n`],
+    ["two credentials, the first of which is right", (key) => `host: a\r\n${key}Authorization: Bearer x\r\n`],
+    ["two types", (key) => `host: a\r\n${key}content-type: text/plain\r\n`],
+  ])("%s", async (_, fields) => {
+    const body = JSON.stringify({ model: "embedded-chat", messages: [{ role: "user", content: "Hi" }] });
+    const type = `content-type: application/json\r\ncontent-length: ${body.length}\r\n`;
+    const socket = connectTcp(gateway.port, "127.0.0.1");
+    socket.write(`POST /v1/chat/completions HTTP/1.1\r\n${fields(key())}${type}\r\n${body}`);
+    let text = "";
+    for await (const chunk of socket) text += String(chunk);
+    expect(text).toMatch(/^HTTP\/1\.1 400 /);
+    expect(text).toContain("connection: close");
+  });
+
+  test("also over HTTP/2", async () => {
+    const raw = await openH2(gateway.port);
+    const fields: Fields = [
+      ...[[":method", "GET"] as const, [":scheme", "http"] as const, [":path", "/v1/models"] as const],
+      ...[[":authority", "h"] as const, ["authorization", `Bearer ${gateway.apiKey}`] as const],
+      ["authorization", "Bearer x"],
+    ];
+    raw.socket.write(headers(1, fields, true));
+    await eventually(() => expect(raw.statuses.get(1)).toBe(400));
+    raw.socket.destroy();
+  });
+});
+
+test.each([
+  ["GET", "/v1/models/embedded-chat?id=another", undefined],
+  ["GET", "/v1/responses/resp_1/input_items?id=resp_2", undefined],
+  ["POST", "/v1/responses/resp_1/cancel", '{"id":"resp_2"}'],
+])("what a path names is not named again: %s %s", async (method, path, body) => {
+  const answer = await fetch(`${gateway.rootUrl}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body }),
+  });
+  expect(answer.status).toBe(400);
+  expect(await answer.json()).toMatchObject({ error: { param: "id", code: "invalid_value" } });
+});
+
+test("metrics are served to a hundred connections at most, and again when they have gone", async () => {
+  const sockets = Array.from({ length: 110 }, () => connectTcp(gateway.metricsPort ?? 0, "127.0.0.1"));
+  for (const socket of sockets) socket.on("error", () => {}).resume();
+  await eventually(() => expect(sockets.filter(({ destroyed }) => destroyed)).toHaveLength(10));
+  for (const socket of sockets) socket.destroy();
+  await eventually(async () => {
+    const text = await (await fetch(`http://127.0.0.1:${gateway.metricsPort}/metrics`)).text();
+    expect(text).toContain("model_gateway_");
+  });
 });

@@ -135,6 +135,7 @@ beforeAll(async () => {
     addresses: createAddresses({ settings: () => ({ publicUrls: {} }), trustedProxies: [] }),
     sites: [],
     cors: createCors(["https://app.example.com"]),
+    bodyTimeoutMs: limits.timeoutMs,
     newRequestId: () => "req_1",
     log: pino({ level: "silent" }),
   });

@@ -1,4 +1,5 @@
 /** Bodies within the limits whose reading costs more than their size: lists, nesting, members, escapes, parts. */
+import { deflateSync } from "node:zlib";
 import { ask, type Reply, tally } from "../raw.ts";
 import { chatPath, faultsOf, largestBody, type Row, type Stage } from "../row.ts";
 
@@ -63,7 +64,33 @@ const form = { "content-type": "application/x-www-form-urlencoded" };
 const multipart = { "content-type": "multipart/form-data; boundary=b" };
 const part = (name: string) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\nx\r\n`;
 
+/** A file in a part of a message. */
+const document = (pdf: string | Buffer) =>
+  `{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,${Buffer.from(pdf).toString("base64")}"}}`;
+const withDocuments = (...pdfs: readonly (string | Buffer)[]) =>
+  `${begin}{"role":"user","content":[${pdfs.map(document).join(",")}]}]}`;
+
+/** A file of one page whose content takes a thousandth of its length. */
+function packedPdf(bytes: number): Buffer {
+  const packed = deflateSync(Buffer.alloc(bytes, "("));
+  const page = "%PDF-1.7\n1 0 obj <</Type /Page /Contents 2 0 R>> endobj\n2 0 obj <</Filter /FlateDecode>>\nstream\n";
+  return Buffer.concat([Buffer.from(page), packed, Buffer.from("\nendstream endobj")]);
+}
+
 const works: readonly Work[] = [
+  {
+    // The thread that reads documents has a heap of its own, which grows once.
+    ...{ name: "documents", warm: 0.5 },
+    attack: "PDFs of 12 MB full of numbers, of lists, of texts; 2,000 small ones that each unpack to a megabyte",
+    bodies: () => [
+      withDocuments(filled("%PDF-1.7 /Type /Page /Contents [", "1", "]", 11_900_000)),
+      withDocuments(
+        filled("%PDF-1.7 /Type /Page\n", `1 0 obj ${"/Filter[".repeat(1_000)}stream\nx\nendstream\n`, "", 11_900_000),
+      ),
+      withDocuments(filled("%PDF-1.7 /Type /Page\n", "(hello) Tj\n", "", 11_900_000)),
+      withDocuments(...Array(2_000).fill(packedPdf(1_000_000))),
+    ],
+  },
   {
     ...{ name: "number-lists-poor", key: "poor", path: embeddingsPath },
     attack: "lists of numbers of 16 MB, by a key of the lowest tier without credit",

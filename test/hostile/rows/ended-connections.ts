@@ -4,7 +4,18 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { endChild } from "../canary.ts";
-import { data, frame, type H2Client, headers, openH2, postFields, preface, settings, types } from "../h2.ts";
+import {
+  data,
+  type Fields,
+  frame,
+  type H2Client,
+  headers,
+  openH2,
+  postFields,
+  preface,
+  settings,
+  types,
+} from "../h2.ts";
 import { ask, inTurns, isClosedWithin, open, post, tally } from "../raw.ts";
 import { chat, chatPath, faultsOf, type Outcome, type Row, type Stage, scaled } from "../row.ts";
 
@@ -50,6 +61,41 @@ const few: Row = {
     const done = await helloAndEnd(stage, 450, "fin");
     await delay(200);
     const statuses = await newCallers(stage);
+    const told = `${done} connections; ten new callers: ${tally(statuses)}`;
+    return { told, faults: faultsOf({ "new callers are not served": statuses.some((status) => status !== 200) }) };
+  },
+};
+
+const grpcFields = (path: string): Fields => [
+  ...[
+    [":method", "POST"] as const,
+    [":scheme", "http"] as const,
+    [":path", path] as const,
+    [":authority", "h"] as const,
+  ],
+  ...[["content-type", "application/grpc"] as const, ["te", "trailers"] as const],
+];
+
+const keyless: Row = {
+  ...{ name: "keyless-streams-400-descriptors", item: 1, short: true, warm: 0, openFiles: 400 },
+  attack: "350 connections that follow health checks or reflect, without a key, of a gateway with 400 descriptors",
+  holds: "what no key was admitted for makes room; new callers are served",
+  async run(stage) {
+    const { port } = stage.gateway;
+    const clients: H2Client[] = [];
+    const done = await inTurns(350, 10, stage.signal, async (i) => {
+      const client = await openH2(port);
+      clients.push(client);
+      const isWatch = i % 2 === 0;
+      const path = isWatch
+        ? "/grpc.health.v1.Health/Watch"
+        : "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+      const request = headers(1, grpcFields(path));
+      client.socket.write(isWatch ? Buffer.concat([request, data(1, Buffer.alloc(5))]) : request);
+    });
+    await delay(200);
+    const statuses = await newCallers(stage);
+    for (const { socket } of clients) socket.destroy();
     const told = `${done} connections; ten new callers: ${tally(statuses)}`;
     return { told, faults: faultsOf({ "new callers are not served": statuses.some((status) => status !== 200) }) };
   },
@@ -210,4 +256,15 @@ const junk: Row = {
   },
 };
 
-export const endedConnections: readonly Row[] = [fin, rst, few, halfClosed, killed, many, perCall, keptUp, junk];
+export const endedConnections: readonly Row[] = [
+  fin,
+  rst,
+  few,
+  keyless,
+  halfClosed,
+  killed,
+  many,
+  perCall,
+  keptUp,
+  junk,
+];

@@ -25,7 +25,7 @@ import { loadTokenizer } from "../../../src/tokens/tokenizer.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 import { type HeardAnswer, type Hearing, hear } from "../../support/clients/hear.ts";
-import { Running, root, temporaryFolder } from "../../support/command.ts";
+import { Running, starter, temporaryFolder } from "../../support/command.ts";
 import { type AccountInit, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { repricedRows } from "../../support/money/repriced.ts";
 import { type Books, openAccount, openBooks, type Payer, type Standing } from "../../support/payer.ts";
@@ -814,7 +814,7 @@ describe("settled before the caller has the last byte, however long that takes",
     // JSON is YAML.
     await writeFile(config, JSON.stringify(fileOf(paidModels(upstream.baseUrl))));
     storage = await openStorage(join(folder.path, "gateway.db"));
-    const args = [join(root, "src/main.ts"), "serve", "--config", config];
+    const args = [starter, "serve", "--config", config];
     server = new Running(process.execPath, args, { PORT: "0", DATA_DIR: folder.path });
     const [, url = ""] = await server.shows(/serves at (\S+)/);
     port = Number(new URL(url).port);

@@ -15,7 +15,7 @@ let gateway: TestGateway;
 
 beforeEach(async () => {
   upstream = await startScriptedUpstream();
-  gateway = await startTestGateway(upstreamAt(upstream.baseUrl));
+  gateway = await startTestGateway({ ...upstreamAt(upstream.baseUrl), disconnectDrainMs: 300 });
 });
 
 afterEach(async () => {

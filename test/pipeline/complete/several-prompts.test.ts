@@ -422,7 +422,7 @@ describe("several prompts through the doors", () => {
     });
 
   beforeAll(async () => {
-    anthropic = await startTestGateway(anthropicUpstreamAt(scripted.baseUrl));
+    anthropic = await startTestGateway({ ...anthropicUpstreamAt(scripted.baseUrl), disconnectDrainMs: 300 });
     openai = await startTestGateway(upstreamAt(scripted.baseUrl));
   });
 

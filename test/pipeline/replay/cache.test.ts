@@ -43,7 +43,8 @@ let now: number;
 const standard: CacheConfig = { maxBytes: 1024 * 1024, keepMs: 60_000, priceShare: 0 };
 
 async function start(cache: CacheConfig | undefined): Promise<() => Promise<void>> {
-  gateway = await startTestGateway({ ...paidModels(upstream.baseUrl), cache }, { clock: () => now });
+  const config = { ...paidModels(upstream.baseUrl), cache, disconnectDrainMs: 300 };
+  gateway = await startTestGateway(config, { clock: () => now });
   books = openBooks(gateway.database, gateway.storage);
   const started = gateway;
   return async () => {

@@ -45,7 +45,8 @@ let payer: Payer;
 let now: number;
 
 function served(): Partial<Config> {
-  return { ...paidModels(upstream.baseUrl), cache: { maxBytes: 1024 * 1024, keepMs: 1, priceShare: 1 } };
+  const cache = { maxBytes: 1024 * 1024, keepMs: 1, priceShare: 1 };
+  return { ...paidModels(upstream.baseUrl), cache, disconnectDrainMs: 300 };
 }
 
 beforeAll(async () => {

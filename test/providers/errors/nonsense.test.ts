@@ -183,6 +183,7 @@ describe("an internal error", () => {
       addresses: createAddresses({ settings: () => ({ publicUrls: {} }), trustedProxies: [] }),
       sites: [],
       cors: createCors([]),
+      bodyTimeoutMs: limits.timeoutMs,
       newRequestId: () => "req_1",
       log,
     });

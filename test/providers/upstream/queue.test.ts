@@ -32,7 +32,13 @@ async function start(queue: Partial<QueueConfig>, targets = [at("first")], confi
     { name: "second", kind: "openai", base_url: second.baseUrl, api_key: "k" },
   ];
   const model: ModelConfig = { id: "m", aliases: [], family: "f", kind: "chat", price, targets };
-  gateway = await startTestGateway({ upstreams, models: [model], embeddedModels: false, ...config });
+  gateway = await startTestGateway({
+    upstreams,
+    models: [model],
+    embeddedModels: false,
+    disconnectDrainMs: 300,
+    ...config,
+  });
 }
 
 interface Ask {

@@ -74,7 +74,7 @@ async function start(
     { name: "second", kind, base_url: second.baseUrl, api_key: "k" },
   ];
   const model: ModelConfig = { id: "m", aliases: [], family: "f", kind: "chat", price, targets };
-  const served = { upstreams, models: [model], embeddedModels: false, ...config };
+  const served = { upstreams, models: [model], embeddedModels: false, disconnectDrainMs: 300, ...config };
   gateway = await startTestGateway(served, { clock: Date.now, postpaid: false });
   return gateway;
 }

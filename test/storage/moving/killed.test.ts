@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Server, Session } from "../../../src/storage/engines/postgres/session.ts";
-import { bin, modelGateway, Running, startServer, temporaryFolder } from "../../support/command.ts";
+import { modelGateway, Running, starter, startServer, temporaryFolder } from "../../support/command.ts";
 import { askRpc, bearer } from "../../support/dashboard/session.ts";
 import { rowsAt, rowsInFile } from "../../support/storage/moved-rows.ts";
 import { fillFolder, type MovingData } from "../../support/storage/moving-data.ts";
@@ -76,7 +76,7 @@ describe.skipIf(!postgresPrograms)("between SQLite and a server of Postgres", ()
   /** Starts to move, and kills that at a moment: after a time, or when more rows have come than before. */
   async function kill(n: number): Promise<void> {
     const before = await arrived();
-    const moving = new Running(process.execPath, [bin, "migrate-to", "--accept-findings", url], {
+    const moving = new Running(process.execPath, [starter, "migrate-to", "--accept-findings", url], {
       DATA_DIR: folder.path,
     });
     const until = performance.now() + ([450, 650, 850][n] ?? 60_000);
@@ -89,7 +89,7 @@ describe.skipIf(!postgresPrograms)("between SQLite and a server of Postgres", ()
   /** Ends the server amid a move, as a crash would, and starts it again. */
   async function crashServer(): Promise<void> {
     const before = await arrived();
-    const moving = new Running(process.execPath, [bin, "migrate-to", "--accept-findings", url], {
+    const moving = new Running(process.execPath, [starter, "migrate-to", "--accept-findings", url], {
       DATA_DIR: folder.path,
     });
     while (moving.isAlive() && (await arrived()) === before) await delay(2);

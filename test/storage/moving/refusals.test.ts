@@ -5,7 +5,7 @@ import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createSegments } from "../../../src/storage/journal/segments.ts";
-import { bin, type Ended, Running, startServer } from "../../support/command.ts";
+import { type Ended, Running, starter, startServer } from "../../support/command.ts";
 import { mayMount, mountDisk } from "../../support/disk.ts";
 import { shareCommands } from "../../support/shared-commands.ts";
 import { rowsAt, rowsInFile } from "../../support/storage/moved-rows.ts";
@@ -79,7 +79,7 @@ describe.skipIf(!postgresPrograms)("on a server of Postgres", () => {
   const databaseOf = (of: string) => new URL(of).pathname.slice(1);
 
   test("reads the address from standard input, where no list of processes has it", async () => {
-    const stdout = execFileSync(process.execPath, [bin, "migrate-to", "-"], {
+    const stdout = execFileSync(process.execPath, [starter, "migrate-to", "-"], {
       env: { ...env, METRICS_PORT: "0" },
       input: `${url}\n`,
       encoding: "utf8",
@@ -102,7 +102,7 @@ describe.skipIf(!postgresPrograms)("on a server of Postgres", () => {
 
   test("a gateway that works on the target, or on a source in Postgres, also one that was killed a moment ago", async () => {
     const node = { DATABASE_URL: url, DATA_DIR: join(folder.path, `node-${folders}`) };
-    const server = new Running(process.execPath, [bin, "serve"], { PORT: "0", ...node });
+    const server = new Running(process.execPath, [starter, "serve"], { PORT: "0", ...node });
     try {
       // The link for its first user is the last that it makes.
       await server.shows(/set-up#/);

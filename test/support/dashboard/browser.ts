@@ -17,6 +17,19 @@ export function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: chromiumPath as string, args });
 }
 
+let shared: Promise<Browser> | undefined;
+
+/** Returns the browser that all test files of this process share, one after another: it starts once, and ends with the process. */
+export async function sharedBrowser(): Promise<Browser> {
+  if (!(await shared)?.isConnected()) shared = launchBrowser();
+  return shared as Promise<Browser>;
+}
+
+/** Closes all windows that a test file has open in the shared browser. */
+export async function closeWindows(): Promise<void> {
+  for (const context of (await shared)?.contexts() ?? []) await context.close();
+}
+
 export const desktop = { width: 1280, height: 860 };
 export const phone = { width: 390, height: 844 };
 
@@ -30,7 +43,7 @@ export interface Visitor {
 /** Opens a window of its own, with no cookie. Nothing moves in it: what opens is there at once. */
 export async function visit(browser: Browser, options: Parameters<Browser["newContext"]>[0] = {}): Promise<Visitor> {
   const context = await browser.newContext({ viewport: desktop, locale: "en-GB", reducedMotion: "reduce", ...options });
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(30_000);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on("console", (message) => {

@@ -18,8 +18,9 @@ export async function signedInWindow(
   browser: Browser,
   { rootUrl }: Pick<TestGateway, "rootUrl">,
   { headers }: Pick<SignedIn, "headers">,
+  locale?: string,
 ): Promise<SignedInWindow> {
-  const visitor = await visit(browser);
+  const visitor = await visit(browser, locale === undefined ? {} : { locale });
   const { context, page } = visitor;
   const [name = "", value = ""] = (headers.cookie ?? "").split("=");
   await context.addCookies([{ name, value, url: rootUrl, httpOnly: true, sameSite: "Strict" }]);

@@ -118,7 +118,7 @@ export async function openWorkers(
     async close() {
       for (const { ends, ledger, storage } of processes) {
         await ledger.close();
-        await ends.kill();
+        await ends.link.leave();
         await storage.close();
       }
       await owner.books.close();

@@ -3,7 +3,17 @@
  * which is Postgres in this process with one connection, everywhere.
  */
 import { execFileSync, spawn } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
@@ -12,14 +22,15 @@ import { freePort } from "../../../bench/free-port.ts";
 import { connectServer, getTypeParser } from "../../../src/storage/engines/postgres/connection.ts";
 import type { Row, Server } from "../../../src/storage/engines/postgres/session.ts";
 import { readUrl } from "../../../src/storage/engines/postgres/url.ts";
+import { root } from "../command.ts";
 
 /** The folder of the newest server that is installed; undefined where there is none. */
 export const postgresPrograms = findPrograms();
 
 function findPrograms(): string | undefined {
-  const root = "/usr/lib/postgresql";
-  const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : [];
-  return versions.map((version) => join(root, version, "bin")).find((bin) => existsSync(join(bin, "initdb")));
+  const installed = "/usr/lib/postgresql";
+  const versions = existsSync(installed) ? readdirSync(installed).sort((a, b) => Number(b) - Number(a)) : [];
+  return versions.map((version) => join(installed, version, "bin")).find((bin) => existsSync(join(bin, "initdb")));
 }
 
 export interface PostgresServer {
@@ -39,12 +50,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   const bin = postgresPrograms as string;
   const folder = mkdtempSync(join(tmpdir(), "gateway-postgres-"));
   const user = unprivileged(folder);
-  const data = join(folder, "data");
-  execFileSync(
-    join(bin, "initdb"),
-    ["-D", data, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-locale", "--no-sync"],
-    user,
-  );
+  const data = makeData(folder, user);
   const port = await freePort();
   const all = [
     `port = ${port}`,
@@ -99,6 +105,38 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * Makes the data of a server below a folder, and returns where. `initdb` takes a second of a core: it runs once for each version of it,
+ * and what it made is copied.
+ */
+function makeData(folder: string, user: { uid?: number; gid?: number }): string {
+  const data = join(folder, "data");
+  const initdb = join(postgresPrograms as string, "initdb");
+  const { size, mtimeMs } = statSync(initdb);
+  const cache = join(root, "node_modules/.cache/test-postgres");
+  const kept = join(cache, `${size}-${mtimeMs}`);
+  if (existsSync(kept)) {
+    copy(kept, data);
+    return data;
+  }
+  execFileSync(initdb, ["-D", data, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-locale", "--no-sync"], user);
+  mkdirSync(cache, { recursive: true });
+  const made = mkdtempSync(join(cache, "made-"));
+  copy(data, join(made, "data"));
+  try {
+    renameSync(join(made, "data"), kept);
+  } catch {
+    // Another process has made it meanwhile.
+  }
+  rmSync(made, { recursive: true });
+  return data;
+}
+
+/** Copies a folder with its owners and modes. */
+function copy(from: string, to: string): void {
+  execFileSync("cp", ["-a", from, to]);
 }
 
 /** The user that runs a server where root does not: `postgres`, or nobody. The folder is given to it. */

@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { openStorage, type Storage } from "../../../src/storage/storage.ts";
-import { bin, Running, temporaryFolder, type Variables } from "../command.ts";
+import { Running, starter, temporaryFolder, type Variables } from "../command.ts";
 import { environment } from "../environment.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../scripted-upstream.ts";
 
@@ -48,7 +48,7 @@ export async function startWorkers({ workers, settings, env }: WorkersInit): Pro
   await writeFile(config, configuration(upstream.baseUrl, settings));
   const databasePath = join(folder.path, "gateway.db");
   const storage = await openStorage(databasePath);
-  const server = new Running(process.execPath, [bin, "serve", "--workers", String(workers), "--config", config], {
+  const server = new Running(process.execPath, [starter, "serve", "--workers", String(workers), "--config", config], {
     ...{ PORT: "0", DATA_DIR: folder.path, LOG_LEVEL: "info", ...environment },
     ...env,
   });

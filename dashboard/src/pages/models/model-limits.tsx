@@ -1,4 +1,4 @@
-/** What limits the account's calls of a model: its tier, its budgets, and what its keys may. */
+/** Tells what limits the account's calls of a model: its tier, its budgets, and what its keys may. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Anchor, SimpleGrid, Stack, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

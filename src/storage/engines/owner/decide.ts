@@ -8,7 +8,7 @@ import { toldError } from "../../../runtime/ipc/channel.ts";
 import { andThen, catchError, type MaybePromise } from "../../../runtime/maybe-promise.ts";
 import { type Decision, type Decisions, type Recalled, type Turn, whenKnown } from "../../money/books.ts";
 import type { Available } from "../../money/contract.ts";
-import type { TakeOver } from "../sqlite/books/take-over.ts";
+import type { TakeOver } from "../sqlite/journal/take-over.ts";
 import type { AskedTurn, ToldDecision, ToldDecisions } from "./contract.ts";
 import { haveLeases, recallFrom, type Served, wrote } from "./served.ts";
 

@@ -6,8 +6,9 @@
  * Each step may be repeated, so that any of the two may die at any moment.
  */
 import type { Answers, Channel } from "../../../runtime/ipc/channel.ts";
+import type { MaybePromise } from "../../../runtime/maybe-promise.ts";
 import { type OpenBooks, type Recalled, sweepMs } from "../../money/books.ts";
-import type { TakeOver } from "../sqlite/books/take-over.ts";
+import type { TakeOver } from "../sqlite/journal/take-over.ts";
 import type { Before, BooksQuestions, Opening } from "./contract.ts";
 import { type DecideOptions, decide, type Keeping, recallMs } from "./decide.ts";
 import { createHeldLeases } from "./held-leases.ts";
@@ -34,9 +35,6 @@ export interface BooksKeeper {
 
 export function keepBooks(options: OwnerOptions): BooksKeeper {
   const { node, clock, openBooks, onError } = options;
-  const workers = new Set<Served>();
-  const ending = new Set<Promise<void>>();
-  const nothing: Recalled = { records: [], leases: [] };
   const own = openBooks(false)({ node, clock, onError, recall: () => nothing });
   const state = createTellState(options);
   const sweep = async () => {
@@ -45,6 +43,37 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
   };
   const sweeper = setInterval(() => void sweep().catch(onError), sweepMs).unref();
   void sweep().catch(onError);
+  const served = createServedWorkers(options, sweep);
+  const { workers } = served;
+  return {
+    serve(channel) {
+      const recall = (accountId: string) => recallFrom([...workers], [accountId], recallMs);
+      channel.answer<Pick<BooksQuestions, "books.open" | "database.flush" | "database.recall">>({
+        "books.open": (opening) => served.open(channel, opening),
+        "database.flush": options.flush,
+        "database.recall": recall,
+      });
+      state.serve(channel);
+    },
+    async close() {
+      clearInterval(sweeper);
+      state.close();
+      for (const { channel } of workers) channel.close();
+      await Promise.all([...workers].map(({ channel }) => channel.closed));
+      await served.ended();
+      await own.close();
+    },
+  };
+}
+
+const nothing: Recalled = { records: [], leases: [] };
+
+/** Opens the books of workers and ends them. `sweep` expires what has reached its deadline. */
+function createServedWorkers(options: OwnerOptions, sweep: () => Promise<void>) {
+  const { clock, openBooks, onError } = options;
+  const workers = new Set<Served>();
+  const ending = new Set<Promise<void>>();
+  const keeping: Keeping = { workers, options, startedAt: performance.now() };
 
   async function end(worker: Served): Promise<void> {
     workers.delete(worker);
@@ -71,22 +100,6 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
     return worker;
   }
 
-  /** Opens the books of a worker that another owner kept: what that one left is in order when this resolves. */
-  async function goOn(channel: Channel, opening: Opening, { nodes, records, calls }: Before): Promise<void> {
-    const { node } = opening;
-    const worker = add(channel, opening, await options.post(nodes, node));
-    try {
-      await giveBack(worker, { records, leases: [] });
-      // Leases go behind the records of calls that drew on them.
-      await options.move(nodes, node, calls);
-    } catch (error) {
-      // It is opened anew, under another name.
-      await leave(worker, nothing);
-      throw error;
-    }
-    channel.answer<BooksAnswers>(answersOf(worker, keeping, leave));
-  }
-
   /** Lets a worker go on with other books: what its calls hold stays. */
   async function leave(worker: Served, left: Recalled): Promise<void> {
     worker.hasLeft = true;
@@ -96,31 +109,33 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
     await worker.books.close();
   }
 
-  const keeping: Keeping = { workers, options, startedAt: performance.now() };
-  return {
-    serve(channel) {
-      const open = (opening: Opening) => {
-        if (opening.before) return goOn(channel, opening, opening.before);
-        channel.answer<BooksAnswers>(answersOf(add(channel, opening, 0), keeping, leave));
-        return undefined;
-      };
-      const recall = (accountId: string) => recallFrom([...workers], [accountId], recallMs);
-      channel.answer<Pick<BooksQuestions, "books.open" | "database.flush" | "database.recall">>({
-        "books.open": open,
-        "database.flush": options.flush,
-        "database.recall": recall,
+  function open(channel: Channel, opening: Opening): MaybePromise<void> {
+    const { node, before } = opening;
+    const answer = (worker: Served) => channel.answer<BooksAnswers>(answersOf(worker, keeping, leave));
+    if (!before) return answer(add(channel, opening, 0));
+    return options.post(before.nodes, node).then(async (posted) => {
+      const worker = add(channel, opening, posted);
+      await goOn(worker, before, options).catch(async (error: unknown) => {
+        // It is opened anew, under another name.
+        await leave(worker, nothing);
+        throw error;
       });
-      state.serve(channel);
-    },
-    async close() {
-      clearInterval(sweeper);
-      state.close();
-      for (const { channel } of workers) channel.close();
-      await Promise.all([...workers].map(({ channel }) => channel.closed));
-      await Promise.all(ending);
-      await own.close();
-    },
-  };
+      answer(worker);
+    });
+  }
+
+  return { workers, open, ended: () => Promise.all(ending) };
+}
+
+/** Brings in order what another owner left of a worker's books. */
+async function goOn(
+  worker: Served,
+  { nodes, records, calls }: Before,
+  { move }: Pick<OwnerOptions, "move">,
+): Promise<void> {
+  await giveBack(worker, { records, leases: [] });
+  // Leases go behind the records of calls that drew on them.
+  await move(nodes, worker.node, calls);
 }
 
 type BooksAnswers = Omit<BooksQuestions, "books.open" | `database.${string}`>;

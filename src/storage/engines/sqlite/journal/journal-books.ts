@@ -53,9 +53,8 @@ interface Journal extends Hooks {
   end(): void;
 }
 
-function createJournal({ engine, rows }: BooksParts, options: BooksOptions): Journal {
-  const { node, clock, onError, isElsewhere } = options;
-  const { segments, books: connection } = engine;
+function createJournal({ engine, rows }: BooksParts, { node, clock, onError, isElsewhere }: BooksOptions): Journal {
+  const { segments } = engine;
   let state: "none" | "begun" | "open" = "none";
   let pending: JournalRecord[] = [];
   let entries = 0;
@@ -107,13 +106,21 @@ function createJournal({ engine, rows }: BooksParts, options: BooksOptions): Jou
       if (state === "open") tried(() => segments.trim(node), onError);
     },
     end() {
-      if (pending.length > 0 || state === "none") return;
-      connection.transact(() => rows.end(node));
-      segments.remove(node);
-      // A ledger of another process may bring a record again, to other books: the row says for a day what is applied.
-      if (!isElsewhere) connection.transact(() => rows.forget(node));
+      if (pending.length === 0 && state !== "none") endJournal(node, isElsewhere, { engine, rows });
     },
   };
+}
+
+/** Removes a journal of which all is applied. */
+function endJournal(
+  node: string,
+  isElsewhere: boolean | undefined,
+  { engine, rows }: Pick<BooksParts, "engine" | "rows">,
+): void {
+  engine.books.transact(() => rows.end(node));
+  engine.segments.remove(node);
+  // Else a ledger of another process may bring a record again, to other books: for a day the row says what is applied.
+  if (!isElsewhere) engine.books.transact(() => rows.forget(node));
 }
 
 /** Returns false where it failed. */

@@ -6,9 +6,9 @@
 import { holdMs } from "../../../money/books.ts";
 import type { Captured } from "../../../money/contract.ts";
 import { whenUnlocked } from "../../lock-retry.ts";
-import { createPostNow } from "../journal/recover.ts";
-import type { BooksParts } from "./parts.ts";
-import { release } from "./reserve.ts";
+import type { BooksParts } from "../books/parts.ts";
+import { release } from "../books/reserve.ts";
+import { createPostNow } from "./recover.ts";
 
 export interface TakeOver {
   /** Posts the journals of nodes. Returns the number of the last record that is applied of theirs, which counts as applied of `to`, too. */

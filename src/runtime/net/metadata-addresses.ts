@@ -1,0 +1,40 @@
+/**
+ * The addresses at which clouds give a machine its own credentials, and which serve no models: link-local ones (RFC 3927, RFC 4291)
+ * and the few that vendors have elsewhere. Whoever may only name an upstream must not learn from its answers what is said there.
+ */
+import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
+import { BlockList, isIP } from "node:net";
+
+const metadata = new BlockList();
+metadata.addSubnet("169.254.0.0", 16);
+metadata.addSubnet("fe80::", 10, "ipv6");
+// AWS, Alibaba Cloud, Oracle Cloud.
+metadata.addAddress("fd00:ec2::254", "ipv6");
+metadata.addAddress("100.100.100.200");
+metadata.addAddress("192.0.0.192");
+
+/** metadataRefused is what an operator is told whose upstream lies there. */
+export const metadataRefused = "it is an address of the cloud's own services, where no model is served";
+
+/** Reports whether a host is the text of such an address. IPv6 may stand in brackets. */
+export function isMetadataHost(host: string): boolean {
+  const address = host.replace(/^\[(.*)\]$/, "$1");
+  const version = isIP(address);
+  return version !== 0 && metadata.check(address, version === 6 ? "ipv6" : "ipv4");
+}
+
+/** LookupCallback takes the addresses of a name: one, or all that there are. */
+type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void;
+
+/** Looks a name up as `net.connect` does, and fails where it leads to such an address. */
+export function lookupElsewhere(name: string, options: LookupOptions, callback: LookupCallback): void {
+  lookup(name, { ...options, all: true }, (error, addresses) => {
+    if (error) return callback(error, []);
+    const [first] = addresses;
+    if (!first || addresses.some(({ address }) => isMetadataHost(address))) {
+      return callback(Object.assign(new Error(metadataRefused), { code: "EADDRNOTAVAIL" }), []);
+    }
+    if (options.all) callback(null, addresses);
+    else callback(null, first.address, first.family);
+  });
+}

@@ -1,0 +1,128 @@
+/**
+ * What nobody's key pays for keeps nobody out: connections that only follow health checks, reflect, or read pages make room for new
+ * ones, and bodies that nobody reads are waited for no longer than others.
+ */
+import { request } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
+import { connect, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../../support/eventually.ts";
+import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+
+const maxConnections = 20;
+const undo: (() => unknown)[] = [];
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  gateway = await startTestGateway({ maxConnections, bodyTimeoutMs: 1_500 });
+});
+afterEach(async () => {
+  for (const step of undo.splice(0)) step();
+  await eventually(() => {
+    const { http1, http2 } = gateway.counts();
+    expect(http1 + http2).toBe(0);
+  });
+});
+afterAll(() => gateway.close());
+
+function open(): Socket {
+  const socket = connect(gateway.port, "127.0.0.1");
+  socket.on("error", () => {});
+  undo.push(() => socket.destroy());
+  return socket;
+}
+
+/** A call on a connection of its own. Resolves with its status; 0 where it got none. */
+function call(model = "embedded-chat"): Promise<number> {
+  return new Promise((resolve) => {
+    const headers = { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" };
+    const options = { port: gateway.port, method: "POST", path: "/v1/chat/completions", headers, agent: false };
+    const req = request(options, (res) => {
+      res.resume().on("end", () => resolve(res.statusCode ?? 0));
+    });
+    req.on("error", () => resolve(0));
+    req.end(JSON.stringify({ model, max_tokens: 1, messages: [{ role: "user", content: "Hi" }] }));
+  });
+}
+
+const pages = "GET /openapi.json HTTP/1.1\r\nhost: h\r\n\r\n";
+const watchOverHttp1 = [
+  "POST /grpc.health.v1.Health/Watch HTTP/1.1\r\nhost: h\r\ncontent-type: application/connect+json\r\n",
+  "content-length: 7\r\n\r\n\0\0\0\0\u0002{}",
+].join("");
+
+/** Begins a stream of HTTP/2 with the head alone, or with a body. */
+function stream(path: string, headers: object, body?: Buffer): void {
+  const session = connectHttp2(gateway.rootUrl);
+  session.on("error", () => {});
+  undo.push(() => session.destroy());
+  const begun = session.request({ ":path": path, ...headers });
+  begun.on("error", () => {}).pause();
+  if (body) begun.end(body);
+}
+
+const grpc = { ":method": "POST", "content-type": "application/grpc", te: "trailers" };
+
+describe("a new caller is served while all connections are taken by", () => {
+  test.each<[string, () => unknown]>([
+    ["health checks that are followed over gRPC", () => stream("/grpc.health.v1.Health/Watch", grpc, Buffer.alloc(5))],
+    ["health checks that are followed by Connect", () => open().write(watchOverHttp1, "latin1")],
+    ["reflection without an end", () => stream("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", grpc)],
+    ["readers of pages that do not read", () => open().pause().write(pages.repeat(40))],
+    ["sign-ins whose bodies do not come", () => open().write(slowly("POST /modelgateway.v1.SessionService/SignIn"))],
+    ["refused calls whose bodies do not come", () => open().write(slowly("POST /v1/chat/completions"))],
+  ])("%s", async (_, take) => {
+    for (let i = 0; i < maxConnections + 5; i++) take();
+    await eventually(() => expect(gateway.counts().shed).toBeGreaterThan(0));
+    for (let i = 0; i < 5; i++) expect(await call()).toBe(200);
+  });
+});
+
+const slowly = (line: string, more = "") =>
+  `${line} HTTP/1.1\r\nhost: h\r\n${more}content-type: application/json\r\ncontent-length: 100000\r\n\r\n`;
+
+test("a call that a key was admitted for makes room for nobody", async () => {
+  const key = `authorization: Bearer ${gateway.apiKey}\r\n`;
+  const sockets = Array.from({ length: maxConnections }, () => open());
+  for (const socket of sockets) socket.write(slowly("POST /v1/chat/completions", key));
+  await eventually(() => expect(gateway.counts().http1).toBe(maxConnections));
+  await delay(100);
+  expect(await call()).toBe(0);
+  expect(sockets.filter((socket) => socket.destroyed || socket.readableEnded)).toEqual([]);
+});
+
+describe("a body that comes by drops is waited for no longer than others", () => {
+  test.each([
+    ["a probe", slowly("GET /healthz")],
+    ["the dashboard", slowly("GET /dashboard/")],
+    ["a contract, in chunks", "GET /openapi.json HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n"],
+    ["the addresses", slowly("GET /")],
+    ["a path that is not there", slowly("POST /nothing")],
+    ["a refused call", slowly("POST /v1/chat/completions")],
+    ["a health check", slowly("POST /grpc.health.v1.Health/Check")],
+  ])("by %s", async (_, head) => {
+    const socket = open();
+    const drops = setInterval(() => socket.write(head.includes("chunked") ? "1\r\nx\r\n" : "x"), 100);
+    undo.push(() => clearInterval(drops));
+    socket.resume().write(head);
+    await new Promise((resolve) => socket.once("end", resolve).once("close", resolve));
+  });
+});
+
+test("an HTTP/2 session goes on after a stream whose body nobody read", async () => {
+  const session = connectHttp2(gateway.rootUrl);
+  undo.push(() => session.destroy());
+  const upload = session.request({ ":method": "POST", ":path": "/nothing" });
+  upload.on("error", () => {}).resume();
+  await delay(2_000);
+  const [headers] = await new Promise<unknown[]>((resolve, reject) => {
+    session.once("error", reject);
+    session
+      .request({ ":path": "/healthz" })
+      .once("response", (...args) => resolve(args))
+      .once("error", reject)
+      .resume();
+  });
+  expect(headers).toMatchObject({ ":status": 200 });
+});
