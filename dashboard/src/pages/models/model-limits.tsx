@@ -123,7 +123,7 @@ function OfKeys({ keys, model }: Props & { readonly keys: readonly ApiKey[] }) {
     <Stack gap="xs">
       <Text size="sm">
         {t.some(format.count(permitted.length), format.count(usable.length))} {bounded.length > 0 && t.bounded}{" "}
-        <Anchor component={Link} to="/keys" size="sm">
+        <Anchor component={Link} to="/keys" size="sm" underline="always">
           {t.all}
         </Anchor>
       </Text>
