@@ -1,4 +1,4 @@
-/** The items of the palette, in groups, each with its action. */
+/** Item is what the palette shows, in groups, and says what choosing it does. */
 import type { ComponentType } from "react";
 import { fitOf, ranked, type Searchable } from "./rank.ts";
 

@@ -1,4 +1,4 @@
-/** The abilities of a model, as far as the gateway knows them. */
+/** Lists what a model can do, by what the gateway knows of it. */
 import { Code, Group, SimpleGrid } from "@mantine/core";
 import type { ReactNode } from "react";
 import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";

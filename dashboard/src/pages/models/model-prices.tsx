@@ -1,4 +1,4 @@
-/** The prices of a model, as the account pays them: its rates, those of long prompts and service modes, and additions to them. */
+/** Tells what a model costs, as the account pays it: its rates, those of long prompts and service modes, and what is added to them. */
 import { Alert, SimpleGrid, Stack, Table, Text } from "@mantine/core";
 import {
   type CatalogModel,

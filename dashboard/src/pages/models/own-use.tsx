@@ -1,4 +1,4 @@
-/** The use of a model by the account itself, by its keys. */
+/** Shows what the account itself used of a model, by its keys. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
 import { Anchor, Text } from "@mantine/core";
