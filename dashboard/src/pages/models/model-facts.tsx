@@ -18,8 +18,6 @@ const said = texts(
     tryIt: "Try it",
     tryModel: (id: string) => `Try it: ${id}`,
     closed: "Not callable: no price",
-    closedMeans:
-      "Prepaid accounts may not call it, because its cost would not be known. The operator sets a price for it.",
   },
   {
     chat: "对话",
@@ -30,8 +28,13 @@ const said = texts(
     tryIt: "试用",
     tryModel: (id: string) => `试用：${id}`,
     closed: "不可调用：未定价",
-    closedMeans: "预付费账户的调用会被拒绝，因为无法得知费用。请由网关管理员为其定价。",
   },
+);
+
+/** closedTexts say why a model without a price may not be called. */
+export const closedTexts = texts(
+  { why: "Prepaid accounts may not call it, because its cost would not be known. The operator sets a price for it." },
+  { why: "预付费账户的调用会被拒绝，因为无法得知费用。请由网关管理员为其定价。" },
 );
 
 export const kinds = [ModelKind.CHAT, ModelKind.EMBEDDING, ModelKind.SPEECH] as const;
@@ -92,9 +95,10 @@ export function Aliases({ of }: { readonly of: readonly string[] }) {
 /** ModelDoor links to the playground, for chat and speech models, or explains why the model may not be called. */
 export function ModelDoor({ model: { id, kind, callable } }: Props) {
   const t = useTexts(said);
+  const closed = useTexts(closedTexts);
   if (!callable) {
     return (
-      <Group gap={6} wrap="nowrap" title={t.closedMeans}>
+      <Group gap={6} wrap="nowrap" title={closed.why}>
         <IconBan size={16} aria-hidden className={classes.mark} />
         <Text span size="sm">
           {t.closed}
