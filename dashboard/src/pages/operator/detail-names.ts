@@ -70,9 +70,6 @@ const said = texts(
   },
 );
 
-/** detailNames are the details that have a name. */
-export const detailNames: readonly string[] = Object.keys(said.en);
-
 /** useDetailNames returns the name of a detail; the field's own if it has none. */
 export function useDetailNames(): (field: string) => string {
   const names = new Map<string, string>(Object.entries(useTexts(said)));
