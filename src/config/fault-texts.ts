@@ -49,13 +49,10 @@ export const faultTexts = {
   MODEL_PATTERN_EXPECTED: "expected a model's name, with * for any text and ? for any sign",
   TIER_NAME_EXPECTED: "expected a name of at most 100 characters",
   HEADER_NAME_EXPECTED: "expected the name of a header",
-  HEADER_OF_GATEWAY: "expected another header: the gateway itself writes this one",
   QUERY_NAME_EXPECTED: "expected a name of the query",
   REQUEST_KEY_EXPECTED: "expected a key of the request, as top_k or messages[].name",
   ADDRESS_EXPECTED: "expected an http(s) address",
   ADDRESS_NOT_PLAIN: "expected an address without user, `?` and `#`",
-  ADDRESS_OF_CLOUD:
-    "expected the address of an upstream: it is an address of the cloud's own services, where no model is served",
   REDIS_ADDRESS_EXPECTED: "expected redis://host:6379, or rediss:// for TLS, perhaps with user:password@ and /database",
   POSTGRES_ADDRESS_EXPECTED: "expected postgres://user:password@host:5432/database",
   REDIS_PREFIX_EXPECTED: "expected at most 100 characters of ASCII without spaces and braces",
@@ -115,6 +112,9 @@ export const faultTexts = {
   MASK_MOVED:
     "the address has changed, and a stored secret goes only to the address that it was given for: send the secret itself",
   DOCUMENT_TOO_LARGE: "the document is larger than <most> characters as JSON",
+  ADDRESS_OF_CLOUD:
+    "expected the address of an upstream: it is an address of the cloud's own services, where no model is served",
+  HEADER_OF_GATEWAY: "expected another header: the gateway itself writes this one",
 } as const;
 
 export type FaultReason = keyof typeof faultTexts;

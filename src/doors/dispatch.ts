@@ -33,7 +33,7 @@ export interface DispatchOptions {
   /** The dashboard, the documentation, and the contract: each serves paths of its own. */
   readonly sites: readonly Site[];
   readonly cors: Cors;
-  /** How long the rest of a body is waited for that nobody reads, in milliseconds. */
+  /** bodyTimeoutMs is how long the rest of a body is waited for that nobody reads, in milliseconds. */
   readonly bodyTimeoutMs: number;
   readonly upgrades?: Upgrades | undefined;
   readonly newRequestId: () => string;

@@ -147,7 +147,7 @@ describe("money", () => {
     expect(refund.stderr).toContain("Its balance is 24.999999, its tier Free.");
     const proof = await commands.run(["reconcile"], own());
     expect(proof).toMatchObject({ code: 0, stderr: "" });
-    expect(proof.stdout).toBe("The sums hold: 1 accounts, 0 keys, 3 ledger entries, 0 calls.\n");
+    expect(proof.stdout).toBe("The sums hold: 1 account, 0 keys, 3 ledger entries, 0 calls.\n");
   });
 
   test("that does not add up is named, with exit code 1", async () => {
@@ -159,7 +159,7 @@ describe("money", () => {
     expect(await commands.run(["reconcile"], env)).toMatchObject({
       code: 1,
       stdout: expect.stringMatching(new RegExp(`^balance of ${id}: 5.000001 is written, 5.00 follows\n\n.*alone`)),
-      stderr: expect.stringContaining("1 findings"),
+      stderr: expect.stringContaining("1 finding in"),
     });
     const told = await commands.run(["reconcile", "--json"], env);
     const finding = { kind: "balance", what: `balance of ${id}`, written: 5_000_001, derived: 5_000_000 };

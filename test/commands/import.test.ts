@@ -148,9 +148,9 @@ describe("import litellm-keys", () => {
     ]);
     const run = (...more: string[]) =>
       commands.run(["import", "litellm-keys", path, "--account", "acme", ...more], own);
-    expect((await run("--team", "t1")).stderr).toContain("Took over 1 of 1 keys; 0 were here already.");
+    expect((await run("--team", "t1")).stderr).toContain("Took over 1 of 1 key; 0 were here already.");
     const all = await run("--strict");
-    expect(all.stderr).toContain("Took over 1 of 2 keys; 1 were here already.");
+    expect(all.stderr).toContain("Took over 1 of 2 keys; 1 was here already.");
     expect(all.stderr).toContain('"batch": its budget is spent. It is disabled');
     expect(all.code).toBe(1);
     expect((await commands.run(["reconcile"], own)).code).toBe(0);

@@ -64,7 +64,7 @@ describe.skipIf(!postgresPrograms)("on a server of Postgres", () => {
     const rows = await query(url, "SELECT a.balance, k.name FROM accounts a JOIN api_keys k ON k.account_id = a.id");
     expect(rows).toEqual([{ balance: 5_000_000, name: "k" }]);
     const proof = await run(url, "reconcile", "--full");
-    expect([proof.code, proof.stdout]).toEqual([0, expect.stringMatching(/^The sums hold: 1 accounts, 1 keys/)]);
+    expect([proof.code, proof.stdout]).toEqual([0, expect.stringMatching(/^The sums hold: 1 account, 1 key/)]);
     await query(url, "UPDATE accounts SET balance = balance + 1");
     const broken = await run(url, "reconcile");
     expect([broken.code, broken.stderr]).toEqual([1, expect.stringMatching(/The sums do not hold/)]);

@@ -88,6 +88,17 @@ for (const keeper of keepers) {
       expect(await held(one, { ...look, rate: { capacity: 60, windowMs: hour } })).toBe(30);
     });
 
+    test("a bucket in debt owes the same when its rate is changed, and a window's worth of the new one at most", async () => {
+      const [one] = await open(1);
+      await one.take([asked({ least: 0, need: 0, drawn: 650 })]);
+      const owed = async (capacity: number) => {
+        const [slice] = await one.take([asked({ least: 0, need: 0, rate: { capacity, windowMs: hour } })]);
+        return Math.round((slice?.parts ?? 0) / hour);
+      };
+      expect(await owed(1_200)).toBe(-50);
+      expect(await owed(20)).toBe(-20);
+    });
+
     test("knows how many gateways share it, and is not away", async () => {
       const all = await open(3);
       await eventually(() => expect(all.map((one) => [one.nodes(), one.isAway()])).toEqual(Array(3).fill([3, false])));

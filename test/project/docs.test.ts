@@ -128,7 +128,7 @@ const checks: Readonly<Record<string, (output: string, pasted: Pasted) => unknow
   "npx model-gateway accounts create --name mine": (output) => expect(output).toMatch(/^acc_\w+\n\{.*embedded-chat/),
   "backup gateway-backup.db": (_, { folder }) =>
     expect(statSync(join(folder, "gateway-backup.db")).size).toBeGreaterThan(0),
-  "restore gateway-backup.db": (output) => expect(output).toMatch(/^The sums hold: 1 accounts, 2 keys/),
+  "restore gateway-backup.db": (output) => expect(output).toMatch(/^The sums hold: 1 account, 2 keys/),
   "find backups": async (_, { folder }) => expect(await readdir(join(folder, "backups"))).toHaveLength(1),
   "completion bash": async (_, { folder }) =>
     expect(await readFile(join(folder, "model-gateway.bash"), "utf8")).toContain(

@@ -1,4 +1,4 @@
-/** What the pages call something in either language: what is typed in one finds what is shown in the other. */
+/** Gives the names of something in either language: what is typed in one finds what is shown in the other. */
 import { type Texts, useLanguage } from "../language/language.tsx";
 
 type Plain<W> = { [K in keyof W]: W[K] extends string ? K : never }[keyof W];

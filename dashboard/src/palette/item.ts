@@ -1,4 +1,4 @@
-/** What the palette shows: items in groups, each with what it does. */
+/** Item is what the palette shows, in groups, and says what choosing it does. */
 import type { ComponentType } from "react";
 import { fitOf, ranked, type Searchable } from "./rank.ts";
 

@@ -1,4 +1,4 @@
-/** What is done most, as items. */
+/** Offers what is done most, as items. */
 import { useMutation } from "@connectrpc/connect-query";
 import { useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { IconLanguage, IconLogout, IconPlus, IconSunMoon } from "@tabler/icons-react";

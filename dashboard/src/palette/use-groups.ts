@@ -1,4 +1,4 @@
-/** What a query finds, in groups: only what the reader may open. */
+/** Returns what a query finds, in groups: only what the reader may open. */
 import { IconListDetails } from "@tabler/icons-react";
 import { useLocation, useNavigate } from "@tanstack/react-router";
 import { texts, useTexts } from "../language/language.tsx";

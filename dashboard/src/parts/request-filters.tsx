@@ -76,7 +76,7 @@ export function RequestFilters({ search, onChange, models, upstreams, tags = [],
   const outcomeChoices = (Object.keys(outcomes) as OutcomeWord[]).map((word) => ({ value: word, label: names[word] }));
   const modelChoices = models.map((id) => ({ value: id, label: id }));
   return (
-    <Group component="fieldset" gap={10} align="flex-end" bd={0} p={0} m={0} aria-label={t.filters}>
+    <Group component="fieldset" gap={10} align="flex-end" bd={0} p={0} m={0} miw={0} aria-label={t.filters}>
       {ofAccounts && <Typed label={t.account} hint={t.accountHint} value={account} on={(v) => change("account", v)} />}
       {keys ? (
         <Picked label={t.key} all={t.all} data={keys} value={key} on={(value) => change("key", value)} />
@@ -198,7 +198,8 @@ function Day({ label, value = "", on, min, max }: FieldProps & { min?: string | 
       type="date"
       {...{ label, value: draft, min, max }}
       onChange={(event) => change(event.currentTarget.value)}
-      w={{ base: "50%", xs: 136 }}
+      w={{ base: "calc(50% - 5px)", xs: 136 }}
+      miw={0}
     />
   );
 }

@@ -766,7 +766,7 @@ export type TestStep = Message<"modelgateway.v1.TestStep"> & {
   status?: number | undefined;
 
   /**
-   * What happened, for programs to compare and pages to translate.
+   * The reason, for programs to compare and pages to translate.
    *
    * @generated from field: modelgateway.v1.TestReason reason = 11;
    */

@@ -96,7 +96,7 @@ export type DocumentFault = Message<"modelgateway.v1.DocumentFault"> & {
   message: string;
 
   /**
-   * What is wrong, for programs to compare and pages to translate. Unspecified: only the message says it.
+   * The reason, for programs to compare and pages to translate. Unspecified: only the message says it.
    *
    * @generated from field: modelgateway.v1.FaultReason reason = 3;
    */

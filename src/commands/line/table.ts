@@ -13,7 +13,7 @@ export interface OptionSpec {
   readonly isNeeded?: true;
   /** The word for its value in help. */
   readonly value?: string;
-  /** What a value is like, for who gave something that looks like an option instead. */
+  /** example is what a value is like, for who gave something that looks like an option instead. */
   readonly example?: string;
   readonly summary: string;
   readonly completes?: Completes;

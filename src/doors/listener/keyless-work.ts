@@ -10,7 +10,7 @@ import type { Http2Session, Http2Stream } from "node:http2";
 type AnswerOfEither = ServerResponse & { readonly stream?: Http2Stream };
 
 const answers = new WeakSet<ServerResponse>();
-/** How many of the open streams of a session are such answers. */
+/** streams is how many of the open streams of a session are such answers. */
 const streams = new WeakMap<Http2Session, number>();
 
 /** Notes that no key was admitted for what is answered. */

@@ -24,7 +24,7 @@ export interface InstanceReply {
 const [fewValues, fewSteps] = [500, 500];
 /** A larger schema has no instance: to hand it over would take long. */
 const maxValues = 20_000;
-/** How many characters count as a value. */
+/** charactersPerValue is how many characters count as a value. */
 const charactersPerValue = 64;
 
 const askThread = createQueuedThread<InstanceRequest, InstanceReply>(() => startThread("instances"));

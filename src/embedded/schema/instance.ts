@@ -48,7 +48,7 @@ export function instanceOf(root: Schema, options: InstanceOptions): JsonValue | 
 
 export interface Searched {
   readonly value: JsonValue | undefined;
-  /** Whether the search ended for its cost: a longer one may find another value. */
+  /** isCut is whether the search ended for its cost: a longer one may find another value. */
   readonly isCut: boolean;
 }
 

@@ -19,13 +19,13 @@ export interface LimitLeft {
   readonly name: string;
   /** The key's entry, of a model's limit. */
   readonly model: string | undefined;
-  /** Whether `limit` and `remaining` are money, in millionths of the unit. */
+  /** isMoney is whether `limit` and `remaining` are money, in millionths of the unit. */
   readonly isMoney: boolean;
   readonly limit: number;
   readonly remaining: number;
   /** In milliseconds since 1970; undefined where nobody knows. */
   readonly resetsAt: number | undefined;
-  /** What a call is refused with by this limit now; undefined where it goes. A budget's depends on what the call may cost. */
+  /** refusal is what a call is refused with by this limit now; undefined where it goes. A budget's depends on what the call may cost. */
   readonly refusal: Refusal | undefined;
 }
 

@@ -124,7 +124,7 @@ function firstRefusal(limits: readonly LimitLeft[]): Refusal | undefined {
 }
 
 interface RequestOptions extends ExplainOptions {
-  /** What the caller's budgets leave, the tightest first. */
+  /** budgets are what the caller's budgets leave, the tightest first. */
   readonly budgets: readonly BudgetLeft[];
 }
 

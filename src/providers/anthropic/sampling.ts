@@ -1,5 +1,5 @@
 /**
- * Which Claude models take sampling settings: Haiku up to 4.5, all others up to 4.6. Later ones refuse them. A name
+ * Tells which Claude models take sampling settings: Haiku up to 4.5, all others up to 4.6. Later ones refuse them. A name
  * without a generation, as an alias, hides it: then the upstream decides, as for other vendors' models.
  */
 

@@ -13,7 +13,7 @@ metadata.addAddress("fd00:ec2::254", "ipv6");
 metadata.addAddress("100.100.100.200");
 metadata.addAddress("192.0.0.192");
 
-/** What an operator is told whose upstream lies there. */
+/** metadataRefused is what an operator is told whose upstream lies there. */
 export const metadataRefused = "it is an address of the cloud's own services, where no model is served";
 
 /** Reports whether a host is the text of such an address. IPv6 may stand in brackets. */

@@ -54,8 +54,8 @@ export interface BudgetUse {
 }
 
 /**
- * How many running calls from before a window, or from after it, are looked at to tell what calls of the window hold: what is held in all is
- * known. With more of them, the calls of the window are summed.
+ * maxOutside is how many running calls from before a window, or from after it, are looked at to tell what calls of the window hold: what is
+ * held in all is known. With more of them, the calls of the window are summed.
  */
 export const maxOutside = 256;
 

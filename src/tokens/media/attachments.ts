@@ -126,7 +126,7 @@ export function hasUnread(request: Wire): boolean {
   return unreadIn.has(request);
 }
 
-/** What was read of PDFs: the object that holds one stands for it as long as the request is there. */
+/** sizes are what was read of PDFs: the object that holds one stands for it as long as the request is there. */
 const sizes = new WeakMap<JsonObject, { readonly key: string; readonly size: PdfSize | undefined }>();
 
 function addUnread(holder: JsonObject, key: string, text: string | Buffer | undefined, unread: UnreadPdf[]): void {

@@ -84,7 +84,7 @@ function pageTokens(rule: ImageRule, count: Count): number {
 /** DocumentText is how a request holds a document: where its data begins, and what they are. */
 interface DocumentText {
   readonly kind: "pdf" | "text" | "file" | "elsewhere";
-  /** Where the data begin in the text. */
+  /** from is where the data begin in the text. */
   readonly from: number;
   /** The length of the document, in bytes. */
   readonly bytes: number;

@@ -86,7 +86,7 @@ describe.skipIf(!postgresPrograms)("on a server of Postgres", () => {
       stdio: ["pipe", "pipe", "ignore"],
     });
     expect(stdout).toMatch(/^accounts +1 +5\.00/m);
-    expect(stdout).toContain("The sums hold: 1 accounts");
+    expect(stdout).toContain("The sums hold: 1 account");
   });
 
   test("a gateway that works on the source", async () => {

@@ -26,10 +26,10 @@ import { root } from "../command.ts";
 
 const cache = join(root, "node_modules/.cache/test-gateway");
 
-/** What programs are made of, and what makes them. */
+/** sources are what programs are made of, and what makes them. */
 const sources = ["src/", "gen/", "packaging/", "catalog/", "bin/", "package.json", "package-lock.json"];
 
-/** What the gateway reads from its package, as it is. */
+/** linked is what the gateway reads from its package, as it is. */
 const linked = ["package.json", "LICENSE", "gateway.example.yaml", "dashboard", "gen", "licenses", "proto", "site"];
 
 /** A bundle that no run has asked for in so many milliseconds is removed. */

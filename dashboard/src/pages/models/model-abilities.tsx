@@ -1,4 +1,4 @@
-/** What a model can do, by what the gateway knows of it. */
+/** Lists what a model can do, by what the gateway knows of it. */
 import { Code, Group, SimpleGrid } from "@mantine/core";
 import type { ReactNode } from "react";
 import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";

@@ -1,4 +1,4 @@
-/** What limits the account's calls of a model: its tier, its budgets, and what its keys may. */
+/** Tells what limits the account's calls of a model: its tier, its budgets, and what its keys may. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Anchor, SimpleGrid, Stack, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -123,7 +123,7 @@ function OfKeys({ keys, model }: Props & { readonly keys: readonly ApiKey[] }) {
     <Stack gap="xs">
       <Text size="sm">
         {t.some(format.count(permitted.length), format.count(usable.length))} {bounded.length > 0 && t.bounded}{" "}
-        <Anchor component={Link} to="/keys" size="sm">
+        <Anchor component={Link} to="/keys" size="sm" underline="always">
           {t.all}
         </Anchor>
       </Text>

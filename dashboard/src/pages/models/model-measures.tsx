@@ -1,4 +1,4 @@
-/** How reliable and how fast a model was for all accounts together. */
+/** Shows how reliable and how fast a model was for all accounts together. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Paper, SimpleGrid, Text } from "@mantine/core";
 import { keepPreviousData } from "@tanstack/react-query";

@@ -1,4 +1,4 @@
-/** What a model costs, as the account pays it: its rates, those of long prompts and service modes, and what is added to them. */
+/** Tells what a model costs, as the account pays it: its rates, those of long prompts and service modes, and what is added to them. */
 import { Alert, SimpleGrid, Stack, Table, Text } from "@mantine/core";
 import {
   type CatalogModel,

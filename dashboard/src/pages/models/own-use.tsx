@@ -1,4 +1,4 @@
-/** What the account itself used of a model, by its keys. */
+/** Shows what the account itself used of a model, by its keys. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
 import { Anchor, SimpleGrid, Text } from "@mantine/core";

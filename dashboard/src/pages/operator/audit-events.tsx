@@ -139,7 +139,7 @@ function Row({ act }: { readonly act: Act }) {
   );
 }
 
-/** What shows what was done, and why it was refused if it was. */
+/** Shows what was done, and why it was refused if it was. */
 function What({ act: { action, refused } }: { readonly act: Act }) {
   const t = useTexts(said);
   const tell = useActionNames();

@@ -30,7 +30,7 @@ export interface AnswerContext {
   readonly names: ToolNames;
   /** The model's name at its upstream. */
   readonly target: string | undefined;
-  /** Whether the answer is the block that stands for the conversation. */
+  /** compacts is whether the answer is the block that stands for the conversation. */
   readonly compacts: boolean;
 }
 

@@ -12,7 +12,7 @@ import type { JsonObject } from "../../../wire/json.ts";
 export interface PlacedBlock {
   readonly block: ContentBlock;
   readonly path: string;
-  /** Whether the upstream fetches files by their URL. */
+  /** takesLinks is whether the upstream fetches files by their URL. */
   readonly takesLinks?: boolean;
 }
 

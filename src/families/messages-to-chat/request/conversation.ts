@@ -86,7 +86,7 @@ interface Turn {
   readonly blocks: PlacedBlock[];
 }
 
-/** Where the upstream is asked for responses it fetches files by their URL. */
+/** turnsOf takes links to files where the upstream is asked for responses: it fetches files by their URL then. */
 function* turnsOf(messages: readonly InputMessage[], takesLinks: boolean): CooperativeTask<Turn[]> {
   const turns: Turn[] = [];
   for (const [i, message] of messages.entries()) {
@@ -99,7 +99,7 @@ function* turnsOf(messages: readonly InputMessage[], takesLinks: boolean): Coope
   return turns;
 }
 
-/** Where compacting failed its block says nothing. */
+/** Reports whether a block says anything: where compacting failed its block does not. */
 function isOfUse({ block }: PlacedBlock): boolean {
   return !isCompaction(block) || summaryIn(block) !== undefined;
 }

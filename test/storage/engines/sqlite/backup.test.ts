@@ -128,7 +128,7 @@ describe("a back-up", () => {
     expect(await backUpAt(t.path, inFolder("b"), t.now())).toMatchObject({ journalLines: 5 });
     const { account, proof, database, errors } = await restored(inFolder("b"));
     expect(account).toEqual({ balance: ample - 4, held: 0 });
-    expect(errors.map(String)).toEqual([expect.stringContaining(`1 lines or parts of the journal of ${node}`)]);
+    expect(errors.map(String)).toEqual([expect.stringContaining(`1 line or part of the journal of ${node}`)]);
     expect(proof.findings.map(({ what }) => what)).toEqual([
       expect.stringContaining(`of the journal of ${node}, which is no record`),
       expect.stringContaining("line 7 of the journal of nod_before"),

@@ -135,7 +135,7 @@ describe("a journal is named, and what is whole of it charged, where", () => {
     expect(await found(t, t.now())).toEqual(["journal_unposted", "journal_unreadable"]);
     const other = await swept(t);
     expect(costs(other)).toEqual([1, 2, 8]);
-    expect(other.errors.map(String)).toEqual([expect.stringMatching(/1 lines or parts .* altered/)]);
+    expect(other.errors.map(String)).toEqual([expect.stringMatching(/1 line or part .* altered/)]);
     expect(await found(other, other.now())).toEqual(["journal_unreadable"]);
     // Until an operator has looked at it.
     rmSync(`${t.file}.rejected`);

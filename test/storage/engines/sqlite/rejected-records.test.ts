@@ -106,7 +106,7 @@ test("a line of another shape is set aside once, with its number and the reason,
   expect(JSON.parse(aside)).toEqual({ line: 2, reason: "its calls are no lists", text: line });
   expect(rejectsOf(t)).toHaveLength(1);
   expect(other.errors.map(String)).toEqual([
-    expect.stringContaining("1 lines or parts of the journal of nod_0 cannot be charged"),
+    expect.stringContaining("1 line or part of the journal of nod_0 cannot be charged"),
   ]);
   expect(other.errors.map(String).join()).not.toContain("secret");
 });

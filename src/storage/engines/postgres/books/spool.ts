@@ -2,6 +2,7 @@
  * Keeps a node's records while the database is away: a journal (`journal/segments.ts`) in a folder of its machine. What a node that
  * died has left there is written by the next one on that machine, as soon as it counts as dead.
  */
+import { counted } from "../../../../runtime/words/counted.ts";
 import { checkJournal } from "../../../journal/check.ts";
 import { lineOf } from "../../../journal/records.ts";
 import { createRejects } from "../../../journal/rejects.ts";
@@ -101,7 +102,11 @@ async function writeOne(
   if (faults.some(({ kind }) => kind === "foreign")) return false;
   const added = createRejects(segments).add(node, rejected, faults);
   if (added > 0)
-    onError(new Error(`${added} lines or parts of the journal of ${node} cannot be charged, and were set aside`));
+    onError(
+      new Error(
+        `${counted(added, "line or part", "lines or parts")} of the journal of ${node} cannot be charged and ${added === 1 ? "is" : "are"} set aside`,
+      ),
+    );
   await createPosting(node).post(
     session,
     records.map(({ record }) => record),

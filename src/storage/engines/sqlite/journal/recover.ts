@@ -6,6 +6,7 @@
  * come back to it: one that stood still for longer than its leases last asks the database for everything.
  */
 import { firstIdAt } from "../../../../runtime/ids.ts";
+import { counted } from "../../../../runtime/words/counted.ts";
 import { troubleOf } from "../../../../runtime/write-trouble.ts";
 import { type CheckedJournal, checkJournal, type JournalFault, lostFault } from "../../../journal/check.ts";
 import { createRejects } from "../../../journal/rejects.ts";
@@ -127,7 +128,7 @@ function keepRejects(
   const reasons = [...lines, ...found.faults].map(({ reason }) => reason);
   options.onError(
     new Error(
-      `${added} lines or parts of the journal of ${owner} cannot be charged, and were set aside: ${[...new Set(reasons)].join("; ")}`,
+      `${counted(added, "line or part", "lines or parts")} of the journal of ${owner} cannot be charged and ${added === 1 ? "is" : "are"} set aside: ${[...new Set(reasons)].join("; ")}`,
     ),
   );
 }

@@ -17,8 +17,8 @@ const ofCalls = "x.account_id = p_account AND x.operation <> ''";
 const ofWindow = "(NOT w.k OR x.key_id = w.s)";
 
 /**
- * What is held in all of the account or the key, less leases, which no call holds. What is due is no longer held. `p_more` and `p_key_more`
- * are what the transaction adds to it, and has not written yet.
+ * heldInAll is what is held in all of the account or the key, less leases, which no call holds. What is due is no longer held. `p_more`
+ * and `p_key_more` are what the transaction adds to it, and has not written yet.
  */
 const heldInAll = `CASE WHEN w.k
     THEN (SELECT k.held FROM api_keys k WHERE k.id = w.s) + p_key_more
