@@ -37,12 +37,16 @@ function hungBooks(written: Entry[]): Books {
 test.each([
   ["leased", createLeasedLedger],
   ["exact", createExactLedger],
-] as const)("the %s ledger has them charged as soon as anything is written again", async (_, create) => {
-  const written: Entry[] = [];
-  const ledger = create({ openBooks: () => hungBooks(written), clock: Date.now, onError: () => {} });
-  const hold = (await ledger.hold(unlimitedRequest("req_1", 100, Date.now()))) as Hold;
-  const call = endedCall("req_1", 40, Date.now());
-  expect(await ledger.capture(call, hold)).toEqual({ cost: 40, waived: 0 });
-  expect(written).toEqual([expect.objectContaining({ kind: "settle", call, isHeld: true })]);
-  await ledger.close();
-}, 60_000);
+] as const)(
+  "the %s ledger has them charged as soon as anything is written again",
+  async (_, create) => {
+    const written: Entry[] = [];
+    const ledger = create({ openBooks: () => hungBooks(written), clock: Date.now, onError: () => {} });
+    const hold = (await ledger.hold(unlimitedRequest("req_1", 100, Date.now()))) as Hold;
+    const call = endedCall("req_1", 40, Date.now());
+    expect(await ledger.capture(call, hold)).toEqual({ cost: 40, waived: 0 });
+    expect(written).toEqual([expect.objectContaining({ kind: "settle", call, isHeld: true })]);
+    await ledger.close();
+  },
+  60_000,
+);
