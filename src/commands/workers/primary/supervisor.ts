@@ -150,6 +150,8 @@ function fdsOf({ number }: Slot, { count, fds }: SupervisorOptions): number[] {
 }
 
 function onServes(state: State, slot: Slot): void {
+  // It is to end: what it said before nobody goes by.
+  if (slot.isOver) return;
   const { slots, options } = state;
   Object.assign(slot, { serves: true, hasServed: true });
   options.onCount(countsOf(state));
