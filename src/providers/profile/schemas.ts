@@ -141,7 +141,7 @@ function membersOf(schema: JsonObject, path: string, walk: Walk, within: readonl
   for (const [key, value] of Object.entries(schema)) {
     const member = kept.has(key) ? { [key]: value } : plainMember(key, value, schema, path, walk, within);
     if (member) Object.assign(plain, member);
-    else if (!silent.has(key)) left[key] = value;
+    else if (!silent.has(key) || isOfValues(key, value)) left[key] = value;
   }
   if (plain.type === "array" && plain.items === undefined) plain.items = { type: "string" };
   for (const key of Object.keys(left)) walk.dropped.push(`${path}.${key}`);
@@ -149,6 +149,11 @@ function membersOf(schema: JsonObject, path: string, walk: Walk, within: readonl
 }
 
 /** Returns undefined for what no plain schema has. */
+/** Reports whether a keyword says what the values of a map are: without it a model leaves maps empty. */
+function isOfValues(key: string, value: JsonValue): boolean {
+  return key === "additionalProperties" && isObject(value) && Object.keys(value).length > 0;
+}
+
 function plainMember(
   key: string,
   value: JsonValue,

@@ -50,6 +50,14 @@ test("a reference that is no URI's is taken as it is written", () => {
   expect(parameters).toEqual({ type: "object", properties: { a: { type: "string" } } });
 });
 
+test("what the values of a map are is told in words", () => {
+  const values = { type: "object", additionalProperties: { type: "string" } };
+  const { parameters, dropped } = fitted({ type: "object", properties: { a: values }, additionalProperties: false });
+  const description = '{additionalProperties: {"type":"string"}}';
+  expect(parameters).toEqual({ type: "object", properties: { a: { type: "object", description } } });
+  expect(dropped).toEqual(["tools[0].function.parameters.properties.a.additionalProperties"]);
+});
+
 test("long names are cut where they are told", () => {
   const { dropped } = fitted({ type: "object", properties: { [long]: { type: "string", not: { enum: ["x"] } } } });
   expect(dropped).toHaveLength(1);
