@@ -20,8 +20,6 @@ import { openAccount } from "../support/payer.ts";
 import { type PostgresServer, postgresPrograms, query, startPostgres } from "../support/storage/postgres.ts";
 import { wholeAnswer } from "../support/upstreams/two-upstreams.ts";
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
-
 const callers = 12;
 const keys = 72;
 const later = Date.now() + holdMs + 60_000;

@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { defaultTiers } from "../../../src/call/tiers.ts";
 import type { Ledger } from "../../../src/ledger/contract.ts";
 import { createKnownKeys, type KnownKeys } from "../../../src/pipeline/admit/known-keys.ts";
@@ -15,8 +15,6 @@ import { temporaryFolder } from "../../support/command.ts";
 import { eventually } from "../../support/eventually.ts";
 import { timed } from "../../support/running-time.ts";
 import { type PostgresServer, postgresPrograms, query, startPostgres } from "../../support/storage/postgres.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 const count = 10_000;
 const accounts = 100;
