@@ -36,6 +36,7 @@ export default defineConfig({
     // Real sockets and processes on a machine that does other things too: this bounds what hangs, and times nothing.
     testTimeout: 180_000,
     hookTimeout: 180_000,
+    expect: { poll: { timeout: 40_000 } },
     // More than there are cores: most files wait for processes and sockets half of their time.
     maxWorkers: 2 * availableParallelism(),
     sequence: { sequencer: LongestFirst },
