@@ -34,8 +34,9 @@ export default defineConfig({
   test: {
     globalSetup: ["test/support/run/start-servers.ts", "test/support/run/bundle-gateway.ts"],
     // Real sockets and processes on a machine that does other things too: this bounds what hangs, and times nothing.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 40_000 } },
     // More than there are cores: most files wait for processes and sockets half of their time.
     maxWorkers: 2 * availableParallelism(),
     sequence: { sequencer: LongestFirst },

@@ -17,7 +17,7 @@ import {
   createGrpcWebTransport,
 } from "@connectrpc/connect-node";
 import { credentials, Client as GrpcClient, status as grpcStatus, Metadata } from "@grpc/grpc-js";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   type ChatCompletionChunk,
   ChatCompletionChunkSchema,
@@ -32,6 +32,7 @@ import {
 } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { ErrorDetailSchema, Reason } from "../../gen/modelgateway/v1/errors_pb.ts";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
+import { eventually } from "../support/eventually.ts";
 import { behind, startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 
 /** A request as callers write it: a plain object. */
@@ -381,7 +382,7 @@ for (const [place, gatewayAt] of [
         for await (const { choices } of stream) if (choices[0]?.delta?.content) leaving.abort();
       })();
       expect((await thrown(reading)).code).toBe(Code.Canceled);
-      await vi.waitFor(() => expect(reasonsOf(near).slice(before)).toEqual(["CANCELLED"]));
+      await eventually(() => expect(reasonsOf(near).slice(before)).toEqual(["CANCELLED"]));
     });
 
     test("of grpc-js that cancels a stream ends the work behind it", async () => {
@@ -404,7 +405,7 @@ for (const [place, gatewayAt] of [
       await once(stream, "data");
       stream.cancel();
       expect(await once(stream, "error")).toMatchObject([{ code: grpcStatus.CANCELLED }]);
-      await vi.waitFor(() => expect(reasonsOf(near).slice(before)).toEqual(["CANCELLED"]));
+      await eventually(() => expect(reasonsOf(near).slice(before)).toEqual(["CANCELLED"]));
       client.close();
     });
   });
@@ -427,7 +428,7 @@ describe("a deadline", () => {
         thrown(Array.fromAsync(client.streamChatCompletion(silent, options))),
       ]);
       expect([whole.code, streamed.code]).toEqual([Code.DeadlineExceeded, Code.DeadlineExceeded]);
-      await vi.waitFor(() => expect(reasonsOf(near).slice(before)).toEqual(["CANCELLED", "CANCELLED"]));
+      await eventually(() => expect(reasonsOf(near).slice(before)).toEqual(["CANCELLED", "CANCELLED"]));
     });
   }
 

@@ -89,7 +89,7 @@ describe("while a gateway serves", () => {
     } finally {
       await stage.close();
     }
-  }, 120_000);
+  });
 
   // Registered, and not skipped, where it is installed: it is built from source for a quarter of an hour.
   if (has("litestream"))
@@ -140,7 +140,7 @@ describe("while a gateway serves", () => {
       } finally {
         await stage.close();
       }
-    }, 120_000);
+    });
 
   test("nothing is restored over its data, and it goes on", async () => {
     const env = { DATA_DIR: join(folder.path, "served") };

@@ -36,7 +36,7 @@ const month = { from: now - 31 * 86_400_000, to: now, bucketMs: 86_400_000 };
 const summed = (storage: Storage, groupBy: "upstream" | "model") =>
   storage.requests.summarize({ ...month, groupBy }, { calls: 100_000, groups: 50 });
 
-test("a month of calls at three vendors reconciles, and is furnished once", { timeout: 120_000 }, async () => {
+test("a month of calls at three vendors reconciles, and is furnished once", async () => {
   const { storage, accountId, options } = await furnished();
   const proof = await storage.reconcile({ isFull: true });
   expect(proof.findings).toEqual([]);
@@ -62,7 +62,7 @@ test("a month of calls at three vendors reconciles, and is furnished once", { ti
   expect(cards.size).toBe(1);
 });
 
-test("the same month is furnished each time", { timeout: 120_000 }, async () => {
+test("the same month is furnished each time", async () => {
   const [one, other] = [await furnished(), await furnished()];
   const [first, second] = await Promise.all([one, other].map(({ storage }) => summed(storage, "model")));
   expect(first?.groups).toEqual(second?.groups);

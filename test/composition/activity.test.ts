@@ -1,5 +1,6 @@
 /** A gateway's activity is told from memory: whoever looks every second costs the database nothing, and needs it not to work. */
 import { expect, test, vi } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { startTestGateway } from "../support/gateway.ts";
 
 test("activity counts a call of an embedded model while it runs, and never asks the database", async () => {
@@ -20,7 +21,7 @@ test("activity counts a call of an embedded model while it runs, and never asks 
   });
   expect(gateway.activity()).toMatchObject({ upstreamRunning: 1, ended: 0 });
   expect(await response.text()).toMatch(/data: \[DONE\]\n\n$/);
-  await vi.waitFor(() => expect(gateway.activity()).toMatchObject({ upstreamRunning: 0, ended: 1 }));
+  await eventually(() => expect(gateway.activity()).toMatchObject({ upstreamRunning: 0, ended: 1 }));
   total.mockRestore();
   await gateway.close();
 });

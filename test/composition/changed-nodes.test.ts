@@ -11,7 +11,7 @@ import { answerWell } from "../support/upstreams/two-upstreams.ts";
 import { operatorKey } from "../support/workers/stage.ts";
 
 // Processes and a server take seconds to start, and more on a busy machine.
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 const sealKey = "ab".repeat(32);
 /** How long another node may take, in milliseconds, and what a busy machine takes besides. */

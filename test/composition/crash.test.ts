@@ -17,9 +17,6 @@ import { heldFaults, reconcileFaults, verify } from "../crash/verify.ts";
 import { environment } from "../support/environment.ts";
 import { createLedger } from "../support/money/ledger-by-ids.ts";
 
-// Processes by the dozen take seconds to start, and more on a busy machine.
-vi.setConfig({ testTimeout: 180_000 });
-
 test("a gateway that is killed has charged every answer that arrived, once, and nothing else", async () => {
   const { faults, answers } = await crash({ kills: 5 });
   expect(faults).toEqual([]);

@@ -53,8 +53,9 @@ describe("in process", () => {
   });
 
   async function start(config: Partial<Config> = {}) {
-    // What is cut after a minute has held up the end for longer than a test takes.
-    gateway = await startTestGateway({ ...upstreamAt(upstream.baseUrl), drainMs: 60_000, ...config });
+    // What is cut after a minute has held up the end for longer than a test takes. No sign of life comes between the frames.
+    const patient = { drainMs: 60_000, keepAliveMs: 600_000 };
+    gateway = await startTestGateway({ ...upstreamAt(upstream.baseUrl), ...patient, ...config });
   }
 
   function close(): Promise<void> {

@@ -1,5 +1,5 @@
 /** The configuration is replaced while the gateway serves: the next call finds the new one, and calls that run end by the old one. */
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { defaultTiers } from "../../src/call/tiers.ts";
 import type { Config, UpstreamConfig } from "../../src/config/config.ts";
 import type { AcceleratorName } from "../../src/config/shape.ts";
@@ -165,7 +165,7 @@ describe("an upstream", () => {
     replace(upstreamsWith((one) => [{ ...one, queue: { ...queue, max_concurrent: 1 } }]));
     answerWell(held[0] as ScriptedExchange);
     answerWell(held[1] as ScriptedExchange);
-    await vi.waitFor(() => expect(stage.first.openRequests).toBe(1));
+    await eventually(() => expect(stage.first.openRequests).toBe(1));
     answerWell(held[2] as ScriptedExchange);
     answerWell(await stage.first.next());
     expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);

@@ -9,18 +9,17 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createLeasedLedger } from "../../src/ledger/leases/leased-ledger.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { holdMs } from "../../src/storage/money/books.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
 import { openStorageOnPostgres } from "../../src/storage/storage-on-postgres.ts";
 import { Running, starter, temporaryFolder } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
 import { openAccount } from "../support/payer.ts";
 import { type PostgresServer, postgresPrograms, query, startPostgres } from "../support/storage/postgres.ts";
 import { wholeAnswer } from "../support/upstreams/two-upstreams.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 const callers = 12;
 const keys = 72;
@@ -129,7 +128,7 @@ async function killedAt(count: number, accelerators: string | undefined, folder:
     const ended = await gateway.ended;
     expect(ended.signal, gateway.stderr).toBe("SIGKILL");
     // What was sent is on its way still.
-    await vi.waitFor(() => expect(upstream.received.size).toBeGreaterThanOrEqual(count));
+    await eventually(() => expect(upstream.received.size).toBeGreaterThanOrEqual(count));
     const storage = await place.open();
     await place.expire(storage);
     const rows = await storage.requests.page({ accountId: payer.accountId }, undefined, 500);

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Gateway, startGateway } from "../../src/composition/gateway.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { newId } from "../../src/runtime/ids.ts";
@@ -19,8 +19,6 @@ import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../su
 import { type PostgresServer, postgresPrograms, startPostgres } from "../support/storage/postgres.ts";
 import { served, wholeAnswer } from "../support/upstreams/two-upstreams.ts";
 import { chatChunk } from "../support/vendors.ts";
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const operatorKey = "operator-key-of-the-fleet";
 const tiers = [{ name: "All", recharge: 0, requestsPerMinute: 100_000, tokensPerMinute: undefined }];

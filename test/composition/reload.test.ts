@@ -1,15 +1,13 @@
 /** gateway.yaml is edited while it is served, by one process and by workers: the change takes effect, or is refused whole. */
 import { readFile, writeFile } from "node:fs/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Stage, setStage } from "../crash/stage.ts";
 import type { Running } from "../support/command.ts";
 import { askRpc, bearer } from "../support/dashboard/session.ts";
 import { eventually } from "../support/eventually.ts";
 import { operatorKey, processesOf } from "../support/workers/stage.ts";
 
-// Processes take seconds to start, and more on a busy machine.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 const patience = 60_000;
 
 let stage: Stage;

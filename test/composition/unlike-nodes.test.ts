@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { configurationName } from "../../src/commands/command.ts";
 import { startGateway } from "../../src/composition/gateway.ts";
 import { type Config, loadConfig } from "../../src/config/config.ts";
@@ -19,8 +19,6 @@ import { openAccount, type Payer } from "../support/payer.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 import { type PostgresServer, postgresPrograms, startPostgres } from "../support/storage/postgres.ts";
 import { answerWell, served } from "../support/upstreams/two-upstreams.ts";
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 interface Node {
   readonly storage: Storage;

@@ -15,7 +15,7 @@ import { eventually } from "../support/eventually.ts";
 import { processesOf } from "../support/workers/stage.ts";
 
 // Processes by the dozen take seconds to start, and more on a busy machine.
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 const patience = 120_000;
 /** What callers of either family get while the database's owner is away, or a machine takes seconds for what takes a moment. */
 const busy = new Set<number | undefined>([503, 529]);

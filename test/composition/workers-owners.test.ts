@@ -20,7 +20,7 @@ import { chatAnswer, chatChunk, chatUsage, done, openaiFrames, usageChunk } from
 import { places, startWorkers, type WorkersStage } from "../support/workers/stage.ts";
 
 // Processes take seconds to start, and more on a busy machine.
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000 });
 const patience = 60_000;
 
 let stage: WorkersStage;

@@ -1,7 +1,7 @@
 /** Four workers on one port are one gateway to its callers: one credit, one rate, one queue, one set of keys. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import { Running, starter, temporaryFolder } from "../support/command.ts";
 import { askRpc, bearer } from "../support/dashboard/session.ts";
@@ -10,9 +10,6 @@ import { eventually } from "../support/eventually.ts";
 import { openAccount, type Payer } from "../support/payer.ts";
 import { wholeAnswer } from "../support/upstreams/two-upstreams.ts";
 import { operatorKey, places, startWorkers, type WorkersStage } from "../support/workers/stage.ts";
-
-// Processes take seconds to start, and more on a busy machine.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const workers = 4;
 const perMinute = 30;

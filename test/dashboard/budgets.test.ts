@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chromiumPath, closeWindows, phone, sharedBrowser, visit } from "../support/dashboard/browser.ts";
 import { type Furnished, startFurnished } from "../support/dashboard/furnished.ts";
 
-describe.skipIf(chromiumPath === undefined)("budgets in Chromium", { timeout: 90_000 }, () => {
+describe.skipIf(chromiumPath === undefined)("budgets in Chromium", () => {
   let gateway: Furnished;
   let browser: Browser;
   let page: Page;
@@ -18,7 +18,7 @@ describe.skipIf(chromiumPath === undefined)("budgets in Chromium", { timeout: 90
     ({ page, complaints } = visitor);
     const { rootUrl: url, token: value } = gateway;
     await visitor.context.addCookies([{ name: "gateway_session", value, url, httpOnly: true, sameSite: "Strict" }]);
-  }, 60_000);
+  });
   afterAll(async () => {
     await closeWindows();
     await gateway?.close();

@@ -12,7 +12,7 @@ import { askRpc, type SignedIn, signIn } from "../support/dashboard/session.ts";
 import { type SignedInWindow, signedInWindow, unexpected } from "../support/dashboard/signed-in-window.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 
-describe.skipIf(chromiumPath === undefined)("the configuration's pages in Chromium", { timeout: 60_000 }, () => {
+describe.skipIf(chromiumPath === undefined)("the configuration's pages in Chromium", () => {
   let far: TestGateway;
   let gateway: TestGateway;
   let ada: SignedIn;

@@ -13,7 +13,7 @@ import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripte
 import { paidModel } from "../support/upstreams/paid-models.ts";
 import { answerAsOpenAi } from "../support/vendors.ts";
 
-describe.skipIf(chromiumPath === undefined)("pages about upstreams, in Chromium", { timeout: 120_000 }, () => {
+describe.skipIf(chromiumPath === undefined)("pages about upstreams, in Chromium", () => {
   let upstream: ScriptedUpstream;
   let gateway: Furnished;
   let browser: Browser;

@@ -12,7 +12,7 @@ import { bearer, type SignedIn, signIn } from "../support/dashboard/session.ts";
 import { type SignedInWindow, signedInWindow, unexpected } from "../support/dashboard/signed-in-window.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 
-describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", { timeout: 60_000 }, () => {
+describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", () => {
   let gateway: TestGateway;
   let ada: SignedIn;
   let browser: Browser;

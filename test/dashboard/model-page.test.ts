@@ -31,7 +31,7 @@ describe("examples of calls", () => {
   });
 });
 
-describe.skipIf(chromiumPath === undefined)("a model's page in Chromium", { timeout: 120_000 }, () => {
+describe.skipIf(chromiumPath === undefined)("a model's page in Chromium", () => {
   let gateway: Furnished;
   let browser: Browser;
 

@@ -260,7 +260,7 @@ describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
     await context.close();
   });
 
-  test("are accessible before it, too", { timeout: 120_000 }, async () => {
+  test("are accessible before it, too", async () => {
     const { page, complaints, context } = await visit(browser);
     for (const path of openPages) {
       await open(page, gateway, path);

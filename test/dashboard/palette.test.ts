@@ -114,7 +114,7 @@ describe.skipIf(chromiumPath === undefined)("the palette in Chromium", { timeout
     await field(page).waitFor();
     await page.keyboard.press("Escape");
     await dialog(page).waitFor({ state: "detached" });
-    expect(await page.evaluate("document.activeElement?.type")).toBe("search");
+    await expect.poll(() => page.evaluate("document.activeElement?.type")).toBe("search");
   });
 
   test("finds upstreams, models, accounts, people, settings and a single setting", async () => {

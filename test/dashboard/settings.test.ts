@@ -14,7 +14,7 @@ import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 const email = "ann@example.com";
 const fresh = "a better horse, a better battery";
 
-describe.skipIf(chromiumPath === undefined)("the settings in Chromium", { timeout: 60_000 }, () => {
+describe.skipIf(chromiumPath === undefined)("the settings in Chromium", () => {
   let gateway: TestGateway;
   let browser: Browser;
   let ann: Visitor;

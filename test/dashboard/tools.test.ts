@@ -13,7 +13,7 @@ import { type SignedInWindow, signedInWindow, unexpected } from "../support/dash
 import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 
-describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium", { timeout: 60_000 }, () => {
+describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium", () => {
   let upstream: ScriptedUpstream;
   let gateway: TestGateway;
   let ada: SignedIn;
@@ -120,7 +120,7 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
       expect(await answers().getByText("Half of the way", { exact: true }).count()).toBe(1);
       await exchange.left;
       await expect
-        .poll(async () => (await callsOf(key.id)).map(({ outcome }) => outcome), { timeout: 9000 })
+        .poll(async () => (await callsOf(key.id)).map(({ outcome }) => outcome), { timeout: 60_000 })
         .toEqual([Outcome.LEFT]);
       // The conversation can continue.
       expect(await page.getByRole("textbox", { name: "Message" }).isEnabled()).toBe(true);
@@ -188,7 +188,7 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
       await side("embedded-chat").getByText("nine green lamps", { exact: true }).waitFor();
       await side("slow-chat").getByText("Ten red ones").waitFor();
       await expect
-        .poll(async () => (await callsOf(key.id)).map(({ model }) => model).sort(), { timeout: 9000 })
+        .poll(async () => (await callsOf(key.id)).map(({ model }) => model).sort(), { timeout: 60_000 })
         .toEqual(["embedded-chat", "slow-chat"]);
     });
 

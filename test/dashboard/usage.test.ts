@@ -11,7 +11,7 @@ import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 
 const hour = 3_600_000;
 
-describe.skipIf(chromiumPath === undefined)("usage in Chromium", { timeout: 60_000 }, () => {
+describe.skipIf(chromiumPath === undefined)("usage in Chromium", () => {
   let gateway: TestGateway;
   let ada: SignedIn;
   let browser: Browser;
@@ -98,7 +98,7 @@ describe.skipIf(chromiumPath === undefined)("usage in Chromium", { timeout: 60_0
     await expect
       .poll(() => page.getByRole("table", { name: "Requests", exact: true }).getByRole("row").count())
       .toBe(4);
-    await expect.poll(totals, { timeout: 9000 }).toHaveLength(3);
+    await expect.poll(totals, { timeout: 60_000 }).toHaveLength(3);
     expect(page.url()).toContain("upstream=south");
   });
 

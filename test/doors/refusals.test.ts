@@ -8,10 +8,11 @@ import { connect } from "node:net";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema, Role } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { issueKey } from "../../src/services/keys/keys.ts";
+import { eventually } from "../support/eventually.ts";
 import { now, startTestGateway, type TestGateway } from "../support/gateway.ts";
 
 /** Stands wherever a client may write something private. No log line may hold it. */
@@ -486,7 +487,7 @@ describe("RPC", () => {
   test.each(Object.entries(byGrpc))("refuses %s through gRPC, and logs it", async (_, [body, code, headers]) => {
     const before = gateway.logged().length;
     expect(await grpcStatus(body, headers)).toBe(code);
-    await vi.waitFor(() => expect(gateway.logged().slice(before)).toContain('"reason":"MALFORMED_BODY"'));
+    await eventually(() => expect(gateway.logged().slice(before)).toContain('"reason":"MALFORMED_BODY"'));
     await expectUnharmed(gateway);
   });
 

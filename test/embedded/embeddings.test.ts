@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
 import fc from "fast-check";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { CreateEmbeddingsRequestSchema, EmbeddingListSchema } from "../../gen/modelgateway/v1/embeddings_pb.ts";
 import { asRefusal, Refusal } from "../../src/call/refusals.ts";
 import { embed } from "../../src/embedded/embeddings/index.ts";
@@ -10,9 +10,6 @@ import { encodeVectors, formatAskedFor, type VectorFormat } from "../../src/fami
 import { loadTokenizer } from "../../src/tokens/tokenizer.ts";
 import { Wire } from "../../src/wire/wire.ts";
 import { recordingMeter, unbounded } from "../support/meter.ts";
-
-// Megabytes of text take seconds on a busy machine.
-vi.setConfig({ testTimeout: 60_000 });
 
 interface Listed extends JsonObject {
   data: { object: string; index: number; embedding: number[] }[];

@@ -23,8 +23,6 @@ import { recordingMeter, unbounded } from "../support/meter.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 import { chatChunk, done, openaiFrames, usageChunk } from "../support/vendors.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
-
 let upstream: ScriptedUpstream;
 let provider: Provider;
 

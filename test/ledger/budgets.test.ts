@@ -3,7 +3,7 @@
  * its budget, and no call is refused that fits. It runs with and without leases and journal, as `ACCELERATORS` says, and on either engine.
  */
 import fc from "fast-check";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { chooseAccelerators } from "../../src/composition/accelerators.ts";
 import { type BudgetLeft, maxOutside, storedBudgets } from "../../src/storage/money/budgets.ts";
 import {
@@ -16,8 +16,6 @@ import {
 } from "../support/money/budget-commands.ts";
 import { endedCall } from "../support/money/ledger.ts";
 import { dialect, onSqlite } from "../support/storage/test-database.ts";
-
-vi.setConfig({ testTimeout: 180_000 });
 
 // Before the clocks of Europe and Havana go back, and those of Lord Howe go on.
 const begin = Date.UTC(2026, 8, 28, 3, 4, 5);

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { pino } from "pino";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { startGateway } from "../../src/composition/gateway.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { createSegments } from "../../src/storage/journal/segments.ts";
@@ -14,8 +14,6 @@ import { openAccount, openBooks } from "../support/payer.ts";
 import { type ScriptedExchange, startScriptedUpstream } from "../support/scripted-upstream.ts";
 import { newTestDatabase } from "../support/storage/test-database.ts";
 import { paidModels } from "../support/upstreams/paid-models.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 /** Each takes the tokenizer half a second or more: all of them take far longer than closing waits. */
 const calls = 40;

@@ -3,14 +3,11 @@
  * model of a few lines has it, and the proof of the sums is clean.
  */
 import fc from "fast-check";
-import { test, vi } from "vitest";
+import { test } from "vitest";
 import { moneyCommands } from "../support/money/money-commands.ts";
 import { newMoneyModel } from "../support/money/money-model.ts";
 import { openMoney } from "../support/money/real-money.ts";
 import { dialect } from "../support/storage/test-database.ts";
-
-// Thousands of transactions take seconds, and more on a busy machine.
-vi.setConfig({ testTimeout: 120_000 });
 
 const begin = Date.UTC(2026, 0, 2, 3, 4, 5);
 

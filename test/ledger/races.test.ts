@@ -146,7 +146,7 @@ describe("of two processes on one database", () => {
       await storage.close();
       await database.remove();
     }
-  }, 60_000);
+  });
 });
 
 function configText(): string {

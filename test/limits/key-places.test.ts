@@ -93,7 +93,7 @@ for (const kind of keepers) {
       for (let i = 0; i < 5; i++) one.release("key_a");
     });
 
-    test("the calls of a process that died count no longer than five seconds", { timeout: 20_000 }, async () => {
+    test("the calls of a process that died count no longer than five seconds", async () => {
       const [one] = (await open(2)) as [KeyPlaces, KeyPlaces];
       await asked[1]?.ask({ name: "key:key_a", places: 1, running: 0, wanted: 1, isTrial: true });
       expect(await one.tryTake("key_a", 1)).toBe(false);

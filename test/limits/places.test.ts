@@ -129,7 +129,7 @@ for (const kind of kinds) {
       expect(performance.now() - begunAt).toBeLessThan(4_000);
     });
 
-    test("the places of a process that died are there again after five seconds", { timeout: 20_000 }, async () => {
+    test("the places of a process that died are there again after five seconds", async () => {
       const [one] = await open(2, 2);
       // It is told once of what the other has, and never again.
       await keepers[1]?.ask({ name: "far", places: 2, running: 2, wanted: 2 });

@@ -23,7 +23,7 @@ afterEach(() => folder.remove());
 const bench = (...args: readonly string[]) =>
   run(process.execPath, [join(root, "bench/main.ts"), "--cache", folder.path, ...args], { PATH: process.env.PATH });
 
-test.skipIf(!has("wrk"))("a short run tells of every row, and of each target", { timeout: 120_000 }, async () => {
+test.skipIf(!has("wrk"))("a short run tells of every row, and of each target", async () => {
   const json = join(folder.path, "results.json");
   const asked = ["--rounds", "1", "--seconds", "0.3", "--only", "chat-1k", "--targets", "bare,gateway"];
   const { code, stdout, stderr } = await bench(...asked, "--json", json);
@@ -40,7 +40,7 @@ test.skipIf(!has("wrk"))("a short run tells of every row, and of each target", {
   expect(turns).toEqual(["0 bare", "0 gateway", "1 bare", "1 gateway", "2 bare", "2 gateway"]);
 });
 
-test.skipIf(!has("wrk"))("streams that go on are read in a window for each round", { timeout: 120_000 }, async () => {
+test.skipIf(!has("wrk"))("streams that go on are read in a window for each round", async () => {
   const json = join(folder.path, "results.json");
   const asked = ["--rounds", "2", "--seconds", "0.2", "--only", "steady-100", "--targets", "direct,gateway"];
   const { code, stdout, stderr } = await bench(...asked, "--json", json);

@@ -166,7 +166,7 @@ describe("a fleet", () => {
     expect(answered / (flows.leased + flows.scarce - flows.hot)).toBeCloseTo(1, 1);
   });
 
-  test("of internet scale holds with all that the plan has", { timeout: 120_000 }, () => {
+  test("of internet scale holds with all that the plan has", () => {
     const planned = { ...cases.internet, ...Object.assign({}, ...steps.map(({ change }) => change)) } as Scenario;
     const { nodes, postgres, redis } = neededBy(planned);
     expect(postgres).toBeDefined();
@@ -219,7 +219,7 @@ describe("the pages", () => {
   const numbers = (text: string) =>
     [...text.matchAll(/\d[\d,]*(?:\.\d+)?/g)].map(([n]) => Number(n.replaceAll(",", "")));
 
-  test("have what the cases bear", { timeout: 120_000 }, () => {
+  test("have what the cases bear", () => {
     const rows = tableWith("docs/scaling.md", "fleet", "waits for money, p99", "it bears", "then breaks");
     expect(rows).toHaveLength(2);
     for (const [i, [, waits = "", bears = "", breaks = ""]] of rows.entries()) {
@@ -232,7 +232,7 @@ describe("the pages", () => {
     }
   });
 
-  test("have the plan", { timeout: 120_000 }, () => {
+  test("have the plan", () => {
     const rows = tableWith("docs/internet-scale.md", "with this, too", "calls/s over one Postgres");
     const plan = planOf(cases.internet as Scenario);
     expect(rows.map(([what]) => what)).toEqual(plan.map(({ what }) => what));

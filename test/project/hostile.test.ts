@@ -2,13 +2,10 @@
  * The quickest attacks of `npm run test:hostile`, on the gateway as operators run it. What is open, held and charged is judged
  * as there; how late the canary is, only as far as tests that run beside each other let it be told.
  */
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { play } from "../hostile/play.ts";
 import { rows } from "../hostile/rows/index.ts";
 import { openTheatre, type Theatre } from "../hostile/theatre.ts";
-
-// Processes are started by the dozen beside it.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const slowerMs = 2_000;
 let theatre: Theatre;

@@ -91,7 +91,7 @@ describe.skipIf(chromiumPath === undefined)("the documentation in Chromium", () 
     ["402", /\/docs\/(?:api|quick-start\/\w+|operating|reference\/\w+)/],
     ["idempotency", /\/docs\/(?:api|reference|reference\/\w+)#?/],
     ["stalled_reader_seconds", /\/docs\/configuration#stalled_reader_seconds/],
-  ])("the search finds %s, without the internet", { timeout: 60_000 }, async (word, address) => {
+  ])("the search finds %s, without the internet", async (word, address) => {
     const { page, complaints, context } = await visit(browser);
     await context.route("**/*", (route) =>
       route.request().url().startsWith(gateway.rootUrl) ? route.continue() : route.abort(),

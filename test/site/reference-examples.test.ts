@@ -114,7 +114,7 @@ describe.each(pages.filter(({ address }) => blocks.some(({ page }) => page === a
     for (const block of blocks.filter(({ page, language }) => page === address && languages.includes(language))) {
       const name = `${block.language}, line ${block.line}`;
       const isSkipped = block.language === "python" && !runsInPython(block.code);
-      test.skipIf(isSkipped)(name, { timeout: 60_000 }, async () => {
+      test.skipIf(isSkipped)(name, async () => {
         // Some RPCs are served once a second.
         aheadMs += 2_000;
         expect(await output(block)).not.toMatch(errorAnswer);

@@ -2,11 +2,8 @@
  * The gateway is killed under load: every answer that arrived is charged once, and nothing else is. `npm run test:crash` kills
  * it for as long as one likes.
  */
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { crash } from "../crash/crash.ts";
-
-// Processes take seconds to start, and more on a busy machine.
-vi.setConfig({ testTimeout: 180_000 });
 
 test("killed twice, it has charged what its callers have, and no more", async () => {
   const { faults, answers } = await crash({ kills: 2 });

@@ -14,7 +14,7 @@ import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 const email = "ada@example.com";
 const password = "correct horse battery";
 
-describe.skipIf(chromiumPath === undefined)("the dashboard in Chromium", { timeout: 60_000 }, () => {
+describe.skipIf(chromiumPath === undefined)("the dashboard in Chromium", () => {
   let gateway: TestGateway;
   let browser: Browser;
   let ada: Visitor;

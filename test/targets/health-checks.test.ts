@@ -4,6 +4,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ModelConfig, UpstreamConfig } from "../../src/config/config.ts";
 import { type Checked, type HealthChecksOptions, startHealthChecks } from "../../src/targets/health-checks.ts";
+import { eventually } from "../support/eventually.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { type ScriptedExchange, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 import { wholeAnswer as answer, at } from "../support/upstreams/two-upstreams.ts";
@@ -82,7 +83,7 @@ test("each change is told once, in the gateway's own words", async () => {
   check = unwell;
   await told(fails, 1);
   const seen = checks(first).length;
-  await vi.waitFor(() => expect(checks(first).length).toBeGreaterThan(seen + 3), 10_000);
+  await eventually(() => expect(checks(first).length).toBeGreaterThan(seen + 3));
   const lines = logged()
     .split("\n")
     .filter((line) => fails.test(line));
@@ -119,7 +120,7 @@ test.each([
   ["anthropic", { "x-api-key": secret, "anthropic-version": "2023-06-01" }],
 ] as const)("a check asks %s's upstreams for the path, with the key; others are not asked", async (kind, headers) => {
   await start({ kind, health_check: every });
-  await vi.waitFor(() => expect(checks(first).length).toBeGreaterThan(2), 10_000);
+  await eventually(() => expect(checks(first).length).toBeGreaterThan(2));
   const [exchange] = checks(first);
   expect(exchange).toMatchObject({ path: "/v1/health?deep=1", headers });
   expect(checks(second)).toEqual([]);

@@ -4,7 +4,7 @@
  * becomes of the calls, no canary is in the log, the metrics, the traces or the database.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ModelConfig } from "../../src/config/config.ts";
 import { asFormOfJson, doorsOf, type EndpointName, endpoints } from "../support/clients/endpoints.ts";
 import { askRpc, signIn } from "../support/dashboard/session.ts";
@@ -31,9 +31,6 @@ import {
   openaiError,
   openaiFrames,
 } from "../support/vendors.ts";
-
-// Each test is a hundred calls and more.
-vi.setConfig({ testTimeout: 120_000 });
 
 let hatched = 0;
 /** A text that is nowhere else. */

@@ -6,6 +6,7 @@ import { pino } from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { collectLines } from "../../src/commands/serving/log-lines.ts";
 import { chatStatus, Running, root, startServer, temporaryFolder } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 
@@ -38,7 +39,7 @@ test("a line waits for others, and a tenth of a second at most", async () => {
   expect(said()).toEqual([]);
   log.info("three");
   vi.advanceTimersByTime(1);
-  await vi.waitFor(() => expect(said()).toEqual(["one", "two", "three"]));
+  await eventually(() => expect(said()).toEqual(["one", "two", "three"]));
   expect(vi.getTimerCount()).toBe(0);
   closeSync(fd);
 });
@@ -49,7 +50,7 @@ test("a warning and an error come at once, with what was said before", async () 
   log.warn("warned");
   log.info("calm again");
   log.error("failed");
-  await vi.waitFor(() => expect(said()).toEqual(["calm", "warned", "calm again", "failed"]));
+  await eventually(() => expect(said()).toEqual(["calm", "warned", "calm again", "failed"]));
   closeSync(fd);
 });
 
@@ -57,7 +58,7 @@ test("lines come at once where they are many", async () => {
   const { log, said, fd } = logIntoFile();
   const words = Array.from({ length: 1000 }, (_, i) => `line ${i}`);
   for (const word of words) log.info(word);
-  await vi.waitFor(() => expect(said().length).toBeGreaterThan(900));
+  await eventually(() => expect(said().length).toBeGreaterThan(900));
   expect(said()).toEqual(words.slice(0, said().length));
   closeSync(fd);
 });

@@ -11,6 +11,7 @@ import { upstreamFailed } from "../../src/call/refusals.ts";
 import type { EndedCall } from "../../src/pipeline/observe.ts";
 import { createCallLog } from "../../src/telemetry/log.ts";
 import { chatStatus } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { eventStream, type ScriptedExchange, startScriptedUpstream } from "../support/scripted-upstream.ts";
 import { openaiError } from "../support/vendors.ts";
@@ -49,11 +50,11 @@ const members: ReadonlySet<string> = new Set([
 
 /** Waits for the line of a call, and sees that it stays the only one and says nothing that it must not. */
 async function theLineOf(at: TestGateway, id: string): Promise<Line> {
-  await vi.waitFor(() => expect(linesOf(at, id)).not.toEqual([]), { timeout: 5000 });
+  await eventually(() => expect(linesOf(at, id)).not.toEqual([]));
   // A later call is logged after whatever the first has still to say.
   const before = at.logged().length;
   await chatStatus(at.rootUrl, "sk-unknown");
-  await vi.waitFor(() => expect(at.logged().length).toBeGreaterThan(before), { timeout: 5000 });
+  await eventually(() => expect(at.logged().length).toBeGreaterThan(before));
   const lines = linesOf(at, id);
   expect(lines).toHaveLength(1);
   expect(Object.keys(lines[0] as Line).filter((member) => !members.has(member))).toEqual([]);
@@ -233,11 +234,11 @@ test.each([
     `content-type: ${type}`,
   ];
   socket.write(`${[...fields, "content-length: 1000", "connection: keep-alive"].join("\r\n")}\r\n\r\n{"model":`);
-  await vi.waitFor(() => expect(gateway.counts().bodyBytes).toBeGreaterThan(0), { timeout: 5000 });
+  await eventually(() => expect(gateway.counts().bodyBytes).toBeGreaterThan(0));
   socket.destroy();
-  await vi.waitFor(() => expect(gateway.logged().slice(before)).toContain('"status":'), { timeout: 5000 });
+  await eventually(() => expect(gateway.logged().slice(before)).toContain('"status":'));
   expect(gateway.logged().slice(before)).toContain('"status":499');
-  await vi.waitFor(() => expect(gateway.counts().bodyBytes).toBe(0), { timeout: 5000 });
+  await eventually(() => expect(gateway.counts().bodyBytes).toBe(0));
 });
 
 test("a call whose caller goes away before the answer, as 499", async () => {
@@ -247,7 +248,7 @@ test("a call whose caller goes away before the answer, as 499", async () => {
   setTimeout(() => gone.abort(), 200);
   await expect(asked).rejects.toThrow("abort");
   const ended = () => gateway.logged().slice(before).trimEnd();
-  await vi.waitFor(() => expect(ended()).toContain('"status":499'), { timeout: 5000 });
+  await eventually(() => expect(ended()).toContain('"status":499'));
   const { request_id } = JSON.parse(ended()) as { request_id: string };
   expect(await theLineOf(gateway, request_id)).toMatchObject({ status: 499, reason: "CANCELLED" });
 });

@@ -9,7 +9,7 @@ import { Agent, request } from "node:http";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { Counter, Histogram, Registry } from "prom-client";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import { here, nobody } from "../../src/call/call.ts";
@@ -24,6 +24,7 @@ import { registerGauges } from "../../src/telemetry/gauges.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { createCounter, createHistogram } from "../../src/telemetry/series.ts";
 import { modelGateway, root, startServer, temporaryFolder } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import {
   eventStream,
@@ -86,7 +87,7 @@ async function scraped(calls: number) {
     const counts = [...seen.series].filter(([name]) => name.startsWith("model_gateway_rpc_requests_total"));
     return counts.reduce((sum, [, count]) => sum + count, 0);
   };
-  await vi.waitFor(async () => expect(await total()).toBe(calls), { timeout: 5000 });
+  await eventually(async () => expect(await total()).toBe(calls));
   return scrape(gateway.metricsPort);
 }
 
@@ -264,7 +265,7 @@ test("nothing that callers invent makes a series: models, keys, paths, headers",
   expect(after.text).not.toContain("invented");
   expect(after.text).not.toContain(gateway.accountId);
   expect(after.text).not.toContain(gateway.apiKey);
-}, 60_000);
+});
 
 describe("without a gateway", () => {
   const attempt: AttemptRecord = {

@@ -14,7 +14,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import fc, { type Arbitrary } from "fast-check";
-import { describe, test, vi } from "vitest";
+import { describe, test } from "vitest";
 import {
   ChatCompletionChunkSchema as chunk,
   CreateChatCompletionRequestSchema as input,
@@ -25,9 +25,6 @@ import { WireFault } from "../../src/wire/fault.ts";
 import { readMessage } from "../../src/wire/read.ts";
 import { writeMessage } from "../../src/wire/write.ts";
 import { sameJson, throughBinary } from "../support/translations/round-trip.ts";
-
-// Hundreds of whole documents take a second, and several on a busy machine.
-vi.setConfig({ testTimeout: 60_000 });
 
 const kinds = [
   ["a request", input, "requests"],

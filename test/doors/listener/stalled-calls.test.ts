@@ -44,7 +44,7 @@ async function expectCharged(): Promise<void> {
       ...{ streams: 0, bodyBytes: 0, upstreamRunning: 0, holds: 0 },
       stalled: 1,
     });
-  }, 15_000);
+  });
   await eventually(() => expect(gateway.logged()).toMatch(/"rpc":"StreamChatCompletion".*"output_tokens":[1-9]/));
 }
 

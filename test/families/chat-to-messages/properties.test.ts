@@ -1,5 +1,5 @@
 import fc, { type Arbitrary } from "fast-check";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { CreateMessageRequestSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { Refusal } from "../../../src/call/refusals.ts";
@@ -10,8 +10,6 @@ import type { JsonObject, JsonValue } from "../../../src/wire/json.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 import { goldensOf } from "../../support/translations/goldens.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const validate = createValidate();
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ChatCompletionSchema, CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { CreateMessageRequestSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import {
@@ -19,9 +19,6 @@ import { SseReader } from "../../../src/wire/sse.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 import { goldensOf } from "../../support/translations/goldens.ts";
 import { anthropicFrames, outputMessage, responseAnswer, responseEvents } from "../../support/vendors.ts";
-
-// Every stream is cut at every byte.
-vi.setConfig({ testTimeout: 60_000 });
 
 interface Golden {
   readonly name: string;

@@ -15,9 +15,6 @@ import { Wire } from "../../../src/wire/wire.ts";
 import { goldensOf } from "../../support/translations/goldens.ts";
 import { expectStrict } from "../../support/translations/round-trip.ts";
 
-// Every stream is cut at every byte.
-vi.setConfig({ testTimeout: 60_000 });
-
 const { input, whole, stream: event } = operations.messages;
 const { input: chatInput, whole: completion, stream: chunk } = operations.chat;
 

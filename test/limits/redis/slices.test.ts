@@ -179,7 +179,7 @@ for (const kind of redisKinds) {
       });
     });
 
-    test("a connection on which nothing comes any more is given up for another", { timeout: 20_000 }, async () => {
+    test("a connection on which nothing comes any more is given up for another", async () => {
       const one = await open();
       server.pause();
       const before = one.slices.counts().failures + one.slices.counts().timeouts;

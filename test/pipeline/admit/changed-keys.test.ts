@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { defaultTiers } from "../../../src/call/tiers.ts";
 import type { Ledger } from "../../../src/ledger/contract.ts";
 import { createKnownKeys, type KnownKeys } from "../../../src/pipeline/admit/known-keys.ts";
@@ -13,9 +13,8 @@ import { openStorage, type Storage } from "../../../src/storage/storage.ts";
 import { openStorageOnPostgres } from "../../../src/storage/storage-on-postgres.ts";
 import { temporaryFolder } from "../../support/command.ts";
 import { eventually } from "../../support/eventually.ts";
+import { timed } from "../../support/running-time.ts";
 import { type PostgresServer, postgresPrograms, query, startPostgres } from "../../support/storage/postgres.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 const count = 10_000;
 const accounts = 100;
@@ -86,11 +85,12 @@ async function proveEachAlone(one: Node, other: Node): Promise<void> {
     expect(await callAll(node)).toEqual({ found: count, read: count });
     expect(await callAll(node)).toEqual(all);
   }
-  const revokedAt = performance.now();
-  expect(await one.storage.keys.revoke("key_7", now)).toBe(true);
-  expect(await one.known.find(hashOf(7), now)).toBeUndefined();
-  await eventually(async () => expect(await other.known.find(hashOf(7), now)).toBeUndefined(), 2_000);
-  expect(performance.now() - revokedAt).toBeLessThan(1000);
+  const [, { runningMs }] = await timed(async () => {
+    expect(await one.storage.keys.revoke("key_7", now)).toBe(true);
+    expect(await one.known.find(hashOf(7), now)).toBeUndefined();
+    await eventually(async () => expect(await other.known.find(hashOf(7), now)).toBeUndefined());
+  });
+  expect(runningMs).toBeLessThan(1000);
   await quiet(one);
   expect(await callAll(one)).toMatchObject({ found: count - 1 });
   // The key itself was read when it was refused; all others are known still.

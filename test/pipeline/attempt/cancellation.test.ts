@@ -10,11 +10,12 @@ import { setTimeout } from "node:timers/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { binaryOptions } from "../../../src/wire/json.ts";
 import { readMessage } from "../../../src/wire/read.ts";
+import { eventually } from "../../support/eventually.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
 
@@ -169,7 +170,7 @@ for (const [name, start] of Object.entries(doors)) {
       call.leave();
       expect(await left).toBe("left");
       // Usage that the upstream did not report is counted first, which takes a while for so much text.
-      await vi.waitFor(() => expect(callsLogged()).toBe(upstream.received.length), 10_000);
+      await eventually(() => expect(callsLogged()).toBe(upstream.received.length));
     });
 
     test("the caller gets what the upstream says, and the upstream keeps its connection", async () => {
@@ -231,7 +232,7 @@ describe("a caller who leaves", () => {
       await Promise.all([...exchanges.map(({ left }) => left), ...underway.map(({ over }) => over)]);
     }
     expect(calls).toBe(300);
-    await vi.waitFor(() => expect(upstream.openRequests).toBe(0));
+    await eventually(() => expect(upstream.openRequests).toBe(0));
     await expectWorks();
     expect(gateway.logged()).not.toMatch(/"level":50/);
   });
@@ -320,7 +321,7 @@ describe("an upstream that does not take the connection", () => {
     const call = restHttp1(slow, true);
     await call.begun; // The first keep-alive comment: the call waits for its upstream.
     call.leave();
-    await vi.waitFor(() => expect(slow.logged()).toContain('"reason":"CANCELLED"'), { interval: 5, timeout: 5000 });
+    await eventually(() => expect(slow.logged()).toContain('"reason":"CANCELLED"'));
 
     for (const filler of fillers) filler.destroy();
     child.kill("SIGCONT");
@@ -330,7 +331,7 @@ describe("an upstream that does not take the connection", () => {
       body: JSON.stringify(hello),
     });
     expect(response.status).toBe(200);
-    await vi.waitFor(() => expect(requests).toBe(1));
+    await eventually(() => expect(requests).toBe(1));
     await slow.close();
     expect(requests).toBe(1);
   });

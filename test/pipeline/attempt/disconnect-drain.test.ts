@@ -15,6 +15,7 @@ import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Config } from "../../../src/config/config.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { hear } from "../../support/clients/hear.ts";
+import { eventually } from "../../support/eventually.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
 import {
@@ -75,7 +76,7 @@ function untilDraining(gateway: TestGateway, streams = 1): Promise<void> {
 }
 
 async function rowOf(payer: Payer, { books }: Place = at) {
-  await vi.waitFor(async () => expect((await books.of(payer)).requests).toHaveLength(1), { timeout: 10_000 });
+  await eventually(async () => expect((await books.of(payer)).requests).toHaveLength(1));
   const standing = await books.of(payer);
   const [row] = standing.requests;
   expect(standing).toMatchObject({ held: 0, keyHeld: 0, holds: 0, spent: row?.cost });
@@ -174,7 +175,7 @@ describe("who leaves after the first content pays what the upstream then tells",
       const rest = family === "completions" ? completionPieces : pieces[vendor];
       exchange.head(200, eventStream);
       for (const piece of rest.slice(0, said)) await exchange.write(piece);
-      await vi.waitFor(() => expect(heard).toContain("Hel"), { interval: 2 });
+      await eventually(() => expect(heard).toContain("Hel"));
       await hearing.leave();
       await untilDraining(at.gateway);
       expect(await at.books.of(payer)).toMatchObject({ requests: [], holds: 1 });
@@ -481,7 +482,7 @@ describe("what is read on is bounded", () => {
     await say(exchange, "openai", 0, 1);
     await delay(thoughtMs);
     await say(exchange, "openai", 1, 3);
-    await vi.waitFor(() => expect(heard).toContain("lo"), { interval: 2 });
+    await eventually(() => expect(heard).toContain("lo"));
     const leftAt = performance.now();
     await hearing.leave();
     return { payer, exchange, leftAt };
@@ -522,7 +523,7 @@ describe("what is read on is bounded", () => {
     let sent = 0;
     while (sent < 1000 && (await exchange.write(piece))) sent++;
     expect(sent).toBeLessThan(120);
-    await vi.waitFor(async () => expect((await long.books.of(payer)).requests).toHaveLength(1), { timeout: 15_000 });
+    await eventually(async () => expect((await long.books.of(payer)).requests).toHaveLength(1));
     const [row] = (await long.books.of(payer)).requests;
     expect(row).toMatchObject({ outcome: Outcome.LEFT, estimated: 1 });
     expect(row?.cost).toBeLessThanOrEqual(4000 * cost.output + 1000 * cost.input); // Its hold.

@@ -2,10 +2,11 @@
  * What a call may cost is held before it is sent: the most that it can cost, or, where its caller sets no bound of the output, what
  * the bound costs that the credit affords.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { formatDecimal } from "../../../src/runtime/decimal.ts";
 import { type HeardAnswer, hear } from "../../support/clients/hear.ts";
+import { eventually } from "../../support/eventually.ts";
 import { type AccountInit, now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Books, openAccount, openBooks, type Payer, type Standing } from "../../support/payer.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
@@ -381,6 +382,6 @@ describe("a gateway that stops", () => {
     });
     expect(standing).toMatchObject({ holds: 0, held: 0, requests: [{ outcome: Outcome.LEFT, estimated: 1 }] });
     expect(standing?.spent).toBeGreaterThan(0);
-    await vi.waitFor(() => expect(upstream.openRequests).toBe(0), { timeout: 10_000 });
+    await eventually(() => expect(upstream.openRequests).toBe(0));
   });
 });

@@ -1,7 +1,7 @@
 /** The audit log: actions and refusals, by whom and from where, and never a secret. */
 import { connect } from "node:net";
 import { create, type DescMethod, type JsonObject } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AccountService, EntryKind } from "../../../gen/modelgateway/v1/accounts_pb.ts";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { KeyService } from "../../../gen/modelgateway/v1/keys_pb.ts";
@@ -19,6 +19,7 @@ import { newId } from "../../../src/runtime/ids.ts";
 import type { NewAuditEvent } from "../../../src/storage/people/audit-events.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 import { askRpc, bearer, signIn } from "../../support/dashboard/session.ts";
+import { eventually } from "../../support/eventually.ts";
 import { now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 
 const operatorKey = "operator-key-of-the-test";
@@ -331,7 +332,7 @@ describe("the step that writes them", () => {
     await ask("OperatorService.ListAccounts", {});
     await new Promise<void>((sent) => socket.write(`${head.slice(20)}\r\n\r\n${create}`, () => sent()));
     socket.resetAndDestroy();
-    await vi.waitFor(async () => expect(await listed({ account: "cut" })).toHaveLength(1));
+    await eventually(async () => expect(await listed({ account: "cut" })).toHaveLength(1));
     const [act] = await listed({ account: "cut" });
     expect(act).toMatchObject({ actor: { kind: "operator_key" }, address: "127.0.0.1" });
   });

@@ -5,10 +5,11 @@
 
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { defaultTiers } from "../../../src/call/tiers.ts";
 import type { Config, ModelConfig } from "../../../src/config/config.ts";
+import { eventually } from "../../support/eventually.ts";
 import { type AccountInit, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { amountsHeld } from "../../support/payer.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
@@ -411,7 +412,7 @@ test("calls that wait for a place at a target's upstream are counted", async () 
   first.script = undefined;
   const calls = [chat(), chat()].map((request) => post("/v1/chat/completions", request));
   const exchange = await first.next();
-  await vi.waitFor(async () => expect((await explain(undefined, chat())).models?.[0]?.targets[0]?.queued).toBe(1));
+  await eventually(async () => expect((await explain(undefined, chat())).models?.[0]?.targets[0]?.queued).toBe(1));
   first.script = script;
   script?.(exchange);
   expect((await Promise.all(calls)).map(({ status }) => status)).toEqual([200, 200]);

@@ -4,7 +4,7 @@
  */
 import { setTimeout } from "node:timers/promises";
 import { create, type JsonObject } from "@bufbuild/protobuf";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import {
   ChatCompletionChunkSchema,
   type CreateChatCompletionRequestSchema,
@@ -34,6 +34,7 @@ import { counter } from "../../../src/tokens/counter.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 import { accelerators } from "../../support/accelerators.ts";
 import { asJson, doorsOf, endpoints, eventsOf } from "../../support/clients/endpoints.ts";
+import { eventually } from "../../support/eventually.ts";
 import { anthropicUpstreamAt, now, startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
 import { openLedger } from "../../support/money/ledger.ts";
 import { eventStream, type ScriptedExchange, startScriptedUpstream } from "../../support/scripted-upstream.ts";
@@ -141,7 +142,7 @@ const scripted = await startScriptedUpstream();
 const opened: Provider[] = [];
 
 afterEach(async () => {
-  await vi.waitFor(() => expect(scripted.openRequests).toBe(0));
+  await eventually(() => expect(scripted.openRequests).toBe(0));
   scripted.script = undefined;
 });
 
@@ -346,7 +347,7 @@ for (const upstream of upstreams) {
       for (const exchange of [a, b, c, d]) await begin(exchange);
       const pieces: JsonObject[] = [];
       const reading = piecesOf(await answering, pieces).catch((error: unknown) => error);
-      await vi.waitFor(() => expect(pieces.flatMap(choicesOf)).toHaveLength(4));
+      await eventually(() => expect(pieces.flatMap(choicesOf)).toHaveLength(4));
       c.destroy();
       await Promise.all([a.left, b.left, d.left]);
       expect(await reading).toMatchObject({ status: 502 });
@@ -482,7 +483,7 @@ describe("several prompts through the doors", () => {
     leaving.abort();
     await Promise.all(exchanges.map(({ left }) => left));
     expect(new Set(exchanges.map(({ headers }) => headers["x-request-id"]))).toEqual(new Set([id]));
-    await vi.waitFor(() => expect(anthropic.logged()).toContain(`${id}`));
+    await eventually(() => expect(anthropic.logged()).toContain(`${id}`));
     expect(anthropic.logged().split(`${id}`)).toHaveLength(2);
   });
 

@@ -25,7 +25,7 @@ import { cost, paidModel } from "../../support/upstreams/paid-models.ts";
 import { answerAsAnthropic, answerAsOpenAi } from "../../support/vendors.ts";
 
 // Most of the time is pauses and time-outs, so all cases run at once.
-vi.setConfig({ maxConcurrency: 500, testTimeout: 60_000 });
+vi.setConfig({ maxConcurrency: 500 });
 
 /**
  * How an error reads for callers of OpenAI's family, and of Anthropic's. `own` says that the upstream's words are

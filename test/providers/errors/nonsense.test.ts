@@ -5,7 +5,7 @@
 import { connect } from "node:net";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { pino } from "pino";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { type Handler, here, operatorCaller } from "../../../src/call/call.ts";
@@ -24,6 +24,7 @@ import { dataFrame } from "../../../src/wire/sse.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 import { enveloped, overGrpc, overHttp } from "../../fuzz/doors.ts";
 import { fuzzAnswers } from "../../fuzz/targets/answers.ts";
+import { eventually } from "../../support/eventually.ts";
 import { anthropicUpstreamAt, startTestGateway, type TestGateway, withEmbeddings } from "../../support/gateway.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
 import { unboundedBodies } from "../../support/unbounded-body.ts";
@@ -230,7 +231,7 @@ describe("an internal error", () => {
       lines.length = 0;
       const { text } = await ask({ model }, stream);
       expect(text).toMatch(/The gateway had an error|The%20gateway%20had%20an%20error/);
-      await vi.waitFor(() => expect(lines.length).toBeGreaterThan(0));
+      await eventually(() => expect(lines.length).toBeGreaterThan(0));
       await new Promise((resolve) => setImmediate(resolve));
       const errors = lines.map((line) => JSON.parse(line)).filter(({ level }) => level >= 50);
       expect(errors).toMatchObject([{ request_id: "req_1", reason: "INTERNAL", status: 500 }]);
@@ -240,4 +241,4 @@ describe("an internal error", () => {
 
 test("none of six hundred nearly valid answers and requests becomes an internal error", async () => {
   await expect(fuzzAnswers({ seed: 1, cases: 600, seconds: 60 })).resolves.toBeUndefined();
-}, 90_000);
+});

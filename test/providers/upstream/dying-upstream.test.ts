@@ -2,10 +2,8 @@
  * What callers see of an upstream that dies under a hundred requests a second. `npm run test:load` does the same
  * longer and harder.
  */
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { oneDies, oneFlaps, onlyOneIsDead } from "../../load/scenes.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const perSecond = 100;
 

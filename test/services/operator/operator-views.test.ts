@@ -4,7 +4,7 @@
  */
 
 import type { JsonObject } from "@bufbuild/protobuf";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { UpstreamHealthSchema } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import type { Answer } from "../../../src/call/call.ts";
 import { cancelled, upstreamFailed, upstreamRefused, upstreamTimeout } from "../../../src/call/refusals.ts";
@@ -411,7 +411,7 @@ describe("an upstream that is busy or failing", () => {
     expect(await listed("anthropic")).not.toHaveProperty("maxConcurrent");
     const calls = [chatThere("gpt"), chatThere("gpt-free"), chatThere("gpt")];
     const exchange = await upstream.next();
-    await vi.waitFor(async () => expect(await listed("openai")).toMatchObject({ running: 1, queued: 2 }));
+    await eventually(async () => expect(await listed("openai")).toMatchObject({ running: 1, queued: 2 }));
     answerAll();
     exchange.json(200, answer);
     expect((await Promise.all(calls)).map(({ status }) => status)).toEqual([200, 200, 200]);

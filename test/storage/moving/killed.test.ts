@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Server, Session } from "../../../src/storage/engines/postgres/session.ts";
 import { modelGateway, Running, starter, startServer, temporaryFolder } from "../../support/command.ts";
 import { askRpc, bearer } from "../../support/dashboard/session.ts";
@@ -18,8 +18,6 @@ import {
   serverAt,
   startPostgres,
 } from "../../support/storage/postgres.ts";
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
 
 const calls = 120_000;
 

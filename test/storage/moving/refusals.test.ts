@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createSegments } from "../../../src/storage/journal/segments.ts";
 import { type Ended, Running, starter, startServer } from "../../support/command.ts";
 import { mayMount, mountDisk } from "../../support/disk.ts";
@@ -11,8 +11,6 @@ import { shareCommands } from "../../support/shared-commands.ts";
 import { rowsAt, rowsInFile } from "../../support/storage/moved-rows.ts";
 import { hasPooler, startPooler } from "../../support/storage/pooler.ts";
 import { type PostgresServer, postgresPrograms, query, startPostgres } from "../../support/storage/postgres.ts";
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 /** Nobody listens there. */
 const nowhere = "postgres://gateway:a-word-that-nobody-reads@127.0.0.1:1/gateway";

@@ -21,7 +21,8 @@ export interface Stage {
   ask(body?: object, headers?: Readonly<Record<string, string>>, path?: string): Promise<Response>;
   /** The last call that was written down. */
   latest(): Promise<CallRow | undefined>;
-  close(): Promise<void>;
+  /** Closes the gateway, as `TestGateway.close` does, and the upstreams. */
+  close(what?: "running"): Promise<void>;
 }
 
 export const price = { input: 1_000_000, output: 2_000_000 };
@@ -92,8 +93,8 @@ export async function openStage(
         body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "Hi" }], ...body }),
       }),
     latest: async () => (await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1))[0],
-    async close() {
-      await gateway.close();
+    async close(what) {
+      await gateway.close(what);
       await Promise.all([first.close(), second.close()]);
     },
   };

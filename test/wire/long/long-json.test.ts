@@ -85,7 +85,7 @@ function readOrTwice(written: string): JsonValue {
   }
 }
 
-test("long JSON is refused wherever the parser refuses it", { timeout: 120_000 }, () => {
+test("long JSON is refused wherever the parser refuses it", () => {
   const signs = ['"', "\\", ",", ":", "[", "]", "{", "}", "1", "\n", "\u0001", "x", ".", "e", "u", "tru", "  ", "-"];
   fc.assert(
     fc.property(said, fc.nat(), fc.constantFrom(...signs), fc.nat(3), ([value, indent], at, sign, cut) => {

@@ -171,7 +171,7 @@ describe("a worker that is short", () => {
     locker.exec("ROLLBACK");
     locker.close();
     expect(await other.hold("req_3", ample)).toMatchObject({ kind: "held", amount: ample });
-  }, 20_000);
+  });
 
   test("takes a lease that grows at this very moment into account: no credit is lost", async () => {
     const [one, other] = [await addWorker(), await addWorker()];
@@ -251,7 +251,7 @@ test("a worker whose owner is gone waits for another, is refused after five seco
   expect(performance.now() - begunAt).toBeGreaterThan(4_000);
   expect(changes.at(-1)).toContain("ended");
   expect(held.kind).toBe("held");
-}, 30_000);
+});
 
 test("calls that were only noted when their worker died are lost, and what was written of others is not", async () => {
   const ends = await connectEnds();

@@ -22,7 +22,7 @@ import { reconcile } from "../../../support/money/proof.ts";
 import { ledgersOfTests, type TestLedger } from "../../../support/money/sqlite-ledger.ts";
 
 // Processes take a second to start, and more on a busy machine.
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const ledgerOf = ledgersOfTests();
 const program = join(import.meta.dirname, "../../../support/workers/owner-program.ts");

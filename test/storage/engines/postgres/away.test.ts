@@ -259,7 +259,7 @@ describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
     expect(await t.holds()).toEqual([{ id: "req_3", amount: 5 }]);
     expect(await t.account("acc_1")).toEqual({ balance: 1e9, held: 5 });
     expect(await t.faults()).toEqual([]);
-  }, 30_000);
+  });
 
   test("the watcher says so within a second and a half, and knows no version until it is back", async () => {
     const watcher = await startWatcher({ connect: () => t.server.connect(), onError: () => {} });

@@ -166,7 +166,7 @@ describe.skipIf(!postgresPrograms)("connections to Postgres that break", () => {
       ]);
       expect(await query(url, "SELECT balance, held FROM accounts_now")).toEqual([{ balance: 10_000 - 1234, held: 0 }]);
     });
-  }, 30_000);
+  });
 
   test("what a turn held, and was to give back, when the server fell silent is free again soon after", async () => {
     const ledger = createLeasedLedger({ openBooks: storage.openBooks(true), clock: Date.now, onError: () => {} });
@@ -188,5 +188,5 @@ describe.skipIf(!postgresPrograms)("connections to Postgres that break", () => {
       await ledger.sweep();
       expect(await query(url, "SELECT balance, held FROM accounts_now")).toEqual([{ balance: 9995, held: 0 }]);
     });
-  }, 30_000);
+  });
 });

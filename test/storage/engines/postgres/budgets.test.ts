@@ -3,13 +3,11 @@
  * window ever has more than its budget, and no call is refused that fits.
  */
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, test } from "vitest";
 import { chooseAccelerators } from "../../../../src/composition/accelerators.ts";
 import { budgetCommands, newBudgetModel, openBudgets, openNodes } from "../../../support/money/budget-commands.ts";
 import { type PostgresServer, postgresPrograms, startPostgres } from "../../../support/storage/postgres.ts";
 import { databaseAt } from "../../../support/storage/test-database.ts";
-
-vi.setConfig({ testTimeout: 180_000 });
 
 // Before the clocks of Europe and Havana go back, and those of Lord Howe go on.
 const begin = Date.UTC(2026, 8, 28, 3, 4, 5);

@@ -179,7 +179,7 @@ describe.skipIf(!postgresPrograms)("a database of Postgres", () => {
     await expect.poll(() => stores.requests.findAny("req_1"), { timeout: 5000 }).toMatchObject({ cost: 40 });
     await expect.poll(() => changes).toEqual([expect.stringContaining("does not answer"), undefined]);
     await books.close();
-  }, 30_000);
+  });
 
   test("writes what a node before it has left on this machine", async () => {
     const books = booksOf("nod_a");

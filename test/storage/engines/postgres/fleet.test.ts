@@ -138,7 +138,7 @@ describe.skipIf(!postgresPrograms)("nodes of a fleet on Postgres", () => {
     for (const [id, cost] of told) expect([id, charged.get(id)]).toEqual([id, cost]);
     // What was not told may be charged, if it was on its way; but no call is twice in the sums, which `faults` proves.
     expect(charged.size - told.size).toBeLessThan(told.size);
-  }, 60_000);
+  });
 
   test("a turn that is asked again under its number is decided once, and its lease grows once", async () => {
     await t.addAccount("acc_1", { balance: 1e9 });

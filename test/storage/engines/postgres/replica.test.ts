@@ -1,6 +1,6 @@
 /** Usage is read from a replica as long as that has what the primary has; everything else, and without it all, from the primary. */
 import { pino } from "pino";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { logTrouble } from "../../../../src/composition/trouble-log.ts";
 import { firstIdAt } from "../../../../src/runtime/ids.ts";
 import { createLag } from "../../../../src/storage/engines/postgres/replica/lag.ts";
@@ -12,8 +12,6 @@ import { type PostgresServer, postgresPrograms, query, startPostgres } from "../
 import { type PostgresReplica, startReplica } from "../../../support/storage/postgres-replica.ts";
 
 const at = Date.UTC(2026, 10, 19, 4, 5);
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 describe("how far a replica is behind", () => {
   let time = 0;

@@ -1,11 +1,9 @@
 /** Pending totals are merged from memory where this process has written all of them, and come to what the tables say whoever writes. */
 import fc from "fast-check";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { createLeasingLedger } from "../../../support/accelerators.ts";
 import { reconcile } from "../../../support/money/proof.ts";
 import { addKeys, endedCall, ledgersOfTests, mergeAll, type TestLedger } from "../../../support/money/sqlite-ledger.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const open = ledgersOfTests(createLeasingLedger);
 /** More than are written at once. */

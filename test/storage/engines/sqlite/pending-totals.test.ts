@@ -19,8 +19,6 @@ import {
   unlimitedRequest,
 } from "../../../support/money/sqlite-ledger.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const open = ledgersOfTests(createLeasingLedger);
 const hourMs = 3_600_000;
 const keyOf = (i: number) => `key_many${i.toString().padStart(2, "0")}`;
