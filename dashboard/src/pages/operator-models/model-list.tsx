@@ -23,7 +23,7 @@ const said = texts(
     input: "Input price",
     output: "Output price",
     targets: "Targets",
-    answered: "Answered, 24 h",
+    answered: "Answered, 24\u00a0h",
     firstByte: "First byte",
     vendor: (price: string) => `vendor ${price}`,
     none: "No price",

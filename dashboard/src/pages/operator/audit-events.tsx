@@ -9,7 +9,7 @@ import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { AccountLink } from "./account-link.tsx";
 import { useActionNames } from "./action-names.ts";
-import { useDetailNames } from "./detail-names.ts";
+import { useDetailNames, useToldMembers } from "./detail-names.ts";
 import { readDetails } from "./read-details.ts";
 import { useRefusalNames } from "./refusal-names.ts";
 
@@ -180,7 +180,8 @@ function Subject({ act: { subject, accountId } }: { readonly act: Act }) {
 
 function Details({ act: { details } }: { readonly act: Act }) {
   const nameOf = useDetailNames();
-  return readDetails(details).map(([name, value]) => (
+  const told = useToldMembers();
+  return readDetails(details, told).map(([name, value]) => (
     <Text key={name} size="xs" className={text.anywhere}>
       <Text span inherit c="dimmed">
         {nameOf(name)}:
