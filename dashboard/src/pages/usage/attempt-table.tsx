@@ -91,7 +91,7 @@ function rowsOf(request: Request): readonly Row[] {
       to: durationMs,
       of: durationMs,
       firstByte: firstByteMs,
-      look: lookOf(request.outcome),
+      look: looks[request.outcome] ?? "answered",
     },
     ...{ firstByteMs, durationMs: Math.max(0, durationMs - lastBegin) },
   };
@@ -172,10 +172,7 @@ function beginOf({ createdAt, durationMs }: Request, { at }: FailedAttempt): num
   return Math.min(durationMs, Math.max(0, timestampMs(at) - timestampMs(createdAt)));
 }
 
-function lookOf(outcome: Outcome): BarProps["look"] {
-  if (outcome === Outcome.REJECTED) return "rejected";
-  return outcome === Outcome.FAILED || outcome === Outcome.LOST ? "failed" : "answered";
-}
+const looks = { [Outcome.FAILED]: "failed", [Outcome.LOST]: "failed", [Outcome.REJECTED]: "rejected" } as const;
 
 interface BarProps {
   /** from, to and firstByte are in milliseconds after the call arrived, of which it took `of`. */
