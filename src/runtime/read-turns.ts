@@ -1,6 +1,7 @@
 /**
- * Bounds how many bytes of long bodies are read in one round of the event loop. Writing to memory that was not used before costs
- * far more than copying, and with many long bodies at once other work would have to wait.
+ * Bounds how many bytes of long bodies are read in one round of the event loop, whether they are kept or discarded. Writing to memory that
+ * was not used before costs far more than copying, Node reads up to 2 MB of a connection at a time, and with many at once other work would
+ * have to wait.
  */
 
 /** Source is the connection that a long body arrives on. */
@@ -25,6 +26,18 @@ export function readInTurns(source: Source, bytes: number, resume: () => void): 
   if (taken < bytesARound) return;
   source.pause();
   waiting.push(resume);
+}
+
+/** Discarded is a stream that nobody reads. */
+export interface Discarded extends Source {
+  on(event: "data", listener: (bytes: Buffer) => void): unknown;
+  resume(): unknown;
+}
+
+/** Reads a stream to its end, in turns, and keeps nothing of it. */
+export function discardInTurns(stream: Discarded): void {
+  stream.on("data", (bytes) => readInTurns(stream, bytes.length, () => stream.resume()));
+  stream.resume();
 }
 
 function beginRound(): void {

@@ -1,10 +1,10 @@
 /** Connections are read into memory that they share; nothing is lost, and nothing is kept in that memory. */
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { type AddressInfo, connect, createServer, Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { readIntoSharedMemory } from "../../src/http1/read-buffer.ts";
-import type { IncomingBody } from "../../src/http1/server/incoming-body.ts";
-import { readInTurns } from "../../src/runtime/read-turns.ts";
+import { IncomingBody } from "../../src/http1/server/incoming-body.ts";
+import { discardInTurns, readInTurns } from "../../src/runtime/read-turns.ts";
 import { type Asked, startServedPort } from "../support/clients/served-port.ts";
 
 const undo: (() => unknown)[] = [];
@@ -130,4 +130,41 @@ test("of long bodies no more is taken in a turn than a bound, however many come 
   expect(goneOn).toEqual(stopped);
   readInTurns({ pause: () => stopped.push("again") }, piece, () => {});
   expect(stopped).toHaveLength(9);
+});
+
+test("of what is discarded, too, no more is read in a turn than a bound", async () => {
+  const bytes = Buffer.alloc(65_536);
+  const paused = new Set<number>();
+  const arrive = Array.from({ length: 40 }, (_, i) => {
+    const stream = new EventEmitter();
+    discardInTurns(Object.assign(stream, { pause: () => paused.add(i), resume: () => paused.delete(i) }));
+    return () => stream.emit("data", bytes);
+  });
+  await new Promise(setImmediate);
+  for (const emit of arrive) emit();
+  expect([...paused]).toEqual([31, 32, 33, 34, 35, 36, 37, 38, 39]);
+  await new Promise(setImmediate);
+  expect(paused.size).toBe(0);
+});
+
+test("a long body that is dropped is read in turns, and to its end", async () => {
+  const bytes = Buffer.alloc(1_048_576);
+  let isPaused = false;
+  const pause = () => {
+    isPaused = true;
+  };
+  const resume = () => {
+    isPaused = false;
+  };
+  const body = new IncomingBody(4 * bytes.length, { isPaused: () => isPaused, pause, resume } as unknown as Socket);
+  body.drop(1_000);
+  await new Promise(setImmediate);
+  for (let i = 0; i < 4; i++) {
+    body.add(bytes);
+    // Two megabytes are the bound; nothing is left to pause for at the end.
+    expect(isPaused).toBe(i === 1 || i === 2);
+    if (i === 2) await new Promise(setImmediate);
+    if (i === 2) expect(isPaused).toBe(false);
+  }
+  expect(body.isWhole).toBe(true);
 });

@@ -17,7 +17,7 @@ import {
 import { IncomingBody, type PlainRequest } from "../../http1/server/index.ts";
 import { runInSlices, runNow } from "../../runtime/cooperative.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
-import { readInTurns } from "../../runtime/read-turns.ts";
+import { discardInTurns, readInTurns } from "../../runtime/read-turns.ts";
 import { type JsonObject, longJson } from "../../wire/json.ts";
 import { join } from "../../wire/long/join.ts";
 import { jsonLength } from "../../wire/scan/json-length.ts";
@@ -139,7 +139,7 @@ export function discard(req: HttpRequest, timeoutMs: number): void {
   req.once("end", settle);
   // Not the request's `close`, which may have been emitted with the end of its answer.
   socket.once("close", settle);
-  req.resume();
+  discardInTurns(req);
 }
 
 const accepted = "application/json, application/x-www-form-urlencoded and multipart/form-data";

@@ -9,6 +9,7 @@ import {
 import { createServer as createHttp2Server, type Http2Server, type Http2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { isLastAnswer } from "../../http1/server/index.ts";
+import { discardInTurns } from "../../runtime/read-turns.ts";
 import { maxConcurrentStreams, streamResets } from "./http2-sessions.ts";
 import { type RejectionBody, rejectHead } from "./raw-answers.ts";
 import { createRequestTurns, type RequestTurns } from "./request-turns.ts";
@@ -49,7 +50,7 @@ export function createNodeServers(options: NodeServerOptions): NodeServers {
   const handleHttp1: RequestListener = (req, res) => {
     const before = answers.get(req.socket);
     // Its answer would not be sent: what it asks for must not be done either.
-    if (before && isLastAnswer(before)) return void req.resume();
+    if (before && isLastAnswer(before)) return discardInTurns(req);
     answers.set(req.socket, res);
     res.on("close", closeIfIdle);
     const isHostless = req.httpVersion === "1.1" && req.headers.host === undefined;

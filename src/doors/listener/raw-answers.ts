@@ -2,6 +2,7 @@
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { newId } from "../../runtime/ids.ts";
+import { discardInTurns } from "../../runtime/read-turns.ts";
 
 /** RejectionBody writes the body of an answer to what never became a request. */
 export type RejectionBody = (status: number) => Buffer;
@@ -37,14 +38,14 @@ export function rejectRaw(
 
 /** Answers a client that takes the gateway for a proxy. Node would close the connection without an answer. */
 export function rejectConnect(socket: Socket, rejectionBody: RejectionBody): void {
-  socket.on("error", () => socket.destroy()).resume();
+  discardInTurns(socket.on("error", () => socket.destroy()));
   const body = rejectionBody(405);
   endRaw(socket, 405, { allow: "GET, POST, DELETE", ...rejectionHeaders(body) }, body);
 }
 
 /** Answers bytes that begin like the preface of HTTP/2 and are none. */
 export function rejectPreface(socket: Socket, rejectionBody: RejectionBody): void {
-  socket.on("error", () => socket.destroy()).resume();
+  discardInTurns(socket.on("error", () => socket.destroy()));
   const body = rejectionBody(400);
   endRaw(socket, 400, rejectionHeaders(body), body);
 }

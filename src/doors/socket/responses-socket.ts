@@ -12,6 +12,7 @@ import type { Arrival, Peer } from "../../call/call.ts";
 import { answerUnderWay, asRefusal, requestTimeout, socketTooOld } from "../../call/refusals.ts";
 import { CallerAbort } from "../../runtime/caller-abort.ts";
 import type { Timed } from "../../runtime/deadlines.ts";
+import { discardInTurns } from "../../runtime/read-turns.ts";
 import type { BodyLimits } from "../body/body.ts";
 import type { BodyBudget } from "../body/body-budget.ts";
 import { refusalMessage } from "../rest/refusal-answers.ts";
@@ -203,7 +204,7 @@ export class ResponsesSocket implements Timed {
     sendText(this.#ws, refusalMessage(asRefusal(refusal), this.#options.newRequestId()));
     this.#end(code, "");
     this.#partial.complete();
-    this.#socket.removeAllListeners("data").resume();
+    discardInTurns(this.#socket.removeAllListeners("data"));
     const cut = setTimeout(() => this.cut(), lingerMs);
     this.#socket.once("close", () => clearTimeout(cut));
   }

@@ -6,6 +6,7 @@
 import { channel } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import type { Timed } from "../../runtime/deadlines.ts";
+import { discardInTurns } from "../../runtime/read-turns.ts";
 import { BufferList } from "../buffer-list.ts";
 import { flushWrites } from "../coalesce-writes.ts";
 import { copyOf, readIntoSharedMemory } from "../read-buffer.ts";
@@ -219,7 +220,8 @@ export class ServedConnection implements Timed {
     this.#emitDataAgain?.();
     this.#options.deadlines.forget(this);
     socket.off("data", this.#onData).off("timeout", this.#onTimeout).setTimeout(0);
-    socket.resume().end(() => {
+    discardInTurns(socket);
+    socket.end(() => {
       const cut = setTimeout(() => socket.destroy(), lingerMs);
       socket.once("close", () => clearTimeout(cut));
     });

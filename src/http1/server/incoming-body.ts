@@ -54,7 +54,7 @@ export class IncomingBody {
     if (!this.#isOver) this.#hold(taken < bytes.length ? bytes.subarray(0, taken) : bytes);
     this.#bytes += taken;
     if (this.isWhole) this.#end();
-    else if (this.#deliver) readInTurns(this.#socket, taken, () => this.#goOn());
+    else if (!this.isUndecided) readInTurns(this.#socket, taken, () => this.#goOn());
     return taken;
   }
 
@@ -137,7 +137,7 @@ export class IncomingBody {
 
   /** Reads on in the next turn (`readInTurns`), unless the body is over. */
   #goOn(): void {
-    if (this.#deliver && !this.isWhole) this.#readOn();
+    if (!this.isUndecided && !this.isWhole) this.#readOn();
   }
 
   #readOn(): void {
