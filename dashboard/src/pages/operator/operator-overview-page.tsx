@@ -1,4 +1,5 @@
 /** The gateway at a glance: what all accounts spend, how calls end, and how the upstreams are. */
+
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
 import { Alert, Anchor, Button, Group, Paper, SegmentedControl, SimpleGrid, Stack, Text } from "@mantine/core";
@@ -10,6 +11,7 @@ import { useState } from "react";
 import { OperatorService, type Upstream } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { RequestGroup, type RequestTotals } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { GroupTable } from "../../charts/group-table.tsx";
+import { PartialFigures } from "../../charts/partial-figures.tsx";
 import { beforeOf, bucketsOf, type SpanName, spans } from "../../charts/span.ts";
 import { type Measure, splitSummary } from "../../charts/split.ts";
 import { UsageCharts } from "../../charts/usage-charts.tsx";
