@@ -172,7 +172,11 @@ function beginOf({ createdAt, durationMs }: Request, { at }: FailedAttempt): num
   return Math.min(durationMs, Math.max(0, timestampMs(at) - timestampMs(createdAt)));
 }
 
-const looks = { [Outcome.FAILED]: "failed", [Outcome.LOST]: "failed", [Outcome.REJECTED]: "rejected" } as const;
+const looks: Readonly<Partial<Record<Outcome, BarProps["look"]>>> = {
+  [Outcome.FAILED]: "failed",
+  [Outcome.LOST]: "failed",
+  [Outcome.REJECTED]: "rejected",
+};
 
 interface BarProps {
   /** from, to and firstByte are in milliseconds after the call arrived, of which it took `of`. */
