@@ -87,7 +87,7 @@ function holdNothing(request: HoldRequest, holds: SlotSet<Hold>, groupCommit: Pi
 }
 
 /** Reports whether the books may decide yet: they are away, or have not answered for long. */
-function isToCome(error: unknown): boolean {
+export function isToCome(error: unknown): boolean {
   const trouble = troubleOf(error);
   return trouble === "away" || trouble === "locked";
 }

@@ -7,6 +7,7 @@ import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { troubleOf } from "../../runtime/write-trouble.ts";
 import type { CaptureEntry } from "../../storage/money/books.ts";
 import { type Capture, type Captured, type Hold, isUnchanged } from "../contract.ts";
+import { isToCome } from "../exact-ledger.ts";
 import { retry } from "../retry.ts";
 import { adjust, isAwake, type LedgerState, record, releaseEntry } from "./ledger-state.ts";
 
@@ -68,8 +69,7 @@ async function captureByBooks(
     const asked = { item, accountId: isCovered ? "" : accountId, after };
     return await retry(() => groupCommit.enlist("captures", asked), onError, isAway);
   } catch (error) {
-    const isToCome = isAway(error) || (isHeld && troubleOf(error) === "locked");
-    if (isToCome && hold && holds.delete(hold)) return await captureInFull(state, call, hold);
+    if (isHeld && isToCome(error) && holds.delete(hold)) return await captureInFull(state, call, hold);
     if (hold && holds.delete(hold)) releaseEntry(state, hold);
     throw error;
   } finally {
