@@ -369,14 +369,14 @@ describe("an embedded model", () => {
   };
 
   test.each([
-    ["0.2", { simulate_silence: "true" }, "no end of its answer within `x-gateway-timeout`"],
-    ["first_byte=0.2", { simulate_delay_ms: "60000" }, "no answer in 0.2 s"],
-    ["total=60, first_byte=0.2", { simulate_silence: "true" }, "no answer in 0.2 s"],
-  ])("keeps %s as well", async (timeout, metadata, said) => {
+    ["1", 1, { simulate_silence: "true" }, "no end of its answer within `x-gateway-timeout`"],
+    ["first_byte=0.2", 0.2, { simulate_delay_ms: "60000" }, "no answer in 0.2 s"],
+    ["total=60, first_byte=0.2", 0.2, { simulate_silence: "true" }, "no answer in 0.2 s"],
+  ])("keeps %s as well", async (timeout, seconds, metadata, said) => {
     const [{ status, text, timing }, took] = await askEmbedded(timeout, metadata);
     expect(status).toBe(504);
     expect(text).toContain(said);
-    expectAbout(took, 0.2);
+    expectAbout(took, seconds);
     expect(Number(/upstream;dur=([\d.]+)/.exec(timing ?? "")?.[1])).toBeGreaterThan(190);
   });
 
