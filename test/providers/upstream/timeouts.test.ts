@@ -9,7 +9,7 @@ import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Config, ModelConfig, UpstreamConfig } from "../../../src/config/config.ts";
 import { createBounds, defaultTimeouts } from "../../../src/providers/upstream/timeouts.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Took, timed } from "../../support/running-time.ts";
+import { type Took, timed } from "../../support/run/running-time.ts";
 import {
   eventStream,
   type ScriptedExchange,
