@@ -11,7 +11,7 @@ import { Role } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import type { Config } from "../../src/config/config.ts";
 import { startTestGateway } from "../support/gateway.ts";
-import { timed } from "../support/running-time.ts";
+import { timed } from "../support/run/running-time.ts";
 import { eventStream, type ScriptedExchange } from "../support/scripted-upstream.ts";
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from "../support/telemetry/otlp-receiver.ts";
 import { answerWell, at, openStage, type Stage, served } from "../support/upstreams/two-upstreams.ts";

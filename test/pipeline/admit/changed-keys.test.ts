@@ -13,7 +13,7 @@ import { openStorage, type Storage } from "../../../src/storage/storage.ts";
 import { openStorageOnPostgres } from "../../../src/storage/storage-on-postgres.ts";
 import { temporaryFolder } from "../../support/command.ts";
 import { eventually } from "../../support/eventually.ts";
-import { timed } from "../../support/running-time.ts";
+import { timed } from "../../support/run/running-time.ts";
 import { type PostgresServer, postgresPrograms, query, startPostgres } from "../../support/storage/postgres.ts";
 
 const count = 10_000;
