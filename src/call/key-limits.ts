@@ -4,7 +4,7 @@ export interface KeyLimits {
   readonly requestsPerMinute: number | undefined;
   /** Input and output together. */
   readonly tokensPerMinute: number | undefined;
-  /** Those for single models; empty for none. */
+  /** The limits for single models; empty for none. */
   readonly models: readonly ModelLimit[];
   /** The most calls of models that may run at a time. */
   readonly maxConcurrent: number | undefined;

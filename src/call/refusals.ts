@@ -125,7 +125,8 @@ export function requestTimeout(): Refusal {
 export function httpNotUnderstood(status: number): Refusal {
   return new Refusal(
     Reason.MALFORMED_BODY,
-    "The HTTP request could not be read: its syntax is broken, or its headers are too large or too slow.",
+    "The HTTP request could not be read: its syntax is broken, its headers are too large or too slow, " +
+      "or it has `host`, `authorization` or `content-type` twice. Send each of these once.",
     { codes: [Code.InvalidArgument, status] },
   );
 }

@@ -2,6 +2,7 @@
  * The catalogue of what can be wrong in a configuration: a text for each reason, with its parameters between angle brackets. A fault has
  * its reason and parameters beside the text, so that pages can tell it in other languages; `reasons.proto` documents each reason.
  */
+import { metadataRefused } from "../runtime/net/metadata-addresses.ts";
 import { counted } from "../runtime/words/counted.ts";
 
 export const faultTexts = {
@@ -112,8 +113,7 @@ export const faultTexts = {
   MASK_MOVED:
     "the address has changed, and a stored secret goes only to the address that it was given for: send the secret itself",
   DOCUMENT_TOO_LARGE: "the document is larger than <most> characters as JSON",
-  ADDRESS_OF_CLOUD:
-    "expected the address of an upstream: it is an address of the cloud's own services, where no model is served",
+  ADDRESS_OF_CLOUD: `expected the address of an upstream: ${metadataRefused}`,
   HEADER_OF_GATEWAY: "expected another header: the gateway itself writes this one",
 } as const;
 

@@ -63,20 +63,11 @@ export const headerNameSchema = z
   .meta({
     title: "name of a header",
   });
+
 /** The headers that say how a request is sent. The gateway writes them: a second one would have the request read in two ways. */
 const framing: ReadonlySet<string> = new Set([
-  ...[
-    "connection",
-    "content-length",
-    "content-encoding",
-    "expect",
-    "host",
-    "keep-alive",
-    "proxy-connection",
-    "te",
-    "trailer",
-  ],
-  ...["transfer-encoding", "upgrade"],
+  ...["connection", "content-encoding", "content-length", "expect", "host", "keep-alive"],
+  ...["proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"],
 ]);
 
 /** ownHeaderSchema is the name of a header that an operator may set. */
@@ -84,6 +75,7 @@ export const ownHeaderSchema = headerNameSchema.refine(
   (name) => !framing.has(name.toLowerCase()),
   faultTexts.HEADER_OF_GATEWAY,
 );
+
 /** credentialSchema is the value of a header: no line break copied from a file. It is a secret: sealed where it is stored, and masked. */
 export const credentialSchema = z
   .string()
@@ -115,8 +107,9 @@ export const moneySchema = z
 
 /** decimalProblem returns what is wrong with a text that is no amount. */
 function decimalProblem(text: string): Problem {
-  const [, fraction = ""] = /^-?\d+(?:\.(\d+))?$/.exec(text) ?? [undefined, undefined];
-  if (!/^-?\d+(?:\.\d+)?$/.test(text)) return problem("DECIMAL_MALFORMED");
+  const decimal = /^-?\d+(?:\.(\d+))?$/.exec(text);
+  if (!decimal) return problem("DECIMAL_MALFORMED");
+  const [, fraction = ""] = decimal;
   return fraction.length > moneyPlaces
     ? problem("DECIMAL_TOO_FINE", { places: moneyPlaces })
     : problem("AMOUNT_OUT_OF_BOUNDS");

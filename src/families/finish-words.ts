@@ -3,6 +3,7 @@
  * Mistral's; in upper or lower case.
  */
 import { FinishReason } from "../../gen/modelgateway/v1/chat_pb.ts";
+import { finishWord } from "../providers/usage/finish-word.ts";
 import type { JsonObject } from "../wire/json.ts";
 
 const words: ReadonlyMap<string, FinishReason> = new Map([
@@ -27,14 +28,11 @@ interface Ending {
   readonly extra?: JsonObject | undefined;
 }
 
-/**
- * Returns the reason; `UNSPECIFIED` for a word that nobody knows, undefined while the choice goes on. Gemini names a
- * filter's reason behind a colon.
- */
+/** Returns the reason; `UNSPECIFIED` for a word that nobody knows, undefined while the choice goes on. */
 export function finishOf({ finishReason, extra }: Ending): FinishReason | undefined {
   if (finishReason !== undefined) return finishReason;
   const word = extra?.finish_reason;
   if (typeof word !== "string") return word ? FinishReason.UNSPECIFIED : undefined;
   if (word === "") return undefined;
-  return words.get(word.toLowerCase().replace(/:.*$/s, "")) ?? FinishReason.UNSPECIFIED;
+  return words.get(finishWord(word)) ?? FinishReason.UNSPECIFIED;
 }

@@ -86,6 +86,12 @@ function holdNothing(request: HoldRequest, holds: SlotSet<Hold>, groupCommit: Pi
   return own;
 }
 
+/** Reports whether the books may decide yet: they are away, or have not answered for long. */
+function isToCome(error: unknown): boolean {
+  const trouble = troubleOf(error);
+  return trouble === "away" || trouble === "locked";
+}
+
 /** Has the books told of a call that its hold covers as soon as they are back. It counts once, whatever became of the question before. */
 async function captureLater(call: Capture, { add, written }: Pick<GroupCommit, "add" | "written">): Promise<Captured> {
   add({ kind: "settle", call, isHeld: true });
@@ -144,7 +150,7 @@ function createExactCalls({ groupCommit, credit, holds, capturing, onError }: Ex
         credit.held(accountId, keyId, (captured?.cost ?? 0) - (own?.amount ?? 0));
         return captured;
       } catch (error) {
-        if (own && troubleOf(error) === "away" && call.cost <= own.amount) return await captureLater(call, groupCommit);
+        if (own && isToCome(error) && call.cost <= own.amount) return await captureLater(call, groupCommit);
         if (own) unreleased.add(id);
         throw error;
       } finally {

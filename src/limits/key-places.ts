@@ -46,7 +46,7 @@ interface Places {
 }
 
 interface State extends KeyPlacesOptions {
-  /** Those of keys with calls that run or wait. */
+  /** The places of keys with calls that run or wait. */
   readonly byKey: Map<string, Places>;
   taken: number;
   isClosed: boolean;

@@ -12,10 +12,10 @@ export interface Question<Q> {
 }
 
 /**
- * AskThread asks when its turn comes, and not before: `question` is called then. Resolves with undefined where the thread dies. Never
- * rejects, but with what `question` throws.
+ * AskThread asks when its turn comes, and not before: `question` is called then, and returns undefined where nobody waits for the
+ * answer any more. Resolves with undefined then, and where the thread dies. Never rejects, but with what `question` throws.
  */
-export type AskThread<Q, R> = (question: () => Question<Q>) => Promise<R | undefined>;
+export type AskThread<Q, R> = (question: () => Question<Q> | undefined) => Promise<R | undefined>;
 
 export function createQueuedThread<Q, R>(start: () => Worker): AskThread<Q, R> {
   let thread: Worker | undefined;
@@ -33,8 +33,8 @@ export function createQueuedThread<Q, R>(start: () => Worker): AskThread<Q, R> {
 
   return (question) => {
     const answering = last.then(() => {
-      const { asked, transfer } = question();
-      return replyOf<R>(running(), asked, transfer);
+      const asking = question();
+      return asking && replyOf<R>(running(), asking.asked, asking.transfer);
     });
     last = answering.catch(() => {});
     return answering;

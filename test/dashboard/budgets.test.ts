@@ -2,7 +2,7 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chromiumPath, closeWindows, phone, sharedBrowser, visit } from "../support/dashboard/browser.ts";
+import { chromiumPath, closeWindows, desktop, phone, sharedBrowser, visit } from "../support/dashboard/browser.ts";
 import { type Furnished, startFurnished } from "../support/dashboard/furnished.ts";
 
 describe.skipIf(chromiumPath === undefined)("budgets in Chromium", () => {
@@ -94,5 +94,27 @@ describe.skipIf(chromiumPath === undefined)("budgets in Chromium", () => {
     await section().getByText("of ¥20.00 spent").waitFor({ state: "detached" });
     expect(await section().getByText("of ¥100.00 spent this month").count()).toBe(1);
     expect(complaints).toEqual([]);
+  });
+
+  test("stand beside tiers that are whole on a phone, and an operator adds funds there", async () => {
+    await page.setViewportSize({ width: 360, height: 740 });
+    const tables = /^(All tiers|Where its calls go)$/;
+    for (const path of ["/recharge", "/operator/models/embedded-chat"]) {
+      await page.goto(`${gateway.rootUrl}/dashboard${path}`);
+      await page.getByRole("list", { name: tables }).waitFor();
+      // A table would be the region that scrolls.
+      expect(await page.getByRole("region", { name: tables }).count()).toBe(0);
+    }
+    await page.setViewportSize(desktop);
+    await page.goto(`${gateway.rootUrl}/dashboard/recharge`);
+    await page.getByRole("button", { name: "Add funds" }).click();
+    await dialog().getByText("It counts for the tier.").waitFor();
+    await page.keyboard.press("Escape");
+    await dialog().waitFor({ state: "detached" });
+  });
+
+  test("are told in the audit log as people read them", async () => {
+    await page.goto(`${gateway.rootUrl}/dashboard/operator/audit`);
+    await page.getByText("Budgets: 20.00 (A month), 5.50 (Last 24 hours)").first().waitFor();
   });
 });

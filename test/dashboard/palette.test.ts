@@ -47,6 +47,15 @@ describe("what is typed", () => {
     expect(fitOf({ names: [name] }, query)).toBe(0);
   });
 
+  test("finds a page by what is on it, behind whatever has the name", () => {
+    const page = { names: ["Recharge", "充值"], contents: ["Balance, budgets, redeem a code", "余额、预算"] };
+    const named = { names: ["Budgets of all"] };
+    for (const query of ["budget", "redeem code", "recharge budgets", "预算"])
+      expect(fitOf(page, query), query).toBeGreaterThan(0);
+    for (const query of ["dget", "re a", "bala budged"]) expect(fitOf(page, query), query).toBe(0);
+    expect(fitOf(named, "budget")).toBeGreaterThan(fitOf(page, "budget"));
+  });
+
   test("finds ids and masks by a part of them, and never by letters that are only alike", () => {
     const key = { names: ["Production"], marks: ["sk-a…wxyz", "key_01k9d2"] };
     for (const query of ["wxyz", "01k9d2", "key_01k"]) expect(fitOf(key, query), query).toBeGreaterThan(0);
@@ -127,6 +136,11 @@ describe.skipIf(chromiumPath === undefined)("the palette in Chromium", { timeout
       ["retention", /^Retention/, "/operator/limits#keeping"],
       ["cache.max_bytes", /^Memory for cached answers/, "/operator/limits#cache"],
       ["upstrems", /^Upstreams/, "/operator/upstreams"],
+      ["budget", /^Recharge/, "/recharge"],
+      ["roll back", /^History/, "/operator/history"],
+      ["add funds", /^Accounts/, "/operator/accounts"],
+      ["invite", /^Users/, "/operator/users"],
+      ["refused calls", /^Refused calls are kept/, "/operator/limits#keeping"],
     ] as const;
     for (const [typed, first, leads] of found) {
       await follow(page, typed, first);

@@ -234,6 +234,20 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
       expect(await exported()).toEqual([idOf(Outcome.FAILED), idOf(Outcome.ANSWERED)]);
     });
 
+    test("tells a request that the upstream rejected from one that failed", async () => {
+      const { key, secret } = await newKey("Rejected");
+      await (await ask(secret, "Hello")).arrayBuffer();
+      await (await ask(secret, "Hello", { metadata: { simulate_status: "422" } })).arrayBuffer();
+      await window.open(`/usage?key=${key.id}`);
+      await page.getByRole("combobox", { name: "Group by" }).click();
+      await page.getByRole("option", { name: "Status" }).click();
+      const totals = page.getByRole("region", { name: "Totals by group" });
+      await totals.getByRole("row", { name: /^Rejected upstream 1 0\s?%/ }).waitFor();
+      await choose("Status", "Rejected upstream");
+      await expect.poll(() => rows().count()).toBe(1);
+      await rows().getByText("Rejected upstream").waitFor();
+    });
+
     /** Exports, and returns the ids in the file. */
     async function exported(): Promise<(string | undefined)[]> {
       // The rate limit allows the next export after this time.

@@ -31,3 +31,11 @@ test("one that wants a thousand million items keeps nobody waiting", async () =>
 test("one of a hundred thousand values has none, which is known at once", () => {
   expect(findInstance({ enum: Array.from({ length: 100_000 }, (_, i) => i) }, { word })).toBeUndefined();
 });
+
+test("one is not searched for in the thread for a call that is over", async () => {
+  const schema: JsonValue = { type: "object", properties: properties(300), required: Object.keys(properties(300)) };
+  const over = new AbortController();
+  const found = findInstance(schema, { word }, over.signal);
+  over.abort();
+  expect(await found).toBeUndefined();
+});

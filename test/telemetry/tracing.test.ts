@@ -230,6 +230,15 @@ describe("a trace", () => {
     expect(attempts.map(({ failure }) => failure)).toEqual([undefined, undefined]);
   });
 
+  test("of a call whose request the upstream rejects says so, and its attempt has not failed", async () => {
+    const { first, ask } = await open();
+    first.script = (exchange) => exchange.json(422, { error: { message: "no", type: "invalid_request_error" } });
+    expect((await ask()).status).toBe(422);
+    const [call, attempt] = await told();
+    expect(call?.attributes).toMatchObject({ "model_gateway.outcome": "rejected", "model_gateway.status": 422 });
+    expect(attempt?.failure).toBeUndefined();
+  });
+
   test("of the call that ends last, while the gateway closes, is sent, too", async () => {
     const { first, gateway } = await open();
     first.script = undefined;

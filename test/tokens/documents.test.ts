@@ -251,6 +251,16 @@ describe("a request with a PDF", () => {
     await Promise.all(threads.map((thread) => thread.terminate()));
   });
 
+  test("is not read for a call that is over before its turn", async () => {
+    const [first, second] = [requests[0]?.[1](), requests[1]?.[1]()] as [Wire, Wire];
+    const over = new AbortController();
+    const reading = [readDocuments(first), readDocuments(second, over.signal)];
+    over.abort();
+    await Promise.all(reading);
+    expect(attachedTo(first, []).isUnseen).toBe(false);
+    expect(attachedTo(second, []).isUnseen).toBe(true);
+  });
+
   test("is read in a thread, while others are served", async () => {
     const long = Buffer.concat([file, Buffer.from("(a) Tj\n".repeat(1_000_000))]).toString("base64");
     const part = { type: "file", file: { filename: "a.pdf", file_data: `data:application/pdf;base64,${long}` } };

@@ -13,6 +13,7 @@ import { SpanControl } from "../pages/overview/span-control.tsx";
 import { Answer } from "../parts/answer.tsx";
 import { Fact } from "../parts/fact.tsx";
 import { answeredShare, MeasureCharts } from "./measure-charts.tsx";
+import { PartialFigures } from "./partial-figures.tsx";
 import { bucketsOf, type SpanName, spans } from "./span.ts";
 
 const said = texts(
@@ -26,8 +27,6 @@ const said = texts(
     slow: "First byte, 95th percentile",
     duration: "Duration, median",
     pace: "Output tokens a second",
-    partial: (since: string) =>
-      `There are more calls than are read at once. These figures are of the calls since ${since}.`,
   },
   {
     title: "走势",
@@ -39,7 +38,6 @@ const said = texts(
     slow: "首字节 P95",
     duration: "耗时中位数",
     pace: "每秒输出 Token 数",
-    partial: (since: string) => `调用数超出一次可读取的数量，以下数据仅包含 ${since} 之后的调用。`,
   },
 );
 
@@ -52,7 +50,6 @@ interface Props {
 
 export function MeasuresOverTime(of: Props) {
   const t = useTexts(said);
-  const format = useFormat();
   const [spanName, setSpanName] = useState<SpanName>("day");
   const [now, setNow] = useState(Date.now);
   useInterval(() => setNow(Date.now()), refreshMs, { autoInvoke: true });
@@ -84,7 +81,11 @@ export function MeasuresOverTime(of: Props) {
             </Text>
           ) : (
             <>
-              {completeFrom && <Text size="sm">{t.partial(format.moment(completeFrom))}</Text>}
+              {completeFrom && (
+                <Text size="sm">
+                  <PartialFigures since={completeFrom} />
+                </Text>
+              )}
               <Totals of={total} />
               <MeasureCharts
                 sums={sums.map((sum) => ({ ...sum, answered: answeredShare(sum) }))}

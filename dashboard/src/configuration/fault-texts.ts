@@ -1,15 +1,24 @@
-/**
- * Tells faults of a document in the reader's language. The gateway's own message is the English text; other languages have one for each
- * reason, and the message stands where a reason is not known here.
- */
-import type { DocumentFault } from "../../../gen/modelgateway/v1/errors_pb.ts";
+/** Tells faults of a document in Chinese. */
 import { FaultReason } from "../../../gen/modelgateway/v1/reasons_pb.ts";
+import { tellReasons } from "../language/reason-texts.ts";
 
-type Parameters = Readonly<Record<string, string>>;
-type Text = string | ((of: Parameters) => string);
+/** yamlProblems are the parser's errors that people make. */
+const yamlProblems: ReadonlyMap<string, string> = new Map([
+  ["BAD_INDENT", "缩进有误，同一层的各项须左对齐"],
+  ["TAB_AS_INDENT", "缩进不能使用制表符"],
+  ["DUPLICATE_KEY", "同一个键出现了两次"],
+  ["MISSING_CHAR", "缺少字符，例如引号、括号、逗号或冒号"],
+  ["UNEXPECTED_TOKEN", "此处出现了意外的内容"],
+  ["BLOCK_AS_IMPLICIT_KEY", "嵌套的键须另起一行并缩进"],
+  ["MULTILINE_IMPLICIT_KEY", "键不能跨行，可能缺少冒号"],
+  ["BAD_SCALAR_START", "值以不允许的字符开头，请加引号"],
+  ["BAD_DQ_ESCAPE", "双引号中的转义无效"],
+  ["MULTIPLE_DOCS", "文件中有多个文档"],
+  ["BAD_ALIAS", "引用的锚点不存在"],
+]);
 
-/** faultTextsInChinese has a text for each reason. */
-const faultTextsInChinese: Readonly<Record<Exclude<keyof typeof FaultReason, "UNSPECIFIED">, Text>> = {
+/** faultInChinese tells what is wrong. */
+export const faultInChinese = tellReasons(FaultReason, {
   FILE_UNREADABLE: ({ code }) => `无法读取文件（${code}）`,
   FILE_EMPTY: "文件为空，可能是写入未完成。如需留空，请写入 {}",
   YAML_BROKEN: ({ code = "" }) => `不是有效的 YAML：${yamlProblems.get(code) ?? code}`,
@@ -109,32 +118,4 @@ const faultTextsInChinese: Readonly<Record<Exclude<keyof typeof FaultReason, "UN
   MASK_UNKNOWN: "这是掩码，此处没有与之对应的已存储密钥，请填写密钥本身",
   MASK_MOVED: "地址已更改，已存储的密钥只会发往其存储时的地址，请填写密钥本身",
   DOCUMENT_TOO_LARGE: ({ most }) => `文档的 JSON 超过 ${most} 个字符`,
-};
-
-/** yamlProblems are the parser's errors that people make. */
-const yamlProblems: ReadonlyMap<string, string> = new Map([
-  ["BAD_INDENT", "缩进有误，同一层的各项须左对齐"],
-  ["TAB_AS_INDENT", "缩进不能使用制表符"],
-  ["DUPLICATE_KEY", "同一个键出现了两次"],
-  ["MISSING_CHAR", "缺少字符，例如引号、括号、逗号或冒号"],
-  ["UNEXPECTED_TOKEN", "此处出现了意外的内容"],
-  ["BLOCK_AS_IMPLICIT_KEY", "嵌套的键须另起一行并缩进"],
-  ["MULTILINE_IMPLICIT_KEY", "键不能跨行，可能缺少冒号"],
-  ["BAD_SCALAR_START", "值以不允许的字符开头，请加引号"],
-  ["BAD_DQ_ESCAPE", "双引号中的转义无效"],
-  ["MULTIPLE_DOCS", "文件中有多个文档"],
-  ["BAD_ALIAS", "引用的锚点不存在"],
-]);
-
-const texts: ReadonlyMap<number, Text> = new Map(
-  Object.entries(faultTextsInChinese).map(([reason, text]) => [FaultReason[reason as keyof typeof FaultReason], text]),
-);
-
-/** faultInChinese returns what is wrong; undefined where the reason is not known here. */
-export function faultInChinese({
-  reason,
-  parameters,
-}: Pick<DocumentFault, "reason" | "parameters">): string | undefined {
-  const text = texts.get(reason);
-  return typeof text === "function" ? text(parameters) : text;
-}
+});

@@ -2,7 +2,8 @@
 import { Alert, Code, List, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import type { DocumentFault } from "../../../gen/modelgateway/v1/errors_pb.ts";
-import { texts, useLanguage, useTexts } from "../language/language.tsx";
+import { texts, useTexts } from "../language/language.tsx";
+import { useReasonText } from "../language/use-reason-text.ts";
 import { Failure } from "../parts/failure.tsx";
 import text from "../parts/text.module.css";
 import { refusalOf } from "../refusal.ts";
@@ -31,10 +32,10 @@ export function Faults({ of }: { readonly of: unknown }) {
 
 /** useFaultText returns what is wrong at a fault's place, with the line of a file that has it. */
 function useFaultText(): (fault: DocumentFault) => string {
-  const { language } = useLanguage();
+  const tell = useReasonText(faultInChinese);
   return (fault) => {
-    const { message, file, line } = fault;
-    const text = (language === "zh-CN" ? faultInChinese(fault) : undefined) ?? message;
+    const { file, line } = fault;
+    const text = tell(fault);
     return file === "" ? text : `${file}${line > 0 ? `:${line}` : ""}: ${text}`;
   };
 }

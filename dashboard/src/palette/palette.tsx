@@ -78,7 +78,7 @@ function Search({ operator, onRun }: Props & { readonly onRun: () => void }) {
   const groups = useGroups(query.trim());
   const items = groups.flatMap((group) => group.items);
   const [chosen, setChosen] = useState<string>();
-  // What is chosen may be gone after the next letter.
+  // The next letter may remove the chosen item.
   const selected = Math.max(
     0,
     items.findIndex(({ id }) => id === chosen),

@@ -5,19 +5,22 @@ export interface Searchable {
   readonly names: readonly string[];
   /** marks are ids, addresses and the like: a part of one is found, and nothing that merely resembles it. */
   readonly marks?: readonly string[] | undefined;
+  /** contents are what is there besides, in every language: words that begin one of theirs are found, behind all names. */
+  readonly contents?: readonly string[] | undefined;
   /** weight is a factor on how well it fits: less than 1 for what is sought less often. Default: 1. */
   readonly weight?: number | undefined;
 }
 
 /** fitOf returns how well something fits a query, 0 to 1; 0: it does not. Each word of the query has to be found in it. */
-export function fitOf({ names, marks = [], weight = 1 }: Searchable, query: string): number {
+export function fitOf({ names, marks = [], contents = [], weight = 1 }: Searchable, query: string): number {
   const words = plain(query).split(/\s+/).filter(Boolean);
   if (words.length === 0) return 0;
-  const [called, marked] = [names.map(plain), marks.map(plain)];
+  const [called, marked, contained] = [names.map(plain), marks.map(plain), contents.map(plain)];
   let sum = 0;
   for (const word of words) {
     const inNames = called.map((name, i) => inName(name, word) * (i === 0 ? 1 : 0.9));
-    const best = Math.max(...inNames, ...marked.map((mark) => inMark(mark, word)), 0);
+    const inContents = contained.map((text) => inContent(text, word));
+    const best = Math.max(...inNames, ...marked.map((mark) => inMark(mark, word)), ...inContents, 0);
     if (best === 0) return 0;
     sum += best;
   }
@@ -35,6 +38,15 @@ function inMark(mark: string, word: string): number {
   if (mark === word) return 0.98;
   if (word.length < 3) return 0;
   return mark.startsWith(word) || mark.endsWith(word) ? 0.85 : mark.includes(word) ? 0.7 : 0;
+}
+
+/** inContent finds what begins a word; a text without spaces is searched anywhere. A word in the plural finds the singular. */
+function inContent(text: string, word: string): number {
+  const isLatin = /^[\x20-\x7e]*$/.test(text);
+  if (!isLatin) return word.length > 1 && text.includes(word) ? 0.6 : 0;
+  if (word.length < 3) return 0;
+  const words = text.split(/[^a-z]+/);
+  return words.some((one) => one.startsWith(word) || (word.endsWith("s") && one === word.slice(0, -1))) ? 0.6 : 0;
 }
 
 function inName(name: string, word: string): number {

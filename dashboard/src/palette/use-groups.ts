@@ -57,7 +57,10 @@ export function useGroups(query: string): readonly ItemGroup[] {
     { label: t.operators, items: operators },
   ];
   if (isOperating) pages.reverse();
-  if (query === "") return inOrder([...pages, { label: t.actions, items: actions }].map((one) => ({ ...one, fit: 1 })));
+  if (query === "") {
+    const brief = [...pages, { label: t.actions, items: actions }];
+    return inOrder(brief.map(({ label, items }) => ({ label, items: items.map(withoutAbout), fit: 1 })));
+  }
   return inOrder([
     answeredGroup(t.request, requests, query),
     ...pages.map(({ label, items }) => foundGroup(label, items, query)),
@@ -70,6 +73,11 @@ export function useGroups(query: string): readonly ItemGroup[] {
     foundGroup(t.actions, actions, query),
     foundGroup(t.docs, docs, query, 4),
   ]);
+}
+
+/** withoutAbout leaves out the second line: whoever has typed nothing yet is to see all pages at once. */
+function withoutAbout(item: Item): Item {
+  return { ...item, about: undefined };
 }
 
 /** useRequestItems returns the call whose id the query is. */

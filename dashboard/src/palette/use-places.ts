@@ -10,6 +10,7 @@ import { ownSections } from "../pages/settings/own-sections.ts";
 import { useBothNames } from "./both-names.ts";
 import { docsAddresses, docsTitles } from "./docs-pages.ts";
 import type { Item } from "./item.ts";
+import { pageContents } from "./page-contents.ts";
 
 const said = texts(
   {
@@ -39,10 +40,15 @@ export interface Places {
 export function useShownPlaces(operator: boolean): Places {
   const navigate = useNavigate();
   const { own, operators } = useNavigationPlaces();
-  const page = ({ to, names, icon }: ShownPlace): Item => ({
-    ...{ id: to, names, icon },
-    run: () => void navigate({ to }),
-  });
+  const contentsOf = useBothNames(pageContents);
+  const page = ({ to, names, icon }: ShownPlace): Item => {
+    const name = to.slice(1);
+    const contents = isOfContents(name) ? contentsOf(name) : [];
+    return {
+      ...{ id: to, names, icon, about: contents[0], contents },
+      run: () => void navigate({ to }),
+    };
+  };
   const settings = useSettings();
   return {
     own: own.map(page),
@@ -50,6 +56,10 @@ export function useShownPlaces(operator: boolean): Places {
     settings: [...settings.own, ...(operator ? settings.operators : [])],
     docs: useDocs(),
   };
+}
+
+function isOfContents(name: string): name is keyof typeof pageContents.en {
+  return Object.hasOwn(pageContents.en, name);
 }
 
 function useSettings() {

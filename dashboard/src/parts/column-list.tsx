@@ -27,6 +27,8 @@ interface Props<T> {
   readonly minWidth: number;
   /** table is how the table is set. */
   readonly table?: TableProps;
+  /** flush is whether the table stands in a card already. */
+  readonly flush?: boolean;
   readonly classOf?: (entry: T) => string | undefined;
   /** actions are the buttons of an entry. */
   readonly actions?: (entry: T) => ReactNode;
@@ -36,10 +38,10 @@ export function ColumnList<T>(props: Props<T>) {
   return useNarrow("62em") ? <Cards {...props} /> : <Wide {...props} />;
 }
 
-function Wide<T>({ label, entries, columns, idOf, minWidth, table, classOf, actions }: Props<T>) {
+function Wide<T>({ label, entries, columns, idOf, minWidth, table, flush = false, classOf, actions }: Props<T>) {
   return (
-    <Paper withBorder>
-      <WideTable label={label} minWidth={minWidth} {...table}>
+    <Paper withBorder={!flush}>
+      <WideTable label={label} minWidth={minWidth} flush={flush} {...table}>
         <ColumnHeads columns={columns} hasActions={actions !== undefined} />
         <Table.Tbody>
           {entries.map((entry) => (

@@ -1,6 +1,7 @@
 /** A call's outcome, or that it is running, as an icon and a word. */
 import { Group, Text } from "@mantine/core";
 import {
+  IconBan,
   IconBolt,
   IconCircleCheck,
   IconCircleX,
@@ -20,6 +21,7 @@ const said = texts(
     broken: "Broken off",
     left: "Caller disconnected",
     lost: "Lost",
+    rejected: "Rejected upstream",
     running: "Under way",
     cached: "Cached",
     answeredMeans: "Answered to the end.",
@@ -27,6 +29,7 @@ const said = texts(
     brokenMeans: "The upstream broke off after the answer had begun. Charged up to then.",
     leftMeans: "The caller disconnected. Charged for what had come; nothing before the first byte.",
     lostMeans: "The gateway stopped during the call. Not charged.",
+    rejectedMeans: "The upstream rejected the request itself. Not charged, except for what the upstream billed.",
     runningMeans: "The most that it may cost is held.",
     cachedMeans: "Answered from the cache. No upstream was asked.",
   },
@@ -36,6 +39,7 @@ const said = texts(
     broken: "中断",
     left: "调用方离开",
     lost: "丢失",
+    rejected: "上游拒绝",
     running: "进行中",
     cached: "缓存命中",
     answeredMeans: "已完整应答。",
@@ -43,6 +47,7 @@ const said = texts(
     brokenMeans: "应答开始后上游中断，按已产生的用量收费。",
     leftMeans: "调用方已断开：首字节之前不收费，之后按已产生的用量收费。",
     lostMeans: "调用期间网关停止运行，不收费。",
+    rejectedMeans: "上游认为请求本身有误而拒绝，除上游已计费的用量外不收费。",
     runningMeans: "已预留可能产生的最高费用。",
     cachedMeans: "应答来自缓存，未调用上游。",
   },
@@ -55,6 +60,7 @@ export const outcomes = {
   broken: Outcome.BROKEN,
   left: Outcome.LEFT,
   lost: Outcome.LOST,
+  rejected: Outcome.REJECTED,
 } as const;
 
 export type OutcomeWord = keyof typeof outcomes;
@@ -68,6 +74,7 @@ const icons: Readonly<Record<OutcomeWord | "running" | "cached", readonly [icon:
   broken: [IconPlugConnectedX, "var(--mantine-color-orange-7)"],
   left: [IconUserMinus, "var(--mantine-color-dimmed)"],
   lost: [IconGhost, "var(--mantine-color-red-7)"],
+  rejected: [IconBan, "var(--mantine-color-yellow-9)"],
   running: [IconLoader, "var(--mantine-color-blue-7)"],
 };
 

@@ -44,7 +44,7 @@ const headlines = ["time", "outcome"];
 
 function listColumn(column: RequestColumn): ListColumn<Row> {
   const { name, head, numeric, clipped } = column;
-  // How a call ended may take two lines, so that the last column is not cut off.
+  // The outcome may take two lines, so that the last column is not cut off.
   const others = name === "outcome" ? undefined : text.nowrap;
   const className = clipped ? classes.clipped : numeric ? text.number : others;
   return {

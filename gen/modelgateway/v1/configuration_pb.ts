@@ -182,8 +182,8 @@ export type ConfigurationDifference = Message<"modelgateway.v1.ConfigurationDiff
   before?: string | undefined;
 
   /**
-   * The value in the second document as JSON, masked, or the default. Unset: it has none. Of a secret that changed to one with the same mask, both
-   * values are that mask.
+   * The value in the second document as JSON, masked, or the default. Unset: it has none. Of a secret that changed to one with
+   * the same mask, both values are that mask.
    *
    * @generated from field: optional string after = 4;
    */

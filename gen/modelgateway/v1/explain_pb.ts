@@ -380,8 +380,8 @@ export type ExplainedLimit = Message<"modelgateway.v1.ExplainedLimit"> & {
   amountRemaining?: bigint | undefined;
 
   /**
-   * When a rate is whole again if nothing else is taken from it; when a budget's window ends, or the oldest spending
-   * leaves a rolling one. Unset: calls that run, whose end nobody knows, and a rolling budget of which nothing is spent.
+   * The time at which a rate is whole again if nothing else is taken from it, a budget's window ends, or the oldest
+   * spending leaves a rolling one. Unset: calls that run, whose end nobody knows, and a rolling budget of which nothing is spent.
    *
    * @generated from field: google.protobuf.Timestamp resets_at = 7;
    */

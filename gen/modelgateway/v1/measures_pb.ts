@@ -150,7 +150,8 @@ export type AttemptMeasures = Message<"modelgateway.v1.AttemptMeasures"> & {
   attempts: bigint;
 
   /**
-   * The number of attempts that failed, or that the upstream broke off. Calls whose caller disconnected are not among them.
+   * The number of attempts that failed, or that the upstream broke off. Calls whose caller disconnected are not among them,
+   * nor are requests that the upstream rejected by their own fault.
    *
    * @generated from field: int64 failures = 4;
    */

@@ -2119,9 +2119,9 @@ export const OperatorService: GenService<{
     output: typeof ListAccountsResponseSchema;
   },
   /**
-   * Renames, suspends or reinstates an account, or changes its billing, its budgets or their time zone. Suspending ends the sessions of the account's
-   * users at once. Refuses with CONFLICT (ALREADY_EXISTS) if the name is taken, or if operators suspend their own
-   * account.
+   * Renames, suspends or reinstates an account, or changes its billing, its budgets or their time zone. Suspending ends the
+   * sessions of the account's users at once. Refuses with CONFLICT (ALREADY_EXISTS) if the name is taken, or if operators
+   * suspend their own account.
    *
    * @generated from rpc modelgateway.v1.OperatorService.UpdateAccount
    */

@@ -81,7 +81,7 @@ function print({ from, to, tables, proof, movedTo }: Moved, place: Place): void 
   const filled = tables.filter(({ rows }) => rows > 0);
   console.log(table(["TABLE", "ROWS", "SUM", "SECONDS"], filled.map(cells)));
   const empty = tables.length - filled.length;
-  if (empty > 0) console.error(`${counted(empty, "more table")} ${empty === 1 ? "has" : "have"} no rows.`);
+  if (empty > 0) console.error(`${counted(empty, "more table has", "more tables have")} no rows.`);
   console.error(`Moved all data of ${from} to ${to}; what was left stays shut.`);
   console.error(
     place.engine === "postgres"

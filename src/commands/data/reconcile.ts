@@ -20,8 +20,7 @@ export async function reconcile(args: readonly string[]): Promise<void> {
 /** printProof prints what holds and what does not. Exit code 1 where something does not. */
 export function printProof(proof: Reconciliation): void {
   const { accounts, keys, entries, requests, provedBefore, withoutPrice, findings, repaired } = proof;
-  const before =
-    provedBefore === 0 ? "" : `; ${counted(provedBefore, "call")} ${provedBefore === 1 ? "was" : "were"} proved before`;
+  const before = provedBefore === 0 ? "" : `; ${counted(provedBefore, "call was", "calls were")} proved before`;
   const sums = [
     counted(accounts, "account"),
     counted(keys, "key"),
@@ -30,9 +29,7 @@ export function printProof(proof: Reconciliation): void {
   ];
   const summed = `${sums.join(", ")}${before}`;
   if (withoutPrice > 0)
-    console.error(
-      `${counted(withoutPrice, "call")} ${withoutPrice === 1 ? "keeps" : "keep"} no price, and cannot be priced again.`,
-    );
+    console.error(`${counted(withoutPrice, "call keeps", "calls keep")} no price, and cannot be priced again.`);
   for (const finding of findings) console.log(lineOf(finding));
   for (const text of new Set(findings.map(({ means, repair }) => `\n${means}\n${repair}`))) console.log(text);
   if (findings.length === 0) {
@@ -42,9 +39,7 @@ export function printProof(proof: Reconciliation): void {
   for (const what of repaired) console.log(`Repaired: ${what}`);
   console.error(`The sums do not hold: ${counted(findings.length, "finding")} in ${summed}.`);
   if (repaired.length > 0)
-    console.error(
-      `${repaired.length} of them ${repaired.length === 1 ? "is" : "are"} repaired. Repeat it without --repair.`,
-    );
+    console.error(`${counted(repaired.length, "of them is", "of them are")} repaired. Repeat it without --repair.`);
   process.exitCode = 1;
 }
 

@@ -32,9 +32,10 @@ export async function importKeys(args: readonly string[]): Promise<void> {
     for (const draft of keys)
       outcomes.push(await importKey(draft, { storage, config, catalog, notes, accountId, now }));
     for (const note of all()) console.error(noteText(note));
-    const [made, known] = ["made", "known"].map((what) => outcomes.filter((outcome) => outcome === what).length);
+    const made = outcomes.filter((outcome) => outcome === "made").length;
+    const known = outcomes.length - made;
     console.error(
-      `Took over ${made} of ${counted(keys.length, "key")}; ${known} ${known === 1 ? "was" : "were"} here already. Amounts are taken as ${config.unit.code}.`,
+      `Took over ${made} of ${counted(keys.length, "key")}; ${counted(known, "was", "were")} here already. Amounts are taken as ${config.unit.code}.`,
     );
   });
   if (values.strict && all().length > 0) process.exitCode = 1;

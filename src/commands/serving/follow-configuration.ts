@@ -51,7 +51,7 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
       if (file !== undefined) await refuseBlank(file);
       const next = adapt(await source.load());
       if (isClosed) return;
-      // What was changed back is as it is in this process.
+      // A key that was changed back is as it is in this process.
       const unlike = new Set(changedProcessKeys(config, next));
       const bound = changedProcessKeys(current, next).filter((key) => unlike.has(key));
       if (bound.length > 0) log.warn({ keys: bound }, atNextStart);
@@ -100,7 +100,7 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
  * says would take every upstream away.
  */
 async function refuseBlank(file: string): Promise<void> {
-  // What cannot be read is told by whoever reads it in earnest.
+  // The reading that follows reports a file that cannot be read.
   const text = await readFile(file, "utf8").catch(() => undefined);
   if (text?.trim() === "") throw new ConfigError([{ file, ...placed("", problem("FILE_EMPTY")) }]);
 }

@@ -6,7 +6,7 @@ import type { ConfigureQuestions } from "./contract.ts";
 export interface Joined {
   /** Adds a worker, and has it serve by a configuration, which is serialised, if it is of the owner's generation. */
   add(channel: Channel, generation: number, config: string): void;
-  /** Those of the owner's generation. */
+  /** Returns the workers of the owner's generation. */
   own(): readonly Channel[];
   /** Resolves when all are gone, or after `maxMs` milliseconds. */
   ended(maxMs: number): Promise<void>;

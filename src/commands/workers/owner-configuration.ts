@@ -30,14 +30,14 @@ export async function openOwnerConfiguration({
   log,
 }: OwnerConfigurationOptions): Promise<OwnerConfiguration> {
   const file = task.file ?? undefined;
-  // How many workers there are, the primary says: by the command line, perhaps.
+  // The primary says how many workers there are: by the command line, perhaps.
   const adapt = (read: Config) => ({ ...read, workers: given.workers });
   const source = openSource({ config: given, storage, file, log });
   let current = given;
   try {
     current = adapt(await source.load());
   } catch (error) {
-    // Where another owner has died its workers are to serve again, by what they served.
+    // The workers of an owner that has died are to serve again, by what they served.
     if (!task.isRestarted) throw error;
     log.error({ cause: (error as Error).message }, "the configuration cannot be read, and is as it was before");
   }

@@ -2,8 +2,8 @@
  * A worker: serves calls on the machine's port. Its owner decides on money, keeps rates and places, and is asked over the link between
  * them.
  *
- * Where the owner has died, its calls go on: what ends meanwhile waits for the next owner to be charged, and new calls wait for some
- * seconds, and get 503 then. Where the primary has died, the worker ends.
+ * When the owner dies, the worker's calls go on: those that end meanwhile are charged by the next owner. New calls wait for it, and get
+ * 503 after some seconds. When the primary dies, the worker ends.
  */
 import type { Logger } from "pino";
 import type { Gateway } from "../../composition/gateway.ts";

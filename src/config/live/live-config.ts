@@ -46,8 +46,8 @@ export function createLiveConfig(first: Config): ReplaceableConfig {
 }
 
 /**
- * withOperational returns a configuration with the version and the operational members of another. Members that have not changed stay the same objects:
- * what was made of them holds on.
+ * withOperational returns a configuration with the version and the operational members of another. Members that have not changed stay
+ * the same objects: what was made of them holds on.
  */
 export function withOperational(config: Config, other: Config): Config {
   const taken = operationalMembers.map(

@@ -91,21 +91,27 @@ export function createNodeServers(options: NodeServerOptions): NodeServers {
 
 /**
  * The fields by which it is decided who calls, and how a body is read. Node keeps the first of several and says nothing; a proxy before
- * the gateway may have looked at the last. RFC 9112, section 3.2, has a second `host` refused.
+ * the gateway may have looked at the last. RFC 9112, section 3.2, has a second `host` refused. The others may be repeated alike, as by a
+ * client whose user sets again what it sets itself.
  */
 const single: ReadonlySet<string> = new Set(["host", "authorization", "content-type"]);
 
-/** Reports whether a request has one of these fields twice. */
+/** usualCharset is the coding that texts have anyway. */
+const usualCharset = /\s*;\s*charset="?utf-8"?\s*$/i;
+
+/** Reports whether a request has one of these fields with two values, or `host` twice. */
 export function isReadTwoWays({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">): boolean {
-  let seen: string[] | undefined;
+  let seen: Map<string, string> | undefined;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] as string;
     if (name.length !== 4 && name.length !== 12 && name.length !== 13) continue;
     const known = name.toLowerCase();
     if (!single.has(known)) continue;
-    if (seen?.includes(known)) return true;
-    seen ??= [];
-    seen.push(known);
+    const value = (rawHeaders[at + 1] as string).replace(usualCharset, "");
+    const before = seen?.get(known);
+    if (before !== undefined && (known === "host" || before !== value)) return true;
+    seen ??= new Map();
+    seen.set(known, value);
   }
   return false;
 }

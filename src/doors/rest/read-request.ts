@@ -73,10 +73,11 @@ function callOf(req: HttpRequest, { route, variables }: RouteMatch, body: Buffer
   });
 }
 
-/** Throws a Refusal where a request names again what its path names. */
+/** Throws a Refusal where a request names something else than its path does. */
 function refuseTwice(json: JsonObject, variables: Found["variables"]): void {
   for (const name in variables) {
-    if (Object.hasOwn(json, name)) throw invalidValue(name, "the path has it already; leave it out");
+    if (!Object.hasOwn(json, name) || json[name] === variables[name]) continue;
+    throw invalidValue(name, "the path has another; leave it out");
   }
 }
 

@@ -60,7 +60,7 @@ export async function generate(
     choices.push(
       calls.length > 0
         ? choiceOfCalls(calls, isLegacy(request), tokenizer, limit, (i) => callId(id, k, i))
-        : choiceOfText(await textOfChoice(request, k), stopsOf(request), tokenizer, limit),
+        : choiceOfText(await textOfChoice(request, k, signal), stopsOf(request), tokenizer, limit),
     );
   }
   const completionTokens = choices.reduce((sum, choice) => sum + choice.tokens, 0);
@@ -68,22 +68,24 @@ export async function generate(
 }
 
 /** Returns the text of the choice with this index, before any bound. */
-async function textOfChoice(request: CreateChatCompletionRequest, k: number): Promise<string> {
+async function textOfChoice(request: CreateChatCompletionRequest, k: number, signal: Signal): Promise<string> {
   const reply = replyTo(request.messages) + (k > 0 ? ` (choice ${k + 1})` : "");
   switch (request.responseFormat?.type) {
     case ResponseFormatType.JSON_OBJECT:
       return JSON.stringify({ answer: reply });
     case ResponseFormatType.JSON_SCHEMA:
-      return structured(request, k);
+      return structured(request, k, signal);
     default:
       return reply;
   }
 }
 
-async function structured(request: CreateChatCompletionRequest, k: number): Promise<string> {
+async function structured(request: CreateChatCompletionRequest, k: number, signal: Signal): Promise<string> {
   const schema = request.responseFormat?.jsonSchema?.schema ?? true;
   const word = topicOf(lastUserText(request.messages), []);
-  const value = (await findInstance(schema, { word, place: k })) ?? (await findInstance(schema, { word }));
+  const value =
+    (await findInstance(schema, { word, place: k }, signal)) ?? (await findInstance(schema, { word }, signal));
+  if (signal.aborted) throw cancelled();
   if (value === undefined) {
     throw invalidValue("response_format.json_schema.schema", "no value that fits this schema was found");
   }

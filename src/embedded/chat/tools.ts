@@ -54,7 +54,7 @@ export async function plannedCalls(request: CreateChatCompletionRequest, signal:
   const planned: PlannedCall[] = [];
   for (const tool of chosen.slice(0, single ? 1 : maxCalls)) {
     if (signal.aborted) throw cancelled();
-    planned.push(await plan(tool, text, topic));
+    planned.push(await plan(tool, text, topic, signal));
   }
   return planned;
 }
@@ -67,10 +67,11 @@ function chosenTools(request: CreateChatCompletionRequest, text: string): readon
   return request.messages.at(-1)?.role === Role.USER ? named : [];
 }
 
-async function plan(tool: Callable, text: string, topic: string): Promise<PlannedCall> {
+async function plan(tool: Callable, text: string, topic: string, signal: Signal): Promise<PlannedCall> {
   if (tool.kind === "custom") return { kind: "custom", name: tool.name, input: text };
   const schema = tool.schema ?? { type: "object", properties: {} };
-  const value = await findInstance(schema, { word: topic, object: true });
+  const value = await findInstance(schema, { word: topic, object: true }, signal);
+  if (signal.aborted) throw cancelled();
   if (value === undefined) throw invalidValue(tool.path, "no value that fits this schema was found");
   return { kind: "function", name: tool.name, input: JSON.stringify(value) };
 }

@@ -4,6 +4,7 @@
  */
 import { startThread } from "../../package/package-files.ts";
 import { createQueuedThread } from "../../package/queued-thread.ts";
+import type { Signal } from "../../runtime/caller-abort.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { JsonValue } from "../../wire/json.ts";
 import { type InstanceOptions, searchInstance } from "./instance.ts";
@@ -29,15 +30,19 @@ const charactersPerValue = 64;
 
 const askThread = createQueuedThread<InstanceRequest, InstanceReply>(() => startThread("instances"));
 
-/** Resolves with undefined where no instance is found. */
-export function findInstance(schema: Schema, options: InstanceOptions): MaybePromise<JsonValue | undefined> {
+/** Resolves with undefined where no instance is found, or the call is aborted before its turn comes. */
+export function findInstance(
+  schema: Schema,
+  options: InstanceOptions,
+  signal?: Signal,
+): MaybePromise<JsonValue | undefined> {
   const left = valuesLeft(schema, maxValues);
   if (left < 0) return undefined;
   if (maxValues - left <= fewValues) {
     const { value, isCut } = searchInstance(schema, options, fewSteps);
     if (!isCut) return value;
   }
-  return askThread(() => ({ asked: { schema, options } })).then((reply) => reply?.value);
+  return askThread(() => (signal?.aborted ? undefined : { asked: { schema, options } })).then((reply) => reply?.value);
 }
 
 /** Subtracts the values of a schema from a number. Stops below 0. */

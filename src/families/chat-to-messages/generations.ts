@@ -4,6 +4,7 @@
  * Known older generations are treated as such; every other name counts as a new model. An alias hides its model's
  * generation: then the upstream decides.
  */
+import { generationOf } from "../../providers/anthropic/generation.ts";
 
 const budgetModels = /claude-(?:instant|[123]\b|(?:opus|sonnet|haiku)-4(?![-.](?:[6-9]|[1-9]\d)(?!\d)))/;
 const withoutSchemas = /claude-(?:instant|[123]\b|(?:opus|sonnet)-4(?![-.](?:[1-9]|[1-9]\d)(?!\d)))/;
@@ -13,12 +14,10 @@ export function thinksByBudget(model: string): boolean {
   return budgetModels.test(model);
 }
 
-const generation = /claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/i;
-
 /** Reports whether the model is known to refuse a token budget for its thinking (from 4.7). */
 export function refusesBudget(model: string): boolean {
-  const [, major, minor = "0"] = generation.exec(model) ?? [];
-  return major !== undefined && Number(major) * 100 + Number(minor) > 406;
+  const { number = 0 } = generationOf(model) ?? {};
+  return number > 406;
 }
 
 /**

@@ -119,11 +119,9 @@ const words: ReadonlyMap<JsonValue | undefined, string> = new Map([
 ]);
 
 function nestedChoice(choice: JsonValue): JsonValue {
-  if (choice === "any") return "required"; // Mistral's word.
-  if (!isObject(choice)) return choice;
-  const word = words.get(choice.type);
+  const word = words.get(isObject(choice) ? choice.type : choice);
   if (word !== undefined) return word;
-  if (typeof choice.name !== "string") return choice;
+  if (!isObject(choice) || typeof choice.name !== "string") return choice;
   const { type, name } = choice;
   if (type === "tool") return { type: "function", function: { name } };
   if (type === "function" && !isObject(choice.function)) return { type, function: { name } };

@@ -1,7 +1,7 @@
 /**
  * Charges a call that has ended, and ends its hold: in full where the hold covers the cost, and else by asking the books, which also
- * record what is waived. While the books are away they are told of a call that its hold covers as soon as they are back: what is written
- * for them survives this process, and counts once, whatever became of the question before.
+ * record what is waived. While the books are away, or do not answer for long, they are told of a call that its hold covers as soon as they
+ * are back: what is written for them survives this process, and counts once, whatever became of the question before.
  */
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { troubleOf } from "../../runtime/write-trouble.ts";
@@ -58,16 +58,18 @@ async function captureByBooks(
     credit.held(accountId, keyId, (captured?.cost ?? 0) - (hold?.amount ?? 0));
     return captured;
   };
-  const isSpared = (error: unknown) => troubleOf(error) === "away" && hold !== undefined && call.cost <= hold.amount;
+  const isHeld = hold !== undefined && call.cost <= hold.amount;
+  const isAway = (error: unknown) => isHeld && troubleOf(error) === "away";
   capturing.add(id);
   try {
     // A hold within budgets that covers the cost needs nothing that leases of the account have.
     const isCovered = hold?.request.budgets !== undefined && isAwake(state) && call.cost <= hold.amount;
     const item = { call, most, budgets: hold?.request.budgets, isCovered };
     const asked = { item, accountId: isCovered ? "" : accountId, after };
-    return await retry(() => groupCommit.enlist("captures", asked), onError, isSpared);
+    return await retry(() => groupCommit.enlist("captures", asked), onError, isAway);
   } catch (error) {
-    if (isSpared(error) && hold && holds.delete(hold)) return await captureInFull(state, call, hold);
+    const isToCome = isAway(error) || (isHeld && troubleOf(error) === "locked");
+    if (isToCome && hold && holds.delete(hold)) return await captureInFull(state, call, hold);
     if (hold && holds.delete(hold)) releaseEntry(state, hold);
     throw error;
   } finally {

@@ -19,6 +19,7 @@ import type { Tier } from "../../call/tiers.ts";
 import { type Decision, type Limiter, perMinute, type Rate } from "../../limits/limiter.ts";
 import { andThen, catchError, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { sequence } from "../../runtime/sequence.ts";
+import { counted } from "../../runtime/words/counted.ts";
 import { accessOf } from "./authorize.ts";
 import { type LimitName, nearer, nearestHeader, nearestOf } from "./nearest-limit.ts";
 import { apartId, ownId, perSecond, requestsOf, tokensId, tokensOf, wholeOne } from "./rate-buckets.ts";
@@ -290,7 +291,7 @@ function refuseBeyond(call: LimitedCall, requests: Decision, headers: AnswerHead
 }
 
 function ownRefusal({ limit, retryAfterMs }: Decision, headers: AnswerHeaders): Refusal {
-  return rateLimited(`${limit} ${limit === 1 ? "call" : "calls"} of this RPC a second`, retryAfterMs, headers);
+  return rateLimited(`${counted(limit, "call")} of this RPC a second`, retryAfterMs, headers);
 }
 
 export type RateUnit = "request" | "token";
@@ -302,5 +303,5 @@ export function rateRefusal(
   whose: "the account" | "the API key",
   headers: AnswerHeaders = {},
 ): Refusal {
-  return rateLimited(`${limit} ${limit === 1 ? unit : `${unit}s`} a minute`, retryAfterMs, headers, whose);
+  return rateLimited(`${counted(limit, unit)} a minute`, retryAfterMs, headers, whose);
 }

@@ -10,6 +10,7 @@ import type { KeyLimits, ModelLimit, NearestLimit } from "../../call/key-limits.
 import { type Refusal, rateLimited } from "../../call/refusals.ts";
 import { type Decision, type Limiter, perMinute, type Rate } from "../../limits/limiter.ts";
 import { andThen, catchError, type MaybePromise } from "../../runtime/maybe-promise.ts";
+import { counted } from "../../runtime/words/counted.ts";
 import type { Model } from "../../targets/catalog.ts";
 import type { RateUnit } from "./limit.ts";
 import { nearer, nearestHeader, nearestOf } from "./nearest-limit.ts";
@@ -96,7 +97,7 @@ function giveBack(limiter: Limiter, keyId: string, { model, requestsPerMinute }:
 export function modelRefusal(decision: Decision, unit: RateUnit, model: string): Refusal {
   const { limit, retryAfterMs } = decision;
   const what = model.startsWith("family:") ? `models of the family \`${model.slice(7)}\`` : `the model \`${model}\``;
-  const allowed = `${limit} ${limit === 1 ? unit : `${unit}s`} a minute of ${what}`;
+  const allowed = `${counted(limit, unit)} a minute of ${what}`;
   const nearest = nearestOf({ name: `model-${unit}s`, decision, model });
   return rateLimited(allowed, retryAfterMs, nearestHeader(nearest), "the API key");
 }

@@ -8,6 +8,7 @@ import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Frames } from "../../call/call.ts";
 import { Refusal } from "../../call/refusals.ts";
 import type { Ledger } from "../../ledger/contract.ts";
+import { isRejection } from "../../providers/errors/fault.ts";
 import { andThen, Deferred, type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import { forEach, pushStream, stopPulling } from "../../runtime/push-stream.ts";
 import type { CallStreams } from "../attempt/call-streams.ts";
@@ -57,7 +58,7 @@ export function captureOnce<A extends Answer>(
       return { ...answer, frames: capturedFrames(answer.frames, captured, capture), trailers: () => capture.headers };
     },
     (error) =>
-      andThen(signal.aborted ? endLeft(captured, capture) : capture.end(Outcome.FAILED), (): never => {
+      andThen(signal.aborted ? endLeft(captured, capture) : capture.end(outcomeOf(error)), (): never => {
         throw withCost(error, captured, capture);
       }),
   );
@@ -146,6 +147,11 @@ async function captureBefore(capture: Capture, take: () => Promise<void> | undef
   await take();
 }
 
+/** Returns the outcome of a call that failed before any of its answer was sent. */
+function outcomeOf(error: unknown): Outcome {
+  return isRejection(error) ? Outcome.REJECTED : Outcome.FAILED;
+}
+
 /** Reports whether a time-out of the caller's own has passed, which counts as disconnecting. */
 function isCallersBound(error: unknown): boolean {
   return error instanceof Refusal && error.isCallersBound;
@@ -171,7 +177,7 @@ function capturedFrames(frames: Frames, captured: CapturedCall, capture: Capture
       },
       async (error: unknown) => {
         const hasLeft = error === stopPulling || signal.aborted || (hasBegun && isCallersBound(error));
-        const failed = hasBegun ? Outcome.BROKEN : Outcome.FAILED;
+        const failed = hasBegun ? Outcome.BROKEN : outcomeOf(error);
         await (hasLeft ? endLeft(captured, capture) : capture.end(failed));
         throw hasBegun ? error : withCost(error, captured, capture);
       },

@@ -84,18 +84,19 @@ function measureUsage(charge: Charge): MaybePromise<Measured> {
     charge.hasCost = streams !== undefined && meter.hasContent();
     return charge.hasCost ? meter.measureLeft() : nothingMeasured;
   }
-  charge.hasCost = firstByteAt !== undefined && outcome !== Outcome.FAILED;
-  if (outcome === Outcome.FAILED && meter.hasBilled()) return measureFailed(charge);
+  const isUnanswered = outcome === Outcome.FAILED || outcome === Outcome.REJECTED;
+  charge.hasCost = firstByteAt !== undefined && !isUnanswered;
+  if (isUnanswered && meter.hasBilled()) return measureFailed(charge);
   return charge.hasCost ? meter.measure(outcome === Outcome.ANSWERED) : nothingMeasured;
 }
 
 /**
  * Measures a call that failed although some of it was answered, or after its upstream refused it and reported usage: the other
- * prompts of several, or what a filter read. The vendor bills that, and so the call is charged for it.
+ * prompts of several, or what a filter read. The vendor bills that, and so the call is charged for it. One that was rejected stays so.
  */
 function measureFailed(charge: Charge): MaybePromise<Measured> {
   const { modelCall } = charge;
-  modelCall.outcome = Outcome.BROKEN;
+  if (modelCall.outcome === Outcome.FAILED) modelCall.outcome = Outcome.BROKEN;
   charge.hasCost = true;
   return modelCall.meter.measureBilled();
 }

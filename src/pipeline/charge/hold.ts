@@ -80,9 +80,10 @@ function makeHold(
   request: Wire,
   ledger: Ledger,
 ): MaybePromise<BoundOutput> {
-  modelCall.call.record.outputBound = undefined;
+  const { call } = modelCall;
+  call.record.outputBound = undefined;
   return andThen(
-    withDocuments(modelCall.call.request, () => estimateOf(modelCall, candidate, request)),
+    withDocuments(call.request, () => estimateOf(modelCall, candidate, request), call.signal),
     (estimate) => holdEstimate(modelCall, candidate, estimate, ledger),
   );
 }

@@ -145,7 +145,7 @@ async function explainRequest(
   const order = attemptOrder(candidates, targets);
   const resting = candidates.filter((candidate) => !order.includes(candidate));
   const translateFor = createTranslator({ call, form, arrivedAt: clock() });
-  await withDocuments(call.request, () => attachedTo(call.request));
+  await withDocuments(call.request, () => attachedTo(call.request), call.signal);
   const found: ExplainedTarget[] = [];
   const rates = new Map<Model, readonly LimitLeft[]>();
   for (const candidate of [...order, ...resting]) {

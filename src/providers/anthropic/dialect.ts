@@ -3,7 +3,8 @@
  *
  * In a request `model` is replaced and `stream` is set. Sampling settings that the caller's API version or the model
  * does not have are left out and named, and so are thinking that Claude has not signed, and fallback models: they have
- * prices and permissions of their own. `anthropic-version` and `anthropic-beta` pass through. Errors keep the vendor's wording, by which clients switch features off.
+ * prices and permissions of their own. `anthropic-version` and `anthropic-beta` pass through. Errors keep the vendor's
+ * wording, by which clients switch features off.
  */
 
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
@@ -22,7 +23,7 @@ import { createUpstream } from "../upstream/upstream.ts";
 import { createEventAccumulator } from "./accumulator.ts";
 import { anthropicFaults } from "./faults.ts";
 import { eventsOfMessage } from "./frames.ts";
-import { refusesSampling } from "./sampling.ts";
+import { refusesSampling } from "./generation.ts";
 import { trackEvents } from "./tracker.ts";
 import { requiresSignedThinking, withoutUnsigned } from "./unsigned-thinking.ts";
 import { meterMessage } from "./usage.ts";

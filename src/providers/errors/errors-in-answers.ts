@@ -4,6 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
+import { finishWord } from "../usage/finish-word.ts";
 import { readErrorJson } from "./error-fields.ts";
 
 /** ErrorPlace is where the JSON stands: a unary answer, a frame of a stream, or an event named `error`. */
@@ -39,5 +40,5 @@ const failedEnds: ReadonlySet<unknown> = new Set([
 
 /** Reports whether an answer ended by its upstream's failure, by its `finish_reason` or `stop_reason`. */
 export function isFailedEnd(reason: JsonValue | undefined): boolean {
-  return typeof reason === "string" && failedEnds.has(reason.toLowerCase().replace(/:.*$/s, ""));
+  return typeof reason === "string" && failedEnds.has(finishWord(reason));
 }

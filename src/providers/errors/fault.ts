@@ -59,6 +59,14 @@ export function isUpstreamRefusal(error: unknown): boolean {
   return error instanceof Refusal && error.reason === Reason.UPSTREAM_REFUSED;
 }
 
+/**
+ * Reports whether the upstream refused the request itself, by the caller's fault. The same judgement lets such a refusal neither trip the
+ * breaker nor be followed by another attempt (`faultOf`).
+ */
+export function isRejection(error: unknown): boolean {
+  return isUpstreamRefusal(error) && faultOf(error) === undefined;
+}
+
 /** Returns the delay that the upstream asked for, in milliseconds; 0 without one. */
 export function retryAfterMs(error: unknown): number {
   const seconds = error instanceof Refusal ? Number(error.headers["retry-after"] ?? 0) : 0;

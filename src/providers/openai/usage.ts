@@ -7,6 +7,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Meter } from "../contract.ts";
 import { ChatUsageReader } from "../usage/chat-counts.ts";
+import { finishWord } from "../usage/finish-word.ts";
 
 /** Reports a unary answer. */
 export function meterAnswer(answer: JsonObject, meter: Meter): void {
@@ -33,9 +34,7 @@ const givenUp = new Set([
 ]);
 
 function hasGivenUp(finish: unknown): boolean {
-  if (typeof finish !== "string") return false;
-  // Gemini names the filter after a colon.
-  return givenUp.has(finish.toLowerCase().replace(/:.*$/s, ""));
+  return typeof finish === "string" && givenUp.has(finishWord(finish));
 }
 
 /** Choice is what is read of a choice. Upstreams may send anything in its place. */

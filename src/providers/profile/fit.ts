@@ -4,6 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { efforts } from "../../config/schema-profile.ts";
+import { isObject } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { FittedRequest, RequestFitter } from "../contract.ts";
@@ -94,9 +95,7 @@ function fitJson(json: JsonObject, capabilities: Capabilities, isOwn: boolean): 
 
 /** Reports whether a request switches thinking off. */
 function thinksNot({ thinking, reasoning_effort: effort, enable_thinking: isEnabled }: JsonObject): boolean {
-  const type =
-    typeof thinking === "object" && thinking !== null && !Array.isArray(thinking) ? thinking.type : undefined;
-  return type === "disabled" || effort === "none" || isEnabled === false;
+  return (isObject(thinking) && thinking.type === "disabled") || effort === "none" || isEnabled === false;
 }
 
 /** The two names of the output bound. Where both are set the larger counts, as it does for the price. */

@@ -8,6 +8,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Capabilities } from "./profile.ts";
+import { roomAfter } from "./size.ts";
 
 /** Returns the tools and the paths of what was left out; undefined where they can stay as they are. */
 export function fitTools(
@@ -24,7 +25,7 @@ function fitTool(tool: JsonValue, path: string, dropped: string[]): JsonValue {
   const called = isObject(tool) ? tool.function : undefined;
   if (!isObject(tool) || !isObject(called) || !isObject(called.parameters)) return tool;
   const schema = called.parameters;
-  const walk: Walk = { root: schema, dropped, left: mostSchemas };
+  const walk: Walk = { root: schema, dropped, left: mostSchemas, room: mostRepeated };
   const plain = plainRoot(plainSchema(schema, path, walk, []));
   if (JSON.stringify(plain) === JSON.stringify(schema)) return tool;
   return { ...tool, function: { ...called, parameters: plain } };
@@ -32,11 +33,21 @@ function fitTool(tool: JsonValue, path: string, dropped: string[]): JsonValue {
 
 /** The most schemas of a function: nested references may stand for very many. */
 const mostSchemas = 2000;
+/** How much of a function's schema may be repeated: a reference to a long schema takes few bytes. */
+const mostRepeated = 262_144;
 
 interface Walk {
   readonly root: JsonObject;
   readonly dropped: string[];
   left: number;
+  /** room is how much more may be repeated. Below 0 nothing is: references stand for any object. */
+  room: number;
+}
+
+/** Reports whether a value may be repeated, and takes it from the room. */
+function mayRepeat(value: JsonValue, walk: Walk): boolean {
+  if (walk.room >= 0) walk.room = roomAfter(value, walk.room);
+  return walk.room >= 0;
 }
 
 /** The arguments are an object, whatever their schema allows. */
@@ -58,36 +69,48 @@ function plainSchema(schema: JsonObject, path: string, walk: Walk, within: reado
   const { $ref: reference } = schema;
   if (typeof reference === "string") {
     const { $ref: _, ...own } = schema;
-    const referred = within.includes(reference) ? undefined : schemaAt(walk.root, reference);
+    const referred = within.includes(reference) ? undefined : schemaAt(reference, walk);
     const merged = { ...(referred ?? { type: "object" }), ...own };
     return plainSchema(merged, path, walk, [...within, reference]);
   }
   const { allOf } = schema;
-  if (Array.isArray(allOf)) return plainSchema(allTogether(schema, allOf, walk.root), path, walk, within);
+  if (Array.isArray(allOf) && !mayRepeat(Object.keys(schema.properties ?? {}), walk)) return { type: "object" };
+  if (Array.isArray(allOf)) return plainSchema(allTogether(schema, allOf, walk), path, walk, within);
   const { type } = schema;
   const types = Array.isArray(type) ? type.filter((one) => one !== "null") : [];
   if (types.length > 1) {
     const { type: _, description, ...own } = schema;
-    const alternatives = types.map((one) => plainSchema({ ...own, type: one }, path, walk, within));
+    const different = types.filter((_, i) => i === 0 || mayRepeat(own, walk));
+    const alternatives = different.map((one) => plainSchema({ ...own, type: one }, path, walk, within));
     return { ...(description === undefined ? {} : { description }), anyOf: alternatives };
   }
   const plain = membersOf({ ...schema, ...(types[0] === undefined ? {} : { type: types[0] }) }, path, walk, within);
   return withAlternatives(plain, schema, path, walk, within);
 }
 
-function schemaAt(root: JsonObject, reference: string): JsonObject | undefined {
+/** Returns the schema that a reference stands for; undefined where there is none, or no room for it. */
+function schemaAt(reference: string, walk: Walk): JsonObject | undefined {
   if (!reference.startsWith("#/")) return undefined;
-  let at: JsonValue | undefined = root;
+  let at: JsonValue | undefined = walk.root;
   for (const step of reference.slice(2).split("/")) {
-    const key = decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~");
+    const key = decoded(step).replaceAll("~1", "/").replaceAll("~0", "~");
     at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
   }
-  return isObject(at) ? at : undefined;
+  return isObject(at) && mayRepeat(at, walk) ? at : undefined;
+}
+
+/** Decodes a step of a reference. One that is no URI's is taken as it is written. */
+function decoded(step: string): string {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return step;
+  }
 }
 
 /** Returns one schema of those that all hold. */
-function allTogether({ allOf: _, ...own }: JsonObject, parts: readonly JsonValue[], root: JsonObject): JsonObject {
-  const whole = [...parts.filter(isObject).map((part) => resolved(part, root)), own];
+function allTogether({ allOf: _, ...own }: JsonObject, parts: readonly JsonValue[], walk: Walk): JsonObject {
+  const whole = [...parts.filter(isObject).map((part) => resolved(part, walk)), own];
   const properties = Object.assign({}, ...whole.map((part) => part.properties)) as JsonObject;
   const required = [...new Set(whole.flatMap((part) => (Array.isArray(part.required) ? part.required : [])))];
   return {
@@ -97,8 +120,8 @@ function allTogether({ allOf: _, ...own }: JsonObject, parts: readonly JsonValue
   };
 }
 
-function resolved(part: JsonObject, root: JsonObject): JsonObject {
-  return typeof part.$ref === "string" ? (schemaAt(root, part.$ref) ?? {}) : part;
+function resolved(part: JsonObject, walk: Walk): JsonObject {
+  return typeof part.$ref === "string" ? (schemaAt(part.$ref, walk) ?? {}) : part;
 }
 
 /** Keywords that constrain nothing, or whose loss only lets more pass. */
@@ -118,7 +141,7 @@ function membersOf(schema: JsonObject, path: string, walk: Walk, within: readonl
   for (const [key, value] of Object.entries(schema)) {
     const member = kept.has(key) ? { [key]: value } : plainMember(key, value, schema, path, walk, within);
     if (member) Object.assign(plain, member);
-    else if (!silent.has(key)) left[key] = value;
+    else if (!silent.has(key) || isOfValues(key, value)) left[key] = value;
   }
   if (plain.type === "array" && plain.items === undefined) plain.items = { type: "string" };
   for (const key of Object.keys(left)) walk.dropped.push(`${path}.${key}`);
@@ -126,6 +149,11 @@ function membersOf(schema: JsonObject, path: string, walk: Walk, within: readonl
 }
 
 /** Returns undefined for what no plain schema has. */
+/** Reports whether a keyword says what the values of a map are: without it a model leaves maps empty. */
+function isOfValues(key: string, value: JsonValue): boolean {
+  return key === "additionalProperties" && isObject(value) && Object.keys(value).length > 0;
+}
+
 function plainMember(
   key: string,
   value: JsonValue,
@@ -161,9 +189,12 @@ function plainMember(
   return undefined;
 }
 
+/** Longer names are cut where a path is told, in characters. */
+const mostOfName = 100;
+
 function eachOf(map: JsonObject, path: string, walk: Walk, within: readonly string[]): JsonObject {
   const each = (name: string, schema: JsonValue) =>
-    isObject(schema) ? plainSchema(schema, `${path}.${name}`, walk, within) : {};
+    isObject(schema) ? plainSchema(schema, `${path}.${name.slice(0, mostOfName)}`, walk, within) : {};
   return Object.fromEntries(Object.entries(map).map(([name, schema]) => [name, each(name, schema)]));
 }
 

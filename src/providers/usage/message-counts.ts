@@ -6,7 +6,7 @@
  * parts, and of equal ones the last: parts of different reports are not mixed, because a later one may split the same tokens
  * otherwise. A part that a report leaves out keeps its value.
  *
- * What the vendor used to compact the conversation is billed, and is in `iterations` alone: it is added to the sums.
+ * The tokens by which the vendor compacted the conversation are billed, and are in `iterations` alone: they are added to the sums.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ToldManner, ToldUsage } from "../../call/usage.ts";

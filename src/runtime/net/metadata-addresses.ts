@@ -13,6 +13,9 @@ metadata.addAddress("fd00:ec2::254", "ipv6");
 metadata.addAddress("100.100.100.200");
 metadata.addAddress("192.0.0.192");
 
+/** hostOfContainers is the machine itself, as containers of Podman reach it (`host.containers.internal`): models are often served there. */
+const hostOfContainers = "169.254.1.2";
+
 /** metadataRefused is what an operator is told whose upstream lies there. */
 export const metadataRefused = "it is an address of the cloud's own services, where no model is served";
 
@@ -20,21 +23,31 @@ export const metadataRefused = "it is an address of the cloud's own services, wh
 export function isMetadataHost(host: string): boolean {
   const address = host.replace(/^\[(.*)\]$/, "$1");
   const version = isIP(address);
-  return version !== 0 && metadata.check(address, version === 6 ? "ipv6" : "ipv4");
+  if (version === 0 || address === hostOfContainers) return false;
+  return metadata.check(address, version === 6 ? "ipv6" : "ipv4");
 }
 
 /** LookupCallback takes the addresses of a name: one, or all that there are. */
 type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void;
 
-/** Looks a name up as `net.connect` does, and fails where it leads to such an address. */
+/**
+ * Looks a name up as `net.connect` does, leaves such addresses out, and fails where none is left. Machines of a local network are often
+ * known by a link-local address too: they are reached by their others.
+ */
 export function lookupElsewhere(name: string, options: LookupOptions, callback: LookupCallback): void {
   lookup(name, { ...options, all: true }, (error, addresses) => {
     if (error) return callback(error, []);
-    const [first] = addresses;
-    if (!first || addresses.some(({ address }) => isMetadataHost(address))) {
+    const elsewhere = elsewhereOf(addresses);
+    const [first] = elsewhere;
+    if (!first) {
       return callback(Object.assign(new Error(metadataRefused), { code: "EADDRNOTAVAIL" }), []);
     }
-    if (options.all) callback(null, addresses);
+    if (options.all) callback(null, elsewhere);
     else callback(null, first.address, first.family);
   });
+}
+
+/** Returns the addresses of a name at which models may be served. */
+export function elsewhereOf(addresses: readonly LookupAddress[]): LookupAddress[] {
+  return addresses.filter(({ address }) => !isMetadataHost(address));
 }

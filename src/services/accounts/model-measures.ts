@@ -65,7 +65,7 @@ function createKeptMeasures({ requests, clock }: ModelMeasuresParts): (days: num
     const limits = { calls: mostCalls, groups: Number.POSITIVE_INFINITY };
     const measures = requests.measureAttempts({ ...filter, groupBy: "model", of: "calls" }, limits);
     kept.set(days, { at: now, measures });
-    // What failed is asked for again.
+    // A reading that failed is tried again by the next caller.
     measures.catch(() => kept.delete(days));
     return measures;
   };

@@ -53,7 +53,7 @@ export interface MeasureLimits {
   readonly groups: number;
 }
 
-/** Numbers of the proto's Outcome: those of attempts that failed, by the upstream's fault. */
+/** Numbers of the proto's Outcome: those of attempts that failed, by the upstream's fault: not those of rejected requests. */
 const failed: ReadonlySet<number> = new Set([2, 3]);
 /** lost is the outcome of a call whose gateway died: nobody knows how its attempt ended. */
 const lost = 5;

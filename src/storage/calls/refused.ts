@@ -66,7 +66,7 @@ export interface RefusedSums {
   readonly total: number;
   /** The greatest first. */
   readonly groups: readonly { readonly group: string; readonly requests: number }[];
-  /** Those of `groups`, oldest first. */
+  /** The sums of `groups`, oldest first. */
   readonly sums: readonly { readonly beginsAt: number; readonly group: string; readonly requests: number }[];
 }
 

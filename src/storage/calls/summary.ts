@@ -49,7 +49,7 @@ export interface Summary {
   readonly total: CallTotals;
   /** The greatest cost first, then the most calls. */
   readonly groups: readonly CallTotals[];
-  /** Those of `groups`, oldest first. */
+  /** The sums of `groups`, oldest first. */
   readonly sums: readonly CallSum[];
   /** The time since which no call is missing, where not all were read. */
   readonly completeFrom: number | undefined;

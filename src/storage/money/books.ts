@@ -143,8 +143,8 @@ export interface Decisions {
 }
 
 /**
- * Decision is what was decided of one item; `failed` where its own values cannot be written, which fails no other; `later` where it is still to be
- * decided, as what other nodes have must come back first, which holds up no other.
+ * Decision is what was decided of one item; `failed` where its own values cannot be written, which fails no other; `later` where it is
+ * still to be decided, as what other nodes have must come back first, which holds up no other.
  */
 export type Decision<T> = KnownDecision<T> | { readonly kind: "later"; readonly decision: Promise<Decision<T>> };
 

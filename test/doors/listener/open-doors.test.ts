@@ -85,6 +85,28 @@ describe("a head that can be read in two ways is refused", () => {
     expect(text).toContain("connection: close");
   });
 
+  test.each<[string, (key: string) => string]>([
+    ["credential", (key) => `${key}${key}`],
+    ["type", (key) => `${key}Content-Type: application/json\r\n`],
+    ["type, and once with its charset", (key) => `${key}content-type: application/json; charset=utf-8\r\n`],
+  ])("one with the same %s twice is not", async (_, fields) => {
+    const body = JSON.stringify({ model: "embedded-chat", messages: [{ role: "user", content: "Hi" }] });
+    const type = `connection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n`;
+    const socket = connectTcp(gateway.port, "127.0.0.1");
+    socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\n${fields(key())}${type}\r\n${body}`);
+    let text = "";
+    for await (const chunk of socket) text += String(chunk);
+    expect(text).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  test("and its sender is told by which fields", async () => {
+    const socket = connectTcp(gateway.port, "127.0.0.1");
+    socket.write("GET /v1/models HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n");
+    let text = "";
+    for await (const chunk of socket) text += String(chunk);
+    expect(text).toContain("`authorization`");
+  });
+
   test("also over HTTP/2", async () => {
     const raw = await openH2(gateway.port);
     const fields: Fields = [
@@ -110,6 +132,13 @@ test.each([
   });
   expect(answer.status).toBe(400);
   expect(await answer.json()).toMatchObject({ error: { param: "id", code: "invalid_value" } });
+});
+
+test("what a path names may be named again alike", async () => {
+  const answer = await fetch(`${gateway.rootUrl}/v1/models/embedded-chat?id=embedded-chat`, {
+    headers: { authorization: `Bearer ${gateway.apiKey}` },
+  });
+  expect([answer.status, await answer.json()]).toMatchObject([200, { id: "embedded-chat" }]);
 });
 
 test("metrics are served to a hundred connections at most, and again when they have gone", async () => {

@@ -36,11 +36,7 @@ function matchRows(calls: readonly ClientCall[], rows: readonly CallRow[], answe
     const call = byId.get(row.id) ?? ofUnnamed(row);
     if (call) ofCall.set(call, [...(ofCall.get(call) ?? []), row]);
     // A call that was lost without a head says nothing of itself, and costs nothing.
-    else if (
-      row.cost > 0 ||
-      (row.outcome !== Outcome.LOST && row.outcome !== Outcome.LEFT && row.outcome !== Outcome.FAILED)
-    )
-      strangers.push(row);
+    else if (row.cost > 0 || !unanswered.has(row.outcome)) strangers.push(row);
   }
   function ofUnnamed(row: CallRow): ClientCall | undefined {
     if (row.operation === "embeddings") return embeddings.get(`${row.account_id} ${row.cost}`)?.pop();
@@ -118,5 +114,7 @@ export function callWords({ number, form, account, node, status, end }: ClientCa
 function wordsOf({ id, outcome, cost }: CallRow): string {
   return `row ${id}, ${outcomes.get(outcome)}, charged ${cost}`;
 }
+
+const unanswered: ReadonlySet<number> = new Set([Outcome.LOST, Outcome.LEFT, Outcome.FAILED, Outcome.REJECTED]);
 
 const outcomes = new Map(Object.entries(Outcome).map(([name, number]) => [number as number, name.toLowerCase()]));

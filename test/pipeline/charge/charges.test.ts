@@ -333,7 +333,7 @@ describe("every attempt failed before a byte: nothing", () => {
       };
       const { payer, answer, atEnd } = await ask(request(family, vendor, stream));
       expect([answer.status, answer.text]).toEqual([status, expect.any(String)]);
-      expectBooks(payer, atEnd, { outcome: Outcome.FAILED, cost: 0 });
+      expectBooks(payer, atEnd, { outcome: status === 400 ? Outcome.REJECTED : Outcome.FAILED, cost: 0 });
       expect(atEnd.requests).toMatchObject([{ operation: family, upstream: vendor, first_byte_ms: null }]);
     });
   }
@@ -579,7 +579,7 @@ describe("refused by its upstream's filter as an error with usage: the input tha
     error: { message: "It was filtered.", type: "invalid_request_error", code: "content_filter" },
     usage,
   };
-  const charge = { outcome: Outcome.BROKEN, input: 100, cost: 100 * cost.input };
+  const charge = { outcome: Outcome.REJECTED, input: 100, cost: 100 * cost.input };
 
   test.each([false, true])("chat over openai, streamed: %s", async (stream) => {
     upstream.script = (exchange) => {

@@ -141,7 +141,7 @@ describe("where a model has another target", () => {
     first.script = (exchange) => exchange.json(400, { error: { message: "bad", type: "invalid_request_error" } });
     expect((await ask()).status).toBe(400);
     expect(second.received).toHaveLength(0);
-    expect(await latest()).toMatchObject({ outcome: Outcome.FAILED, cost: 0 });
+    expect(await latest()).toMatchObject({ outcome: Outcome.REJECTED, cost: 0 });
   });
 
   test("where both fail the caller is told of the last, and nothing is charged or held", async () => {

@@ -1,6 +1,6 @@
 /** Newer Claude models refuse sampling settings; and no request lets its vendor answer with another model. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { refusesSampling } from "../../../src/providers/anthropic/sampling.ts";
+import { refusesSampling } from "../../../src/providers/anthropic/generation.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
 

@@ -255,12 +255,13 @@ function expectError(one: Case, answer: HeardAnswer): void {
   expect(answer.headers["retry-after"]).toBe(told.retryAfter);
 }
 
-/** Nothing is charged for these calls, and nothing held. */
-async function expectFree(payer: Payer, calls: number): Promise<void> {
+/** Nothing is charged for these calls, and nothing held. The upstream's fault is told from the caller's own. */
+async function expectFree(payer: Payer, calls: number, { told }: Case): Promise<void> {
   const { requests, ...standing } = await books.of(payer);
   expect(standing).toMatchObject({ balance: payer.begunWith, spent: 0, held: 0, keyHeld: 0, holds: 0 });
+  const outcome = told === refused ? Outcome.REJECTED : Outcome.FAILED;
   expect(requests.map(({ outcome, cost }) => ({ outcome, cost }))).toEqual(
-    Array.from({ length: calls }, () => ({ outcome: Outcome.FAILED, cost: 0 })),
+    Array.from({ length: calls }, () => ({ outcome, cost: 0 })),
   );
 }
 
@@ -271,7 +272,7 @@ async function expectAlone(one: Case): Promise<void> {
   const payer = await openAccount(gateway);
   const answer = await ask(payer, nameOf(one), one);
   expectError(one, answer);
-  await expectFree(payer, 1);
+  await expectFree(payer, 1, one);
   const [times, breaker] = one.asked;
   expect(await attemptsOf(payer)).toBe(times);
   if (breaker === "no matter") {
@@ -287,7 +288,7 @@ async function expectAlone(one: Case): Promise<void> {
   expect(await attemptsOf(payer)).toBe(5);
   // A request may be aborted before the upstream reads it.
   expect(timesReceived(one)).toBeLessThanOrEqual(5);
-  await expectFree(payer, (await books.of(payer)).requests.length);
+  await expectFree(payer, (await books.of(payer)).requests.length, one);
 }
 
 /** Another target answers, and its answer is charged. The caller's own mistakes are reported at once. */

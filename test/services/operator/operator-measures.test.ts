@@ -82,6 +82,8 @@ describe("attempts over time", () => {
     await write(1, { upstream: "far", tried: JSON.stringify([failedAt("near", { lost: 4 })]) });
     await write(1, { upstream: "", cached: 1 });
     await write(1, { outcome: 5 });
+    // A request that is rejected is the caller's fault.
+    await write(3, { outcome: 6, first_byte_ms: null });
     // Who disconnects says nothing against the upstream.
     await write(2, { outcome: 4 });
     await write(2, { model: "ours", upstream: "far", tried: JSON.stringify([failedAt("near", { model: "gpt-4.1" })]) });
@@ -89,12 +91,13 @@ describe("attempts over time", () => {
 
   test("count what failed at an upstream, also where another answered then", async () => {
     const { total, sums, completeFrom } = await ask("OperatorService/MeasureAttempts", { ...span, upstream: "near" });
-    expect(total).toMatchObject({ attempts: "5", failures: "3" });
+    expect(total).toMatchObject({ attempts: "6", failures: "3" });
     expect(
       (sums as JsonObject[]).map(({ beginsAt, attempts, failures }) => [beginsAt, attempts, failures ?? "0"]),
     ).toEqual([
       [new Date(begins).toISOString().replace(".000", ""), "3", "2"],
       [new Date(begins + 2 * hourMs).toISOString().replace(".000", ""), "2", "1"],
+      [new Date(begins + 3 * hourMs).toISOString().replace(".000", ""), "1", "0"],
     ]);
     expect(completeFrom).toBeUndefined();
   });
@@ -116,12 +119,12 @@ describe("attempts over time", () => {
       return (groups as JsonObject[]).map(({ group, attempts, failures }) => [group, attempts, failures ?? "0"]);
     };
     expect(await by("ATTEMPT_GROUP_UPSTREAM")).toEqual([
-      ["near", "5", "3"],
+      ["near", "6", "3"],
       ["far", "3", "0"],
     ]);
     expect(await by("ATTEMPT_GROUP_UPSTREAM", { model: "ours" })).toEqual([["far", "1", "0"]]);
     expect(await by("ATTEMPT_GROUP_MODEL")).toEqual([
-      ["gpt-4.1", "7", "3"],
+      ["gpt-4.1", "8", "3"],
       ["ours", "1", "0"],
     ]);
   });

@@ -24,6 +24,7 @@ beforeAll(async () => {
     { at: noon + 2, outcome: 2, cost: 0, duration_ms: 60_000 },
     { at: noon + 3, outcome: 3, cost: 1 },
     { at: noon + 4, outcome: 4, cost: 0 },
+    { at: noon + 6, outcome: 6, cost: 0 },
     { at: noon + 24 * hour, outcome: 1, cost: 100, cached: 1, upstream: "" },
     { at: noon + 5, account_id: otherId, key_id: "key_other", cost: 1_000 },
   ]);
@@ -61,10 +62,10 @@ async function summary(request: JsonObject = {}): Promise<AskedTotals> {
   return totalsOf(await askRpc(gateway, "UsageService.SummarizeRequests", asked, bearer(gateway.apiKey)));
 }
 
-test("errors are what failed, broke off or was lost, and not callers who left", async () => {
+test("errors are what failed, broke off or was lost, and neither callers who left nor requests that were rejected", async () => {
   const { total } = await summary();
-  expect(total).toMatchObject({ requests: "224", errors: "2", cached: "1", cost: String(200 * 3 + 20 * 7 + 1 + 100) });
-  expect(total.usage).toMatchObject({ inputTokens: String(224 * 5), outputTokens: String(224 * 4) });
+  expect(total).toMatchObject({ requests: "225", errors: "2", cached: "1", cost: String(200 * 3 + 20 * 7 + 1 + 100) });
+  expect(total.usage).toMatchObject({ inputTokens: String(225 * 5), outputTokens: String(225 * 4) });
 });
 
 test("latencies are those of answers, and near enough", async () => {
@@ -81,7 +82,7 @@ test("latencies are those of answers, and near enough", async () => {
 test("buckets are hours or days of UTC, and those without calls are left out", async () => {
   const hours = await summary({ bucket: "BUCKET_HOUR" });
   expect(hours.sums.map(({ beginsAt, requests, tokens }) => [beginsAt, requests, tokens])).toEqual([
-    ["2026-04-02T12:00:00Z", "203", String(203 * 12)],
+    ["2026-04-02T12:00:00Z", "204", String(204 * 12)],
     ["2026-04-02T13:00:00Z", "20", "240"],
     ["2026-04-03T12:00:00Z", "1", "12"],
   ]);
@@ -91,6 +92,7 @@ test("buckets are hours or days of UTC, and those without calls are left out", a
     ["broken", "1"],
     ["failed", "1"],
     ["left", "1"],
+    ["rejected", "1"],
   ]);
   expect(
     days.sums.find(({ group, beginsAt }) => group === "answered" && beginsAt === "2026-04-03T00:00:00Z"),
@@ -100,6 +102,8 @@ test("buckets are hours or days of UTC, and those without calls are left out", a
 test("a filter selects what is summed, and an account sees its own calls only", async () => {
   expect((await summary({ filter: { upstream: "west" } })).total).toMatchObject({ requests: "20", errors: "0" });
   expect((await summary({ filter: { outcomes: ["OUTCOME_FAILED"] } })).total).toMatchObject({ requests: "1" });
+  const rejected = await summary({ filter: { outcomes: ["OUTCOME_REJECTED"] } });
+  expect(rejected.total).toMatchObject({ requests: "1", errors: "0" });
   expect((await summary({ filter: { keyId: "key_other" } })).total).toMatchObject({ requests: "0" });
 });
 

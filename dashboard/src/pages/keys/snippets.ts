@@ -95,15 +95,11 @@ function listing(root: string): string {
 }
 
 function curlCall(root: string, [path, body]: RequestTexts["curl"], save: string): string {
+  const saving = save === "" ? "" : ` \\\n  -o ${save}`;
   return `curl ${root}/v1/${path} \\
   -H "Authorization: Bearer $${variable}" \\
   -H "Content-Type: application/json" \\
-  -d '${body}'${
-    save === ""
-      ? ""
-      : ` \\
-  -o ${save}`
-  }`;
+  -d '${body}'${saving}`;
 }
 
 function pythonCall(root: string, request: string): string {

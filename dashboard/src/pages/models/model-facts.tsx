@@ -18,8 +18,6 @@ const said = texts(
     tryIt: "Try it",
     tryModel: (id: string) => `Try it: ${id}`,
     closed: "Not callable: no price",
-    closedMeans:
-      "Prepaid accounts may not call it, because its cost would not be known. The operator sets a price for it.",
   },
   {
     chat: "对话",
@@ -30,8 +28,13 @@ const said = texts(
     tryIt: "试用",
     tryModel: (id: string) => `试用：${id}`,
     closed: "不可调用：未定价",
-    closedMeans: "预付费账户的调用会被拒绝，因为无法得知费用。请由网关管理员为其定价。",
   },
+);
+
+/** closedTexts say why a model without a price may not be called. */
+export const closedTexts = texts(
+  { why: "Prepaid accounts may not call it, because its cost would not be known. The operator sets a price for it." },
+  { why: "预付费账户的调用会被拒绝，因为无法得知费用。请由网关管理员为其定价。" },
 );
 
 export const kinds = [ModelKind.CHAT, ModelKind.EMBEDDING, ModelKind.SPEECH] as const;
@@ -68,26 +71,34 @@ export function ModelNames({ model: { id, aliases } }: Props) {
         </Anchor>
         <Copy value={id} what={t.name(id)} />
       </Group>
-      {aliases.length > 0 && (
-        <Text size="xs" c="dimmed">
-          {t.aliases}{" "}
-          {aliases.map((alias) => (
-            <Code key={alias} fz="xs" mr={4}>
-              {alias}
-            </Code>
-          ))}
-        </Text>
-      )}
+      <Aliases of={aliases} />
     </>
+  );
+}
+
+/** Aliases renders nothing for a model that has none. */
+export function Aliases({ of }: { readonly of: readonly string[] }) {
+  const t = useTexts(said);
+  if (of.length === 0) return null;
+  return (
+    <Text size="xs" c="dimmed" component="div">
+      {t.aliases}{" "}
+      {of.map((alias) => (
+        <Code key={alias} fz="xs" mr={4}>
+          {alias}
+        </Code>
+      ))}
+    </Text>
   );
 }
 
 /** ModelDoor links to the playground, for chat and speech models, or explains why the model may not be called. */
 export function ModelDoor({ model: { id, kind, callable } }: Props) {
   const t = useTexts(said);
+  const closed = useTexts(closedTexts);
   if (!callable) {
     return (
-      <Group gap={6} wrap="nowrap" title={t.closedMeans}>
+      <Group gap={6} wrap="nowrap" title={closed.why}>
         <IconBan size={16} aria-hidden className={classes.mark} />
         <Text span size="sm">
           {t.closed}

@@ -14,6 +14,7 @@ import { Section } from "../../parts/section.tsx";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { FurtherPrices, useRateCards, useSurcharges } from "./further-prices.tsx";
+import { closedTexts } from "./model-facts.tsx";
 
 const said = texts(
   {
@@ -29,7 +30,6 @@ const said = texts(
     perCharacters: "Characters",
     none: "It has no price",
     free: "Nothing is charged for it, or it is billed afterwards.",
-    closed: "Prepaid accounts may not call it, because its cost would not be known. The operator sets a price for it.",
   },
   {
     title: "价格",
@@ -44,18 +44,18 @@ const said = texts(
     perCharacters: "字符",
     none: "未定价",
     free: "不收费，或事后结算。",
-    closed: "预付费账户的调用会被拒绝，因为无法得知费用。请由网关管理员为其定价。",
   },
 );
 
 export function ModelPrices({ model: { kind, price, callable } }: { readonly model: CatalogModel }) {
   const t = useTexts(said);
+  const closed = useTexts(closedTexts);
   const surcharges = useSurcharges(price);
   if (!price) {
     return (
       <Section title={t.title}>
         <Alert color="gray" title={t.none}>
-          {callable ? t.free : t.closed}
+          {callable ? t.free : closed.why}
         </Alert>
       </Section>
     );

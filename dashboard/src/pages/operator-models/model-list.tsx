@@ -1,5 +1,5 @@
 /** The models as a table, or as cards in a narrow window. */
-import { Anchor, Code, Group, Text } from "@mantine/core";
+import { Anchor, Group, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { ModelKind, type ModelPrice } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
@@ -10,7 +10,7 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { ColumnList, type ListColumn } from "../../parts/column-list.tsx";
 import { useDollars } from "../../parts/dollars.ts";
 import text from "../../parts/text.module.css";
-import { useKindNames } from "../models/model-facts.tsx";
+import { Aliases, useKindNames } from "../models/model-facts.tsx";
 import { OriginMark } from "./origin-mark.tsx";
 import { modelOriginOf } from "./use-models.ts";
 
@@ -23,9 +23,8 @@ const said = texts(
     input: "Input price",
     output: "Output price",
     targets: "Targets",
-    answered: "Answered, 24 h",
+    answered: "Answered, 24\u00a0h",
     firstByte: "First byte",
-    aliases: "Also:",
     vendor: (price: string) => `vendor ${price}`,
     none: "No price",
     characters: (price: string) => `${price} / 1M characters`,
@@ -41,7 +40,6 @@ const said = texts(
     targets: "目标",
     answered: "应答率（24 小时）",
     firstByte: "首字节",
-    aliases: "别名：",
     vendor: (price: string) => `厂商价 ${price}`,
     none: "未定价",
     characters: (price: string) => `${price} / 百万字符`,
@@ -117,7 +115,6 @@ function useColumns({ configuration, totalOf }: Props): readonly ListColumn<Desc
 }
 
 function Name({ of, configuration }: { readonly of: DescribedModel; readonly configuration: Configuration }) {
-  const t = useTexts(said);
   const { id = "", aliases = [] } = of.model ?? {};
   return (
     <>
@@ -135,16 +132,7 @@ function Name({ of, configuration }: { readonly of: DescribedModel; readonly con
         </Anchor>
         <OriginMark origin={modelOriginOf(configuration, of)} fileName={configuration.fileName} />
       </Group>
-      {aliases.length > 0 && (
-        <Text size="xs" c="dimmed" component="div">
-          {t.aliases}{" "}
-          {aliases.map((alias) => (
-            <Code key={alias} fz="xs" mr={4}>
-              {alias}
-            </Code>
-          ))}
-        </Text>
-      )}
+      <Aliases of={aliases} />
     </>
   );
 }

@@ -1,12 +1,12 @@
 /** Shows where a model's calls go now: its targets in their order, and which are left alone. */
-import { Anchor, Table, Text } from "@mantine/core";
+import { Anchor, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ModelTarget } from "../../../../gen/modelgateway/v1/measures_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { ColumnList, type ListColumn } from "../../parts/column-list.tsx";
 import { Section } from "../../parts/section.tsx";
 import text from "../../parts/text.module.css";
-import { WideTable } from "../../parts/wide-table.tsx";
 
 const said = texts(
   {
@@ -37,38 +37,37 @@ export function TargetStates({ of }: { readonly of: readonly ModelTarget[] }) {
   const weightOf = (priority: number) =>
     of.filter((one) => one.priority === priority).reduce((sum, { weight }) => sum + weight, 0);
   const sorted = [...of].sort((one, other) => one.priority - other.priority);
+  const columns: readonly ListColumn<ModelTarget>[] = [
+    {
+      ...{ name: "upstream", head: t.upstream, isHeadline: true, cellProps: { className: text.anywhere } },
+      cell: ({ upstream }) => (
+        <Anchor component={Link} to="/operator/upstreams/$upstream" params={{ upstream } as never} size="sm">
+          {upstream}
+        </Anchor>
+      ),
+    },
+    {
+      ...{ name: "model", head: t.model, cellProps: { className: text.anywhere } },
+      cell: ({ model }) => (
+        <Text span size="sm" ff="monospace" className={text.anywhere}>
+          {model}
+        </Text>
+      ),
+    },
+    { name: "level", head: t.level, numeric: true, cell: ({ priority }) => format.count(priority) },
+    {
+      ...{ name: "share", head: t.share, numeric: true },
+      cell: ({ priority, weight }) => format.percent(weight / weightOf(priority)),
+    },
+    {
+      ...{ name: "state", head: t.state },
+      cell: ({ restingMs }) => (restingMs > 0 ? t.resting(format.duration(restingMs)) : t.served),
+    },
+  ];
+  const idOf = ({ upstream, model }: ModelTarget) => `${upstream} ${model}`;
   return (
     <Section title={t.title}>
-      <WideTable label={t.title} minWidth={480} flush>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{t.upstream}</Table.Th>
-            <Table.Th>{t.model}</Table.Th>
-            <Table.Th className={text.number}>{t.level}</Table.Th>
-            <Table.Th className={text.number}>{t.share}</Table.Th>
-            <Table.Th>{t.state}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {sorted.map(({ upstream, model, priority, weight, restingMs }) => (
-            <Table.Tr key={`${upstream} ${model}`}>
-              <Table.Td className={text.anywhere}>
-                <Anchor component={Link} to="/operator/upstreams/$upstream" params={{ upstream } as never} size="sm">
-                  {upstream}
-                </Anchor>
-              </Table.Td>
-              <Table.Td className={text.anywhere}>
-                <Text span size="sm" ff="monospace">
-                  {model}
-                </Text>
-              </Table.Td>
-              <Table.Td className={text.number}>{format.count(priority)}</Table.Td>
-              <Table.Td className={text.number}>{format.percent(weight / weightOf(priority))}</Table.Td>
-              <Table.Td>{restingMs > 0 ? t.resting(format.duration(restingMs)) : t.served}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </WideTable>
+      <ColumnList label={t.title} entries={sorted} columns={columns} idOf={idOf} minWidth={480} flush />
     </Section>
   );
 }

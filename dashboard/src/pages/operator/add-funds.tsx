@@ -35,25 +35,27 @@ const said = texts(
 
 interface Props {
   readonly account: Account;
-  /** compact is a small button, without the way to a refund. */
-  readonly compact?: boolean;
+  /** as is where it stands: the foremost of a page, with the way to a refund; a step to take; beside a figure. Default: "page". */
+  readonly as?: "page" | "step" | "figure";
 }
 
-export function AddFunds({ account, compact = false }: Props) {
+/** looks are the buttons by where they stand. */
+const looks = {
+  page: { size: "sm", variant: "filled" },
+  step: { size: "xs", variant: "filled" },
+  figure: { size: "compact-sm", variant: "light" },
+} as const;
+
+export function AddFunds({ account, as = "page" }: Props) {
   const t = useTexts(said);
   const [adding, add] = useDisclosure();
   const [refunding, refund] = useDisclosure();
   return (
     <Group gap={4} wrap="nowrap">
-      <Button
-        size={compact ? "compact-sm" : "sm"}
-        variant={compact ? "light" : "filled"}
-        leftSection={<IconPlus size={16} aria-hidden />}
-        onClick={add.open}
-      >
+      <Button {...looks[as]} leftSection={<IconPlus size={16} aria-hidden />} onClick={add.open}>
         {t.add}
       </Button>
-      {!compact && (
+      {as === "page" && (
         <Menu position="bottom-end">
           <Menu.Target>
             <Button variant="default" px="xs" aria-label={t.more}>

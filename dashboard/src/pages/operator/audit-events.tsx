@@ -9,7 +9,7 @@ import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { AccountLink } from "./account-link.tsx";
 import { useActionNames } from "./action-names.ts";
-import { useDetailNames } from "./detail-names.ts";
+import { useDetailNames, useToldMembers } from "./detail-names.ts";
 import { readDetails } from "./read-details.ts";
 import { useRefusalNames } from "./refusal-names.ts";
 
@@ -77,7 +77,7 @@ function Card({ act }: { readonly act: Act }) {
   return (
     <Paper component="li" withBorder p="sm">
       <Stack gap={6}>
-        <What act={act} />
+        <ActCell act={act} />
         {actor && (
           <div>
             <Who actor={actor} />
@@ -126,7 +126,7 @@ function Row({ act }: { readonly act: Act }) {
       </Table.Td>
       <Table.Td className={text.name}>{actor && <Who actor={actor} />}</Table.Td>
       <Table.Td>
-        <What act={act} />
+        <ActCell act={act} />
       </Table.Td>
       <Table.Td>
         <Subject act={act} />
@@ -139,8 +139,8 @@ function Row({ act }: { readonly act: Act }) {
   );
 }
 
-/** Shows what was done, and why it was refused if it was. */
-function What({ act: { action, refused } }: { readonly act: Act }) {
+/** ActCell shows the action, and why it was refused if it was. */
+function ActCell({ act: { action, refused } }: { readonly act: Act }) {
   const t = useTexts(said);
   const tell = useActionNames();
   const why = useRefusalNames();
@@ -180,7 +180,8 @@ function Subject({ act: { subject, accountId } }: { readonly act: Act }) {
 
 function Details({ act: { details } }: { readonly act: Act }) {
   const nameOf = useDetailNames();
-  return readDetails(details).map(([name, value]) => (
+  const told = useToldMembers();
+  return readDetails(details, told).map(([name, value]) => (
     <Text key={name} size="xs" className={text.anywhere}>
       <Text span inherit c="dimmed">
         {nameOf(name)}:

@@ -1,5 +1,8 @@
 /** Names the details of audit events, which are fields of requests and answers. */
+import { budgetWindows } from "../../budgets/budget-values.ts";
+import { useWindowNames } from "../../budgets/window-names.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import type { Members } from "./read-details.ts";
 
 const said = texts(
   {
@@ -70,11 +73,22 @@ const said = texts(
   },
 );
 
-/** detailNames are the details that have a name. */
-export const detailNames: readonly string[] = Object.keys(said.en);
-
 /** useDetailNames returns the name of a detail; the field's own if it has none. */
 export function useDetailNames(): (field: string) => string {
   const names = new Map<string, string>(Object.entries(useTexts(said)));
   return (field) => names.get(field) ?? field;
+}
+
+/** useToldMembers returns how an object among the details is told: a budget by its window, all else by the names of its members. */
+export function useToldMembers(): (members: Members) => string {
+  const nameOf = useDetailNames();
+  const windows = useWindowNames();
+  return (members) => {
+    const { amount, period, rolling } = members;
+    const window = budgetWindows.find((name) => name === (rolling === true ? `rolling ${period}` : period));
+    if (window) return `${amount} (${windows.choice(window)})`;
+    return Object.entries(members)
+      .map(([name, value]) => `${nameOf(name)} ${typeof value === "string" ? value : JSON.stringify(value)}`)
+      .join(" · ");
+  };
 }

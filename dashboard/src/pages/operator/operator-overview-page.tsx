@@ -1,4 +1,5 @@
 /** The gateway at a glance: what all accounts spend, how calls end, and how the upstreams are. */
+
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
 import { Alert, Anchor, Button, Group, Paper, SegmentedControl, SimpleGrid, Stack, Text } from "@mantine/core";
@@ -10,6 +11,7 @@ import { useState } from "react";
 import { OperatorService, type Upstream } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { RequestGroup, type RequestTotals } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { GroupTable } from "../../charts/group-table.tsx";
+import { PartialFigures } from "../../charts/partial-figures.tsx";
 import { beforeOf, bucketsOf, type SpanName, spans } from "../../charts/span.ts";
 import { type Measure, splitSummary } from "../../charts/split.ts";
 import { UsageCharts } from "../../charts/usage-charts.tsx";
@@ -34,8 +36,6 @@ const said = texts(
     account: "Account",
     model: "Model",
     upstream: "Upstream",
-    partial: (since: string) =>
-      `There are more calls than are read at once. These figures are of the calls since ${since}.`,
     upstreams: "Upstreams",
     upstreamsAbout: "Their health in the last 15 minutes.",
     allUpstreams: "All about the upstreams",
@@ -55,7 +55,6 @@ const said = texts(
     account: "账户",
     model: "模型",
     upstream: "上游",
-    partial: (since: string) => `调用数超出一次可读取的数量，以下数据仅包含 ${since} 之后的调用。`,
     upstreams: "上游",
     upstreamsAbout: "最近 15 分钟的状况。",
     allUpstreams: "查看全部上游",
@@ -83,7 +82,6 @@ const often = { refetchInterval: refreshMs, placeholderData: keepPreviousData };
 
 export function OperatorOverviewPage() {
   const t = useTexts(said);
-  const format = useFormat();
   const [spanName, setSpanName] = useState<SpanName>("week");
   const [by, setBy] = useState<By>("account");
   const [now, setNow] = useState(Date.now);
@@ -105,12 +103,15 @@ export function OperatorOverviewPage() {
   const upstreams = useQuery(listUpstreams, {}, { refetchInterval: 10_000 });
   const names = useAccountNames(by === "account");
   const summary = calls.data?.summary;
-  const isPartial = summary?.completeFrom;
   return (
     <Page title={t.title} about={t.about} actions={<SpanControl value={spanName} onChange={setSpanName} />}>
       {upstreams.data && !upstreams.data.upstreams.some(({ kind }) => kind !== "embedded") && <AddFirst />}
       <OperatorsLoss />
-      {isPartial && <Alert color="gray">{t.partial(format.moment(isPartial))}</Alert>}
+      {summary?.completeFrom && (
+        <Alert color="gray">
+          <PartialFigures since={summary.completeFrom} />
+        </Alert>
+      )}
       <TotalsFigures
         now={sumsOf(summary?.total)}
         before={sumsOf(before.data?.summary?.total)}

@@ -1,20 +1,30 @@
 /** Parses the details of an audit event into names and values. */
 
-/** readDetails parses a JSON object; anything else is shown unchanged. */
-export function readDetails(details: string): (readonly [name: string, value: string])[] {
+/** Members is an object among the details, such as a budget. */
+export type Members = Readonly<Record<string, unknown>>;
+
+/** readDetails parses a JSON object, whose objects `told` writes out; anything else is shown unchanged. */
+export function readDetails(
+  details: string,
+  told: (members: Members) => string,
+): (readonly [name: string, value: string])[] {
   if (!details) return [];
   try {
     const read: unknown = JSON.parse(details);
-    if (typeof read !== "object" || read === null) return [["", details]];
-    return Object.entries(read).map(([name, value]) => [name, writtenOut(value)]);
+    if (!isMembers(read)) return [["", details]];
+    return Object.entries(read).map(([name, value]) => [name, writtenOut(value, told)]);
   } catch {
     return [["", details]];
   }
 }
 
-/** writtenOut writes a list of words with commas, and all else that is no text as JSON. */
-function writtenOut(value: unknown): string {
+/** writtenOut writes lists with commas, objects as `told` does, and all else that is no text as JSON. */
+function writtenOut(value: unknown, told: (members: Members) => string): string {
   if (typeof value === "string") return value;
-  const isWords = Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === "string");
-  return isWords ? value.join(", ") : JSON.stringify(value);
+  if (Array.isArray(value) && value.length > 0) return value.map((one) => writtenOut(one, told)).join(", ");
+  return isMembers(value) ? told(value) : JSON.stringify(value);
+}
+
+function isMembers(value: unknown): value is Members {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -41,7 +41,7 @@ export function BalanceFigure({ of: { account, requestsRemaining } }: { readonly
       change={
         <Group ml="auto">
           {operator ? (
-            <AddFunds account={account} compact />
+            <AddFunds account={account} as="figure" />
           ) : (
             <Anchor component={Link} to="/recharge" size="sm">
               {t.recharge}

@@ -152,7 +152,7 @@ function CreditStep({ number, account }: Pick<Props, "account"> & { readonly num
   return (
     <Step number={number} title={t.credit} about={operator ? t.creditOperator : t.creditAbout}>
       {operator ? (
-        <AddFunds account={account} compact />
+        <AddFunds account={account} as="step" />
       ) : (
         <Anchor component={Link} to="/recharge" size="sm">
           {t.creditAction}

@@ -1,10 +1,12 @@
-/** The account's balance, and how much of it is held. */
+/** The account's balance, and how much of it is held. Who operates the gateway adds funds here, too. */
 import { Group, Stack, Text } from "@mantine/core";
 import type { Account } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Money } from "../../parts/money.tsx";
 import { Section } from "../../parts/section.tsx";
+import { useUser } from "../../session.tsx";
+import { AddFunds } from "../operator/add-funds.tsx";
 
 const said = texts(
   {
@@ -21,11 +23,13 @@ const said = texts(
   },
 );
 
-export function Balance({ of: { balance, held, recharged, postpaid } }: { readonly of: Account }) {
+export function Balance({ of: account }: { readonly of: Account }) {
+  const { balance, held, recharged, postpaid } = account;
   const t = useTexts(said);
+  const { operator } = useUser();
   const format = useFormat();
   return (
-    <Section title={t.title}>
+    <Section title={t.title} actions={operator && <AddFunds account={account} as="figure" />}>
       <Text fz={32} lh={1.2} fw={600} style={{ fontVariantNumeric: "tabular-nums" }}>
         <Money of={balance} />
       </Text>

@@ -10,6 +10,7 @@ import { EntryList, withoutCharges } from "../../parts/entry-list.tsx";
 import { fromTheTop, paged } from "../../parts/paged.ts";
 import { PagedList } from "../../parts/paged-list.tsx";
 import { Section } from "../../parts/section.tsx";
+import { useUser } from "../../session.tsx";
 
 const said = texts(
   {
@@ -17,17 +18,20 @@ const said = texts(
     charges: "Show charges",
     none: "No entries yet",
     noneAbout: "Recharges, refunds and grants appear here. Redeem a code to recharge.",
+    noneOperator: "Recharges, refunds and grants appear here. Add funds to recharge.",
   },
   {
     title: "记录",
     charges: "显示消费",
     none: "暂无记录",
     noneAbout: "充值、退款和赠送会显示在这里。使用兑换码即可充值。",
+    noneOperator: "充值、退款和赠送会显示在这里。点击“增加额度”即可充值。",
   },
 );
 
 export function History() {
   const t = useTexts(said);
+  const { operator } = useUser();
   const [charges, setCharges] = useState(false);
   const entries = useInfiniteQuery(
     AccountService.method.listLedger,
@@ -52,7 +56,7 @@ export function History() {
         lines={5}
         empty={
           <Empty icon={IconReceipt} title={t.none}>
-            {t.noneAbout}
+            {operator ? t.noneOperator : t.noneAbout}
           </Empty>
         }
       >

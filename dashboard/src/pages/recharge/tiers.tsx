@@ -1,10 +1,10 @@
 /** All tiers: what each allows, which one the account has, and what the others require. */
-import { Badge, Group, Table, Text } from "@mantine/core";
+import { Badge, Group, Text } from "@mantine/core";
 import type { GetAccountResponse, Tier } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { ColumnList, type ListColumn } from "../../parts/column-list.tsx";
 import { Section } from "../../parts/section.tsx";
-import { WideTable } from "../../parts/wide-table.tsx";
 
 const said = texts(
   {
@@ -41,43 +41,44 @@ export function Tiers({ of: { tiers, account } }: { readonly of: GetAccountRespo
   const recharged = account?.recharged ?? 0n;
   const isCurrent = (tier: Tier) => tier.name === account?.tier?.name;
   const missing = (tier: Tier) => (tier.recharge > recharged ? format.money(tier.recharge - recharged) : t.reached);
+  const columns: readonly ListColumn<Tier>[] = [
+    {
+      ...{ name: "tier", head: t.tier, isHeadline: true },
+      cell: (tier) => <Name of={tier} current={isCurrent(tier) ? t.current : undefined} />,
+    },
+    { name: "from", head: t.from, numeric: true, cell: ({ recharge }) => format.money(recharge) },
+    {
+      ...{ name: "requests", head: t.requests, numeric: true },
+      cell: ({ requestsPerMinute }) => format.count(requestsPerMinute),
+    },
+    {
+      ...{ name: "tokens", head: t.tokens, numeric: true },
+      cell: ({ tokensPerMinute }) => (tokensPerMinute === undefined ? t.unbounded : format.count(tokensPerMinute)),
+    },
+    {
+      ...{ name: "missing", head: t.missing, numeric: true },
+      cell: (tier) => (isCurrent(tier) ? "–" : missing(tier)),
+    },
+  ];
   return (
     <Section title={t.title} about={t.about}>
-      <WideTable label={t.all} minWidth={600} flush>
-        <Table.Thead style={{ whiteSpace: "nowrap" }}>
-          <Table.Tr>
-            <Table.Th>{t.tier}</Table.Th>
-            <Table.Th ta="right">{t.from}</Table.Th>
-            <Table.Th ta="right">{t.requests}</Table.Th>
-            <Table.Th ta="right">{t.tokens}</Table.Th>
-            <Table.Th ta="right">{t.missing}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody style={{ fontVariantNumeric: "tabular-nums", whiteSpace: "nowrap" }}>
-          {tiers.map((tier) => (
-            <Table.Tr key={tier.name} aria-current={isCurrent(tier) || undefined}>
-              <Table.Td>
-                <Group gap="xs" wrap="nowrap">
-                  <Text size="sm" fw={isCurrent(tier) ? 600 : 400}>
-                    {tier.name}
-                  </Text>
-                  {isCurrent(tier) && (
-                    <Badge variant="default" miw="max-content" size="sm" tt="none" radius="sm">
-                      {t.current}
-                    </Badge>
-                  )}
-                </Group>
-              </Table.Td>
-              <Table.Td ta="right">{format.money(tier.recharge)}</Table.Td>
-              <Table.Td ta="right">{format.count(tier.requestsPerMinute)}</Table.Td>
-              <Table.Td ta="right">
-                {tier.tokensPerMinute === undefined ? t.unbounded : format.count(tier.tokensPerMinute)}
-              </Table.Td>
-              <Table.Td ta="right">{isCurrent(tier) ? "–" : missing(tier)}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </WideTable>
+      <ColumnList label={t.all} entries={tiers} columns={columns} idOf={({ name }) => name} minWidth={600} flush />
     </Section>
+  );
+}
+
+/** Name is a tier's name, marked where it is the account's. */
+function Name({ of: { name }, current }: { readonly of: Tier; readonly current: string | undefined }) {
+  return (
+    <Group gap="xs" wrap="nowrap" aria-current={current === undefined ? undefined : true}>
+      <Text size="sm" fw={current === undefined ? 400 : 600}>
+        {name}
+      </Text>
+      {current !== undefined && (
+        <Badge variant="default" miw="max-content" size="sm" tt="none" radius="sm">
+          {current}
+        </Badge>
+      )}
+    </Group>
   );
 }

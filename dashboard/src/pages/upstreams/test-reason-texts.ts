@@ -1,17 +1,11 @@
-/**
- * Tells the steps of an upstream's test in Chinese. The gateway's own message is the English text; there is one
- * for each reason, and the message stands where a reason is not known here.
- */
-import type { TestStep } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
+/** Tells the steps of an upstream's test in Chinese. */
 import { TestReason } from "../../../../gen/modelgateway/v1/reasons_pb.ts";
-
-type Parameters = Readonly<Record<string, string>>;
-type Text = string | ((of: Parameters) => string);
+import { tellReasons } from "../../language/reason-texts.ts";
 
 const addressHint = "如果下面的调用也失败，请检查地址：多数服务器的地址以 /v1 结尾。否则请自行填写模型名称。";
 
-/** testTextsInChinese has a text for each reason. */
-const testTextsInChinese: Readonly<Record<Exclude<keyof typeof TestReason, "UNSPECIFIED">, Text>> = {
+/** stepInChinese tells what came of a step. */
+export const stepInChinese = tellReasons(TestReason, {
   MODELS_LISTED: ({ models }) => `列出了 ${models} 个模型。`,
   NO_MODELS_LISTED: "未列出任何模型：上游尚未加载模型，或该密钥无权使用。请在上游加载模型，或指定要调用的模型。",
   MODEL_ANSWERED: ({ model }) => `${model} 已应答。`,
@@ -48,14 +42,4 @@ const testTextsInChinese: Readonly<Record<Exclude<keyof typeof TestReason, "UNSP
   STEP_BEFORE_FAILED: "未调用模型：上一步失败。",
   NO_MODEL_KNOWN: "未调用模型：该上游没有已配置的模型，也未列出模型。请指定一个。",
   GATEWAY_FAILED: "调用在网关内部失败，请查看网关日志。",
-};
-
-const texts: ReadonlyMap<number, Text> = new Map(
-  Object.entries(testTextsInChinese).map(([reason, text]) => [TestReason[reason as keyof typeof TestReason], text]),
-);
-
-/** stepInChinese returns what a step says; undefined where the reason is not known here. */
-export function stepInChinese({ reason, parameters }: Pick<TestStep, "reason" | "parameters">): string | undefined {
-  const text = texts.get(reason);
-  return typeof text === "function" ? text(parameters) : text;
-}
+});

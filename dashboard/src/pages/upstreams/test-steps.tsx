@@ -10,7 +10,8 @@ import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts"
 import { Faults } from "../../configuration/faults.tsx";
 import { counted } from "../../language/counted.ts";
 import { useFormat } from "../../language/format.ts";
-import { texts, useLanguage, useTexts } from "../../language/language.tsx";
+import { texts, useTexts } from "../../language/language.tsx";
+import { useReasonText } from "../../language/use-reason-text.ts";
 import text from "../../parts/text.module.css";
 import { stepInChinese } from "./test-reason-texts.ts";
 
@@ -167,7 +168,7 @@ const unknown: Look = ["unknown", IconQuestionMark, "yellow.9"];
 function OneStep({ of }: { readonly of: TestStep }) {
   const t = useTexts(said);
   const format = useFormat();
-  const { language } = useLanguage();
+  const tell = useReasonText(stepInChinese);
   const [name, Icon, color] = looks[of.outcome] ?? unknown;
   const title = of.kind === TestStepKind.CALL ? (of.model ? t.callOf(of.model) : t.call) : t.list;
   const facts = [
@@ -193,7 +194,7 @@ function OneStep({ of }: { readonly of: TestStep }) {
         </Text>
         {of.outcome !== TestOutcome.OK && of.message && (
           <Text size="sm" className={text.anywhere}>
-            {(language === "zh-CN" ? stepInChinese(of) : undefined) ?? of.message}
+            {tell(of)}
           </Text>
         )}
         {shown.length > 0 && (

@@ -84,7 +84,6 @@ function rowsOf(request: Request): readonly Row[] {
       ...{ firstByteMs: undefined, durationMs: attempt.durationMs },
     };
   });
-  const isFailed = request.outcome === Outcome.FAILED || request.outcome === Outcome.LOST;
   const last: Row = {
     ...{ upstream: upstream || "–", model: several ? model : undefined, outcome: <OutcomeMark of={request} /> },
     bar: {
@@ -92,7 +91,7 @@ function rowsOf(request: Request): readonly Row[] {
       to: durationMs,
       of: durationMs,
       firstByte: firstByteMs,
-      look: isFailed ? "failed" : "answered",
+      look: looks[request.outcome] ?? "answered",
     },
     ...{ firstByteMs, durationMs: Math.max(0, durationMs - lastBegin) },
   };
@@ -173,13 +172,15 @@ function beginOf({ createdAt, durationMs }: Request, { at }: FailedAttempt): num
   return Math.min(durationMs, Math.max(0, timestampMs(at) - timestampMs(createdAt)));
 }
 
+const looks = { [Outcome.FAILED]: "failed", [Outcome.LOST]: "failed", [Outcome.REJECTED]: "rejected" } as const;
+
 interface BarProps {
   /** from, to and firstByte are in milliseconds after the call arrived, of which it took `of`. */
   readonly from: number;
   readonly to: number;
   readonly of: number;
   readonly firstByte?: number | undefined;
-  readonly look: "answered" | "failed" | "overtaken";
+  readonly look: "answered" | "failed" | "rejected" | "overtaken";
 }
 
 /** Bar shows when an attempt was made: lighter until its first byte. */

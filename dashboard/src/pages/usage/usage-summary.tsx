@@ -1,7 +1,7 @@
 /** The totals of the calls that the filters select, and a chart of them, grouped as the reader chooses. */
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
-import { Alert, Group, Paper, Select, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import { Alert, Group, Paper, Select, Stack, Text, Title } from "@mantine/core";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useState } from "react";
 import {
@@ -9,16 +9,15 @@ import {
   type SummarizeRequestsResponse,
   UsageService,
 } from "../../../../gen/modelgateway/v1/usage_pb.ts";
-import { errorsOf, GroupTable } from "../../charts/group-table.tsx";
+import { CallTotals } from "../../charts/call-totals.tsx";
+import { GroupTable } from "../../charts/group-table.tsx";
 import { type Buckets, chosenBuckets } from "../../charts/span.ts";
-import { type Measure, splitSummary, tokensOf } from "../../charts/split.ts";
+import { type Measure, splitSummary } from "../../charts/split.ts";
 import { refusedGroup, withRefused } from "../../charts/split-refused.ts";
 import { UsageCharts } from "../../charts/usage-charts.tsx";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
-import { Fact } from "../../parts/fact.tsx";
-import { Money } from "../../parts/money.tsx";
 import { type OutcomeWord, useOutcomeNames } from "../../parts/outcome.tsx";
 import { filterOf, isOutcome } from "../../parts/request-choice.ts";
 import type { RequestSearch } from "../../search.ts";
@@ -28,12 +27,6 @@ const said = texts(
     title: "Totals",
     week: "The last 7 days",
     chosen: "Of the dates that are chosen",
-    requests: "Requests",
-    errors: "Errors",
-    tokens: "Tokens",
-    cost: "Cost",
-    median: "Latency, median",
-    slow: "95th percentile",
     by: "Group by",
     model: "Model",
     key: "Key",
@@ -53,12 +46,6 @@ const said = texts(
     title: "合计",
     week: "最近 7 天",
     chosen: "所选日期",
-    requests: "请求数",
-    errors: "错误",
-    tokens: "Token",
-    cost: "费用",
-    median: "耗时中位数",
-    slow: "P95",
     by: "分组方式",
     model: "模型",
     key: "密钥",
@@ -175,7 +162,6 @@ function Totals({
   const t = useTexts(said);
   const format = useFormat();
   if (!total) return null;
-  const ms = (value: number | undefined) => (value === undefined ? "–" : format.duration(value));
   return (
     <Stack gap="xs" miw={0} flex="1 1 300px">
       <Group gap="xs" align="baseline">
@@ -186,18 +172,7 @@ function Totals({
           {note}
         </Text>
       </Group>
-      <SimpleGrid component="dl" cols={{ base: 2, xs: 3, lg: 6 }} m={0} verticalSpacing="xs">
-        <Fact name={t.requests}>{format.count(total.requests)}</Fact>
-        <Fact name={t.errors}>{errorsOf(total, format.percent)}</Fact>
-        <Fact name={t.tokens}>
-          <span title={format.count(tokensOf(total))}>{format.compact(tokensOf(total))}</span>
-        </Fact>
-        <Fact name={t.cost}>
-          <Money of={total.cost} />
-        </Fact>
-        <Fact name={t.median}>{ms(total.durationP50Ms)}</Fact>
-        <Fact name={t.slow}>{ms(total.durationP95Ms)}</Fact>
-      </SimpleGrid>
+      <CallTotals of={total} />
       {completeFrom && <Alert color="gray">{t.partial(format.moment(completeFrom))}</Alert>}
     </Stack>
   );

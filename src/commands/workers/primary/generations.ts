@@ -101,6 +101,8 @@ export function giveOwner(all: Generations, generation: Generation): void {
 
 /** Has workers go by their owner, or starts them. */
 function onListens(all: Generations, generation: Generation, owner: OwnerProcess): void {
+  // Its workers were handed over to the owner of another generation while it started: it is asked to stop.
+  if (generation.owner !== owner) return;
   const { supervisor, hello } = generation;
   generation.owned.resolve(owner);
   if (!supervisor) return void startWorkers(all, generation);
@@ -112,7 +114,7 @@ function onListens(all: Generations, generation: Generation, owner: OwnerProcess
     return void supervisor.kill();
   }
   void supervisor.join(owner.path);
-  // Those that leave are to go by it, too, as they went by the one that has died.
+  // Workers that leave are to go by it, too, as they went by the one that has died.
   if (all.previous && !all.previous.owner) {
     all.previous.owned = generation.owned;
     void all.previous.supervisor?.join(owner.path);
@@ -179,8 +181,8 @@ function onReady(all: Generations, generation: Generation): void {
 }
 
 function onWorkersEnd(all: Generations, generation: Generation, code: number): void {
-  generation.owner?.stop();
   if (all.previous === generation) all.previous = undefined;
+  for (const one of new Set([generation, all.current])) if (!needsOwner(all, one)) one.owner?.stop();
   if (all.next === generation) {
     all.next = undefined;
     all.log.error({ code }, "the new processes could not start, and the old ones go on: see the lines before");
@@ -191,6 +193,11 @@ function onWorkersEnd(all: Generations, generation: Generation, code: number): v
   void ended.then(() => all.finish(code));
 }
 
+/** Reports whether workers go by the owner of a generation: its own, or those before it that are leaving. */
+function needsOwner({ current, previous }: Generations, generation: Generation): boolean {
+  return !generation.isOver || (generation === current && previous !== undefined && !previous.owner);
+}
+
 interface OwnerEnding extends Ending {
   readonly livedMs: number;
 }
@@ -198,7 +205,7 @@ interface OwnerEnding extends Ending {
 function onOwnerEnd(all: Generations, generation: Generation, owner: OwnerProcess, ending: OwnerEnding): void {
   const { code, signal, livedMs } = ending;
   // Its workers have ended, or go by another.
-  if (generation.owner !== owner || generation.isOver) return;
+  if (generation.owner !== owner || !needsOwner(all, generation)) return;
   generation.owner = undefined;
   if (owner.listens()) generation.owned = Promise.withResolvers();
   const { supervisor } = generation;
@@ -220,7 +227,7 @@ function onOwnerEnd(all: Generations, generation: Generation, owner: OwnerProces
     "the process that owns the database has ended, and is started again",
   );
   void delay(pauseMs).then(() => {
-    if (!generation.owner && !generation.isOver && generation === all.current) giveOwner(all, generation);
+    if (!generation.owner && needsOwner(all, generation) && generation === all.current) giveOwner(all, generation);
   });
 }
 

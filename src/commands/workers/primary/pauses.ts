@@ -4,7 +4,10 @@
 const wellMs = 10_000;
 const firstPauseMs = 500;
 
-/** Returns a function that is called at each end, with how long the process lived, and returns the pause in milliseconds, `maxPauseMs` at most. */
+/**
+ * Returns a function that is called at each end, with how long the process lived, and returns the pause in milliseconds, `maxPauseMs`
+ * at most.
+ */
 export function createPauses(maxPauseMs = 30_000): (livedMs: number) => number {
   let ends = 0;
   return (livedMs) => {

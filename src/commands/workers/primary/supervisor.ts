@@ -136,19 +136,22 @@ function start(state: State, slot: Slot): void {
   void child.ended.then((ending) => onEnd(state, slot, ending, pauseMs));
 }
 
-function taskOf(
-  { number }: Slot,
-  { config, file, count, fds, generation }: SupervisorOptions,
-  path: string,
-): WorkerTask {
+function taskOf(slot: Slot, options: SupervisorOptions, path: string): WorkerTask {
+  const { config, file, count, generation } = options;
+  return { config: config(), file, number: slot.number, count, fds: fdsOf(slot, options), generation, path };
+}
+
+/** Returns the sockets that a worker accepts connections of. */
+function fdsOf({ number }: Slot, { count, fds }: SupervisorOptions): number[] {
   const all = fds.map((_, index) => socketFd(index));
-  const own = all.filter((_, index) =>
+  return all.filter((_, index) =>
     fds.length < count ? index === (number - 1) % fds.length : index % count === number - 1,
   );
-  return { config: config(), file, number, count, fds: own, generation, path };
 }
 
 function onServes(state: State, slot: Slot): void {
+  // It is to end: what it said before nobody goes by.
+  if (slot.isOver) return;
   const { slots, options } = state;
   Object.assign(slot, { serves: true, hasServed: true });
   options.onCount(countsOf(state));
@@ -182,7 +185,7 @@ function onEnd(state: State, slot: Slot, { code, signal }: Ending, outdated: num
 /** Has another worker accept the connections that wait for this one. */
 function adopt({ slots, options }: State, slot: Slot): void {
   const other = slots.find(({ serves }) => serves);
-  for (const fd of taskOf(slot, options, "").fds) other?.child?.channel.by<WorkerQuestions>().tell("worker.adopt", fd);
+  for (const fd of fdsOf(slot, options)) other?.child?.channel.by<WorkerQuestions>().tell("worker.adopt", fd);
 }
 
 function end(state: State, slot: Slot, how: "close" | "leave"): void {

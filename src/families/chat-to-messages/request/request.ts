@@ -39,7 +39,7 @@ export function* messageRequest(
   { form, maxOutputTokens, target }: TranslationContext,
   dropped: Dropped,
 ): CooperativeTask<MessageRequest> {
-  // What a generation of the models takes follows from the upstream's name: the caller's may be an alias.
+  // The upstream's name tells the model's generation, and so the settings that it takes: the caller's may be an alias.
   const model = target ?? request.model ?? "";
   refuseImpossible(request);
   dropUnsupported(request, dropped);

@@ -2,8 +2,9 @@
  * `reasoning_effort`, or the caller's own `thinking` in the Messages API's words → thinking, effort, and the output bound.
  *
  * A model up to generation 4.5 thinks within a token budget, set by effort; every other thinks adaptively, gets the
- * effort itself, and is asked for a summary of its thoughts, which newer ones leave out otherwise. The caller's bound is a promise about money and is never raised: a budget that does not fit
- * shrinks, and where even the minimum does not fit thinking is dropped and named.
+ * effort itself, and is asked for a summary of its thoughts, which newer ones leave out otherwise. The caller's bound is
+ * a promise about money and is never raised: a budget that does not fit shrinks, and where even the minimum does not
+ * fit thinking is dropped and named.
  */
 import { type CreateChatCompletionRequest, ReasoningEffort } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { ThinkingConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
@@ -48,7 +49,10 @@ interface RequestedThinking {
   readonly path: string;
 }
 
-/** `model` is the upstream's name of it; `resumes` says that the answer continues a turn that did not begin with thinking: then no budget is allowed. */
+/**
+ * Returns the thinking that a request asks for. `model` is the upstream's name of it; `resumes` says that the answer
+ * continues a turn that did not begin with thinking: then no budget is allowed.
+ */
 export function thinkingOf(
   request: CreateChatCompletionRequest,
   model: string,

@@ -80,7 +80,7 @@ class Offer {
   }
 
   tools(): PlacedTool[] {
-    // Where nothing could find deferred tools, they are offered from the start.
+    // Deferred tools that nothing could find are offered from the start.
     if (!this.#isFindable) {
       for (const [key, placedTool] of this.#known) {
         if (isPutOff(placedTool)) this.#unsaid.add(`${placedTool.path}.defer_loading`);

@@ -77,7 +77,7 @@ function createServedWorkers(options: OwnerOptions, sweep: () => Promise<void>) 
 
   async function end(worker: Served): Promise<void> {
     workers.delete(worker);
-    // What it has told while it lived counts: a turn of its that waits for others brings records of what it has noted.
+    // Questions that it asked while it lived count: a turn that waits for others brings records of calls that it has noted.
     while (worker.underWay.size > 0) await Promise.allSettled(worker.underWay);
     await recordNoted(worker, clock());
     await worker.books.releaseLeases([...worker.leases.all(), ...worker.unreleased]);

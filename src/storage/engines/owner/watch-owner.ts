@@ -74,6 +74,8 @@ function createState(link: Link, onChange: () => void) {
   let base = 0;
 
   function learn(state: DatabaseState): void {
+    // What changed since the last look while nobody told is another version, too: an owner that has just started tells of none.
+    if (!told) base++;
     const isOther = (trouble === null) !== (state.trouble === null);
     ({ trouble } = state);
     told = state;

@@ -21,7 +21,7 @@ export const holds: Described<"holds"> = {
     { name: "holds_expires_at", on: ["expires_at"], only: "sqlite" },
     // A row without an operation is a lease: those of an account are looked for before it is refused.
     { name: "holds_leases", on: ["account_id", "key_id"], where: { column: "operation", is: "=", value: "" } },
-    // Which calls came before a budget's window, or after it. Of the amounts, which change, no index is on Postgres.
+    // Finds the calls that came before a budget's window, or after it. Amounts change, so Postgres has no index of them.
     { name: "holds_arrival", on: ["account_id", "created_at"], where: { column: "operation", is: "<>", value: "" } },
   ],
   checks: ["amount >= 0"],

@@ -2,7 +2,8 @@
  * Budgets over SQLite: what they leave, read within the transaction that decides, and what calls of accounts and keys with budgets add to
  * what was spent in a quarter of an hour (`money/budgets.ts`).
  *
- * Which accounts and keys have budgets is kept in memory and read again where a change says so: a call of others costs no query. The caller is in a transaction and has looked at the engine's exact version: nobody else changes anything meanwhile.
+ * The accounts and keys that have budgets are kept in memory and read again where a change says so: a call of others costs no query. The
+ * caller is in a transaction and has looked at the engine's exact version: nobody else changes anything meanwhile.
  */
 import { quarterOf } from "../../../money/budget-windows.ts";
 import {
@@ -91,9 +92,9 @@ function createUse({ books, pendingOf }: BudgetParts): (accountId: string, windo
 }
 
 /**
- * Returns what sums the holds of a window. Nearly all that runs came within it, and may be thousands of calls: so that is what is held in all, less
- * leases, which no call holds, and less the calls that came before or after. Where those are many, as in the first minutes of a
- * month, the calls of the window are summed.
+ * Returns what sums the holds of a window. Nearly all that runs came within it, and may be thousands of calls: so that is what is held
+ * in all, less leases, which no call holds, and less the calls that came before or after. Where those are many, as in the first minutes
+ * of a month, the calls of the window are summed.
  */
 function createHeldIn(books: Connection, pendingOf: BudgetParts["pendingOf"]) {
   const [ofCalls, leased] = ["account_id = ? AND operation <> ''", "account_id = ? AND operation = ''"];

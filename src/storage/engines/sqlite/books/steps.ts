@@ -170,7 +170,7 @@ function createCapture(
     const asked = Math.min(call.cost, most);
     const isBeyond = asked > released;
     if (isBeyond) {
-      // What is available has its hold in it from here on.
+      // From here on the available credit includes the hold of this call.
       captureOfKey.run(released, 0, key_id);
       captureOfAccount.run(released, 0, account_id);
     }

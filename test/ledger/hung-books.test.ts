@@ -1,0 +1,52 @@
+/** Calls that end while the books decide nothing, for longer than a capture is tried: as where the process that has them stands still. */
+import { expect, test } from "vitest";
+import type { Hold } from "../../src/ledger/contract.ts";
+import { createExactLedger } from "../../src/ledger/exact-ledger.ts";
+import { createLeasedLedger } from "../../src/ledger/leases/leased-ledger.ts";
+import { LockedError } from "../../src/runtime/write-trouble.ts";
+import type { Books, Entry } from "../../src/storage/money/books.ts";
+import { endedCall, unlimitedRequest } from "../support/money/ledger.ts";
+
+/** Books that grant holds for single calls, refuse to capture until they are written to, and keep what is written. */
+function hungBooks(written: Entry[]): Books {
+  return {
+    version: () => 1,
+    changedSince: () => false,
+    mayLease: () => false,
+    decide(next) {
+      const { captures, releases, holds } = next();
+      if (captures.length > 0) return Promise.reject(new LockedError());
+      return {
+        captures: [],
+        releases: releases.map(() => ({ kind: "decided", value: undefined })),
+        holds: holds.map(({ max }) => ({ kind: "decided", value: { kind: "held", amount: max } })),
+      };
+    },
+    async write({ entries }) {
+      written.push(...entries);
+    },
+    apply: () => false,
+    touch() {},
+    releaseLeases() {},
+    async renew() {},
+    expire: () => 0,
+    async close() {},
+  };
+}
+
+test.each([
+  ["leased", createLeasedLedger],
+  ["exact", createExactLedger],
+] as const)(
+  "the %s ledger has them charged as soon as anything is written again",
+  async (_, create) => {
+    const written: Entry[] = [];
+    const ledger = create({ openBooks: () => hungBooks(written), clock: Date.now, onError: () => {} });
+    const hold = (await ledger.hold(unlimitedRequest("req_1", 100, Date.now()))) as Hold;
+    const call = endedCall("req_1", 40, Date.now());
+    expect(await ledger.capture(call, hold)).toEqual({ cost: 40, waived: 0 });
+    expect(written).toEqual([expect.objectContaining({ kind: "settle", call, isHeld: true })]);
+    await ledger.close();
+  },
+  60_000,
+);

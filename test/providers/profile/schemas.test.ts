@@ -1,0 +1,65 @@
+/** Schemas for servers that know a part of JSON Schema stay of the length of what was sent, whatever refers to whatever how often. */
+import type { JsonObject } from "@bufbuild/protobuf";
+import { expect, test } from "vitest";
+import { fitTools } from "../../../src/providers/profile/schemas.ts";
+
+const many = <T>(count: number, of: (i: number) => readonly [string, T]) =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => of(i)));
+const long = "d".repeat(50_000);
+const itself = { allOf: [{ $ref: "#/$defs/a" }], properties: many(20_000, (i) => [`p${i}`, {}]) };
+
+function fitted(parameters: JsonObject) {
+  const fits = fitTools([{ type: "function", function: { name: "f", parameters } }], { schemas: "plain" });
+  const [tool] = (fits?.tools ?? []) as [{ function: { parameters: JsonObject } }];
+  return { parameters: tool.function.parameters, dropped: fits?.dropped ?? [] };
+}
+
+test.each<[string, JsonObject]>([
+  [
+    "references to a long schema",
+    {
+      properties: many(1_900, (i) => [`p${i}`, { $ref: "#/$defs/b" }]),
+      $defs: { b: { type: "object", description: long } },
+    },
+  ],
+  ["types", { properties: { a: { type: Array.from({ length: 1_900 }, (_, i) => `t${i}`), not: { x: long } } } }],
+  ["parts that hold themselves", { $ref: "#/$defs/a", $defs: { a: itself } }],
+  [
+    "parts of parts",
+    {
+      allOf: [{ $ref: "#/$defs/p0" }],
+      properties: many(20_000, (i) => [`p${i}`, {}]),
+      $defs: many(1_900, (i) => [`p${i}`, { allOf: [{ $ref: `#/$defs/p${i + 1}` }] }]),
+    },
+  ],
+])("many %s become no longer than may be repeated", (_, schema) => {
+  const [sent, { parameters }] = [JSON.stringify(schema).length, fitted(schema)];
+  expect(JSON.stringify(parameters).length).toBeLessThan(sent + 600_000);
+});
+
+test("references as many as tools have are all resolved", () => {
+  const place = { type: "object", properties: { x: { type: "number", description: "d".repeat(200) } } };
+  const properties = many(200, (i) => [`p${i}`, { $ref: "#/$defs/place" }]);
+  const { parameters, dropped } = fitted({ type: "object", properties, $defs: { place } });
+  expect(parameters.properties).toEqual(many(200, (i) => [`p${i}`, place]));
+  expect(dropped).toEqual([]);
+});
+
+test("a reference that is no URI's is taken as it is written", () => {
+  const { parameters } = fitted({ properties: { a: { $ref: "#/$defs/100%" } }, $defs: { "100%": { type: "string" } } });
+  expect(parameters).toEqual({ type: "object", properties: { a: { type: "string" } } });
+});
+
+test("what the values of a map are is told in words", () => {
+  const values = { type: "object", additionalProperties: { type: "string" } };
+  const { parameters, dropped } = fitted({ type: "object", properties: { a: values }, additionalProperties: false });
+  const description = '{additionalProperties: {"type":"string"}}';
+  expect(parameters).toEqual({ type: "object", properties: { a: { type: "object", description } } });
+  expect(dropped).toEqual(["tools[0].function.parameters.properties.a.additionalProperties"]);
+});
+
+test("long names are cut where they are told", () => {
+  const { dropped } = fitted({ type: "object", properties: { [long]: { type: "string", not: { enum: ["x"] } } } });
+  expect(dropped).toHaveLength(1);
+  expect(dropped[0]?.length).toBeLessThan(200);
+});
