@@ -235,12 +235,10 @@ function Overtaken({ of }: { readonly of: FailedAttempt }) {
 
 /** Told names the usage that the attempt's upstream reported. */
 function Told({ of: { told } }: { readonly of: FailedAttempt }) {
-  const t = useTexts(said);
-  const format = useFormat();
+  const [t, format] = [useTexts(said), useFormat()];
   if (!told) return null;
-  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens } = told;
-  const input = inputTokens + cacheReadTokens + cacheWriteTokens;
-  return <Aside>{t.told(format.count(input), format.count(outputTokens))}</Aside>;
+  const input = told.inputTokens + told.cacheReadTokens + told.cacheWriteTokens;
+  return <Aside>{t.told(format.count(input), format.count(told.outputTokens))}</Aside>;
 }
 
 function Aside({ children }: { readonly children: ReactNode }) {
