@@ -29,7 +29,7 @@ const signedInPages = (gateway: Furnished, requestId: string) =>
     ["/recharge", "Recharge"],
     ["/models", "Models"],
     ["/models/embedded-chat", "embedded-chat"],
-    ["/models/embedded-speech", "embedded-speech"],
+    ["/models/tts-1", "tts-1"],
     ["/playground", "Playground"],
     ["/settings", "Settings"],
     ["/operator", "Gateway overview"],

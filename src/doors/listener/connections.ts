@@ -1,7 +1,8 @@
 /**
  * The open connections of a listener: counted, watched for stalled readers, and bounded in number. A new connection beyond the
  * bound replaces the oldest idle one, or else the oldest on which nothing runs that a key was admitted for, and is closed itself if
- * there is none.
+ * there is none. One that has only just come, or been used, goes last: its request is on its way, and callers who come together must not
+ * push each other out while others hold what nobody pays for.
  */
 import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
@@ -15,6 +16,13 @@ export interface OpenConnection {
   isIdle: () => boolean;
   /** Reports whether nothing runs on it that a key was admitted for (`keyless-work.ts`). */
   isKeyless: () => boolean;
+}
+
+/** Use is when a connection was used last, as far as it was looked at: more bytes than at the last look are use between the two. */
+interface Use {
+  /** By `performance.now()`. */
+  at: number;
+  bytesRead: number;
 }
 
 /** ConnectionCounts counts the open connections by protocol, and the cuts since the start. */
@@ -54,6 +62,8 @@ export interface Connections {
 /** The part of the process's open files that is kept for the database, its journal and upstreams, and the least number of them. */
 const reservedShare = 0.25;
 const minReserved = 64;
+/** How long a connection has only just come or been used, in milliseconds. */
+const freshMs = 1_000;
 
 export function createConnections(
   max = Math.max(1, openFilesLimit() - Math.max(minReserved, openFilesLimit() * reservedShare)),
@@ -61,12 +71,13 @@ export function createConnections(
 ): Connections {
   /** Oldest first. */
   const open = new Map<Socket, OpenConnection>();
+  const uses = new WeakMap<Socket, Use>();
   let shed = 0;
 
   /** Closes the oldest connection for which the test holds. Returns whether there was one. */
-  function closeOldest(test: (connection: OpenConnection) => boolean): boolean {
+  function closeOldest(test: (connection: OpenConnection, socket: Socket) => boolean): boolean {
     for (const [socket, connection] of open) {
-      if (!test(connection)) continue;
+      if (!test(connection, socket)) continue;
       open.delete(socket);
       socket.destroy();
       return true;
@@ -74,18 +85,35 @@ export function createConnections(
     return false;
   }
 
-  const makeRoom = () => closeOldest(({ isIdle }) => isIdle()) || closeOldest(({ isKeyless }) => isKeyless());
+  function lastUse(socket: Socket, now: number): number {
+    const use = uses.get(socket);
+    if (!use) return now;
+    if (socket.bytesRead !== use.bytesRead) Object.assign(use, { at: now, bytesRead: socket.bytesRead });
+    return use.at;
+  }
+
+  function makeRoom(now: number): boolean {
+    const isSettled = (socket: Socket) => now - lastUse(socket, now) >= freshMs;
+    return (
+      closeOldest(({ isIdle }, socket) => isIdle() && isSettled(socket)) ||
+      closeOldest(({ isKeyless }, socket) => isKeyless() && isSettled(socket)) ||
+      closeOldest(({ isIdle, isKeyless }) => isKeyless() && !isIdle()) ||
+      closeOldest(({ isIdle }) => isIdle())
+    );
+  }
 
   return {
     add(socket) {
       const isUndecided = () => connection.protocol === "undecided";
       const connection: OpenConnection = { protocol: "undecided", isIdle: isUndecided, isKeyless: isUndecided };
+      const now = performance.now();
       const reader = connectionReader(socket);
       if (open.size >= max) {
         shed++;
-        if (!makeRoom()) socket.destroy();
+        if (!makeRoom(now)) socket.destroy();
       }
       open.set(socket, connection);
+      uses.set(socket, { at: now, bytesRead: 0 });
       readers.watch(reader);
       socket.once("close", () => {
         open.delete(socket);

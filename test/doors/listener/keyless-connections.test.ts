@@ -2,7 +2,7 @@
  * What nobody's key pays for keeps nobody out: connections that only follow health checks, reflect, or read pages make room for new
  * ones, and bodies that nobody reads are waited for no longer than others.
  */
-import { request } from "node:http";
+import { Agent, request } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
@@ -34,10 +34,10 @@ function open(): Socket {
 }
 
 /** A call on a connection of its own. Resolves with its status; 0 where it got none. */
-function call(model = "embedded-chat"): Promise<number> {
+function call(model = "embedded-chat", agent: Agent | false = false): Promise<number> {
   return new Promise((resolve) => {
     const headers = { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" };
-    const options = { port: gateway.port, method: "POST", path: "/v1/chat/completions", headers, agent: false };
+    const options = { port: gateway.port, method: "POST", path: "/v1/chat/completions", headers, agent };
     const req = request(options, (res) => {
       res.resume().on("end", () => resolve(res.statusCode ?? 0));
     });
@@ -81,6 +81,22 @@ describe("a new caller is served while all connections are taken by", () => {
 
 const slowly = (line: string, more = "") =>
   `${line} HTTP/1.1\r\nhost: h\r\n${more}content-type: application/json\r\ncontent-length: 100000\r\n\r\n`;
+
+test("callers who come together do not push each other out, nor one that was just served", async () => {
+  let opened = 0;
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  agent.createConnection = (options, done) => {
+    opened++;
+    return Agent.prototype.createConnection.call(agent, options, done);
+  };
+  undo.push(() => agent.destroy());
+  expect(await call("embedded-chat", agent)).toBe(200);
+  for (let i = 0; i < maxConnections; i++) stream("/grpc.health.v1.Health/Watch", grpc, Buffer.alloc(5));
+  await eventually(() => expect(gateway.counts().http2).toBeGreaterThanOrEqual(maxConnections - 1));
+  expect(await Promise.all(Array.from({ length: 10 }, () => call()))).toEqual(Array(10).fill(200));
+  expect(await call("embedded-chat", agent)).toBe(200);
+  expect(opened).toBe(1);
+});
 
 test("a call that a key was admitted for makes room for nobody", async () => {
   const key = `authorization: Bearer ${gateway.apiKey}\r\n`;

@@ -77,7 +77,7 @@ const grpcFields = (path: string): Fields => [
 ];
 
 const keyless: Row = {
-  ...{ name: "keyless-streams-400-descriptors", item: 1, short: true, warm: 0, openFiles: 400 },
+  ...{ name: "keyless-streams-400-descriptors", item: 1, short: true, openFiles: 400 },
   attack: "350 connections that follow health checks or reflect, without a key, of a gateway with 400 descriptors",
   holds: "what no key was admitted for makes room; new callers are served",
   async run(stage) {

@@ -16,7 +16,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "protos-"));
   mkdirSync(join(folder, "proto/modelgateway/v1"), { recursive: true });
   cpSync(join(root, "third_party"), join(folder, "third_party"), { recursive: true });
-  for (const name of ["access", "wire", "errors"]) {
+  for (const name of ["access", "wire", "errors", "reasons"]) {
     const path = `proto/modelgateway/v1/${name}.proto`;
     cpSync(join(root, path), join(folder, path));
   }

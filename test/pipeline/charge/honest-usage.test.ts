@@ -18,6 +18,7 @@ import {
 } from "../../../src/pipeline/charge/plausible-usage.ts";
 import { ChatUsageReader } from "../../../src/providers/usage/chat-counts.ts";
 import { MessageUsageReader } from "../../../src/providers/usage/message-counts.ts";
+import { readDocuments } from "../../../src/tokens/media/read-documents.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 import { writePdf } from "../../support/pdf.ts";
 import { vendors } from "../../support/upstreams/vendor-profiles.ts";
@@ -45,8 +46,10 @@ interface Reported {
 }
 
 /** Returns which parts of the usage are doubted. */
-function doubted({ operation, request, usage, text = "Hello.", hasOther = false }: Reported): string[] {
+async function doubted(reported: Reported): Promise<string[]> {
+  const { operation, request, usage, text = "Hello.", hasOther = false } = reported;
   const wire = Wire.ofBytes(schemas[operation], Buffer.from(JSON.stringify({ model: "m", ...request })));
+  await readDocuments(wire);
   const attempt = new MeteredAttempt(operation as Operation, wire);
   attempt.countText(text);
   if (hasOther) attempt.countText("");
@@ -373,10 +376,10 @@ describe("usage of an honest upstream is not doubted", () => {
   for (const { name, kind = "openai" } of vendors) {
     const isAnthropic = kind === "anthropic";
     const shapes = Object.entries(isAnthropic ? ofAnthropic : ofOpenAi);
-    test.each(shapes)(`${name}: %s`, (_, shape) => {
+    test.each(shapes)(`${name}: %s`, async (_, shape) => {
       const own = isAnthropic ? { max_tokens: 100_000 } : {};
       const operation = shape.operation ?? (isAnthropic ? "messages" : "chat");
-      expect(doubted({ ...shape, operation, request: { ...own, ...shape.request } })).toEqual([]);
+      expect(await doubted({ ...shape, operation, request: { ...own, ...shape.request } })).toEqual([]);
     });
   }
 });
@@ -439,7 +442,7 @@ describe("usage that cannot be true is doubted", () => {
       { operation: "chat", request: { messages: hi }, usage: [{ prompt_tokens: 9.5, completion_tokens: 2 }] },
       ["broken"],
     ],
-  ])("%s", (_, reported, parts) => {
-    expect(doubted(reported)).toEqual(parts);
+  ])("%s", async (_, reported, parts) => {
+    expect(await doubted(reported)).toEqual(parts);
   });
 });
