@@ -146,13 +146,16 @@ export async function openBudgets(now: number, open = openHere): Promise<RealBud
     for (const { storage } of processes) await storage.holds.total();
     await first.storage.recall(account);
   }
+  /** Extends all holds, as processes that live do: no call is lost. */
+  async function renew(at: number): Promise<void> {
+    await database.query("UPDATE holds SET expires_at = ?", at + holdMs);
+  }
   return {
     processes,
     async setNow(at) {
       time = at;
       await database.setClock(at);
-      // As processes that live do: no call is lost.
-      await database.query("UPDATE holds SET expires_at = ?", at + holdMs);
+      await renew(at);
     },
     // Its time is where the proof looks for the call.
     newId: () => newId("req", time),
@@ -160,6 +163,8 @@ export async function openBudgets(now: number, open = openHere): Promise<RealBud
     isHeld: async (id) => (await database.query("SELECT 1 FROM holds WHERE request_id = ?", id)).length > 0,
     async prove(at) {
       await settle();
+      // A hold of a lease is written only now, with the deadline of its own time.
+      await renew(at);
       deepStrictEqual((await reconciled(proveAndRepair(proving, { now: at }))).findings, []);
     },
     async close() {
