@@ -25,6 +25,14 @@ interface Use {
   bytesRead: number;
 }
 
+interface Watched {
+  readonly connection: OpenConnection;
+  readonly use: Use;
+}
+
+/** Open are the open connections, oldest first. */
+type Open = Map<Socket, Watched>;
+
 /** ConnectionCounts counts the open connections by protocol, and the cuts since the start. */
 export interface ConnectionCounts {
   readonly undecided: number;
@@ -69,38 +77,8 @@ export function createConnections(
   max = Math.max(1, openFilesLimit() - Math.max(minReserved, openFilesLimit() * reservedShare)),
   readers: StalledReaders,
 ): Connections {
-  /** Oldest first. */
-  const open = new Map<Socket, OpenConnection>();
-  const uses = new WeakMap<Socket, Use>();
+  const open: Open = new Map();
   let shed = 0;
-
-  /** Closes the oldest connection for which the test holds. Returns whether there was one. */
-  function closeOldest(test: (connection: OpenConnection, socket: Socket) => boolean): boolean {
-    for (const [socket, connection] of open) {
-      if (!test(connection, socket)) continue;
-      open.delete(socket);
-      socket.destroy();
-      return true;
-    }
-    return false;
-  }
-
-  function lastUse(socket: Socket, now: number): number {
-    const use = uses.get(socket);
-    if (!use) return now;
-    if (socket.bytesRead !== use.bytesRead) Object.assign(use, { at: now, bytesRead: socket.bytesRead });
-    return use.at;
-  }
-
-  function makeRoom(now: number): boolean {
-    const isSettled = (socket: Socket) => now - lastUse(socket, now) >= freshMs;
-    return (
-      closeOldest(({ isIdle }, socket) => isIdle() && isSettled(socket)) ||
-      closeOldest(({ isKeyless }, socket) => isKeyless() && isSettled(socket)) ||
-      closeOldest(({ isIdle, isKeyless }) => isKeyless() && !isIdle()) ||
-      closeOldest(({ isIdle }) => isIdle())
-    );
-  }
 
   return {
     add(socket) {
@@ -110,10 +88,9 @@ export function createConnections(
       const reader = connectionReader(socket);
       if (open.size >= max) {
         shed++;
-        if (!makeRoom(now)) socket.destroy();
+        if (!makeRoom(open, now)) socket.destroy();
       }
-      open.set(socket, connection);
-      uses.set(socket, { at: now, bytesRead: 0 });
+      open.set(socket, { connection, use: { at: now, bytesRead: 0 } });
       readers.watch(reader);
       socket.once("close", () => {
         open.delete(socket);
@@ -123,13 +100,40 @@ export function createConnections(
     },
     counts(sessions) {
       const counts = { ...nothingOpen, ...sessions, stalled: readers.cuts, shed };
-      for (const { protocol } of open.values()) counts[protocol]++;
+      for (const { connection } of open.values()) counts[connection.protocol]++;
       return counts;
     },
     endUndecided() {
-      for (const [socket, { protocol }] of open) if (protocol === "undecided") socket.destroy();
+      for (const [socket, { connection }] of open) if (connection.protocol === "undecided") socket.destroy();
     },
   };
+}
+
+/** Closes one connection for a new one. Returns whether there was one that may be closed. */
+function makeRoom(open: Open, now: number): boolean {
+  const isSettled = (socket: Socket, use: Use) => now - lastUse(socket, use, now) >= freshMs;
+  return (
+    closeOldest(open, ({ connection, use }, socket) => connection.isIdle() && isSettled(socket, use)) ||
+    closeOldest(open, ({ connection, use }, socket) => connection.isKeyless() && isSettled(socket, use)) ||
+    closeOldest(open, ({ connection }) => connection.isKeyless() && !connection.isIdle()) ||
+    closeOldest(open, ({ connection }) => connection.isIdle())
+  );
+}
+
+/** Closes the oldest connection for which the test holds. Returns whether there was one. */
+function closeOldest(open: Open, test: (watched: Watched, socket: Socket) => boolean): boolean {
+  for (const [socket, watched] of open) {
+    if (!test(watched, socket)) continue;
+    open.delete(socket);
+    socket.destroy();
+    return true;
+  }
+  return false;
+}
+
+function lastUse(socket: Socket, use: Use, now: number): number {
+  if (socket.bytesRead !== use.bytesRead) Object.assign(use, { at: now, bytesRead: socket.bytesRead });
+  return use.at;
 }
 
 /** Returns how many files the process may have open; infinite where the system has no `/proc`. Linux: proc(5), `limits`. */
