@@ -27,6 +27,7 @@ export async function worksInParallel(way: Way): Promise<void> {
     await replacesWorker(running.child.pid as number);
     await calls(url, key);
     const before = await processes();
+    ok(before.owner, "an owner");
     process.kill(before.owner, "SIGKILL");
     await eventually(async () => {
       const now = await processes();
@@ -49,7 +50,8 @@ export async function worksInParallel(way: Way): Promise<void> {
 }
 
 async function replacesWorker(primary: number): Promise<void> {
-  const [killed = 0] = (await processesOf(primary)).workers;
+  const [killed] = (await processesOf(primary)).workers;
+  ok(killed, "a worker");
   process.kill(killed, "SIGKILL");
   await eventually(async () => {
     const { workers } = await processesOf(primary);

@@ -85,11 +85,18 @@ function configuration(baseUrl: string, settings: object = {}): string {
   });
 }
 
-/** Returns the processes of a gateway by its primary's id. */
-export async function processesOf(primary: number): Promise<Processes> {
+/** Returns the processes of a gateway by the id of its primary, or of a process that started that one, as an older Node must. */
+export async function processesOf(starter: number): Promise<Processes> {
   const { stdout } = await promisify(execFile)("ps", ["-A", "-o", "pid=,ppid=,args="]);
   const rows = stdout.split("\n").map((line) => line.trim().split(/\s+/));
-  const childrenThat = (command: "owner" | "worker") =>
-    rows.flatMap(([pid, of, ...args]) => (Number(of) === primary && args.at(-1) === command ? [Number(pid)] : []));
-  return { primary, owner: childrenThat("owner")[0] ?? 0, workers: childrenThat("worker") };
+  const childrenOf = (parent: number) => rows.filter(([, of]) => Number(of) === parent);
+  const childrenThat = (parent: number, command: "owner" | "worker") =>
+    childrenOf(parent).flatMap(([pid, , ...args]) => (args.at(-1) === command ? [Number(pid)] : []));
+  let primary = starter;
+  for (let children = childrenOf(primary); children.length === 1; children = childrenOf(primary)) {
+    const [pid = 0] = (children[0] ?? []).map(Number);
+    if (childrenThat(primary, "owner").length > 0 || childrenThat(primary, "worker").length > 0) break;
+    primary = pid;
+  }
+  return { primary, owner: childrenThat(primary, "owner")[0] ?? 0, workers: childrenThat(primary, "worker") };
 }
