@@ -57,6 +57,13 @@ const signedInPages = (gateway: Furnished, requestId: string) =>
 
 /** DASHBOARD_LOOKS=all has axe look at every page in both themes at every width, in both languages: in a quarter of an hour. */
 const isThorough = process.env.DASHBOARD_LOOKS === "all";
+/** Waits for transitions to their end: on the way from one theme to the other colours have another contrast. */
+async function settled(page: Page): Promise<void> {
+  await page.evaluate(`Promise.allSettled(document.getAnimations()
+    .filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity)
+    .map(({ finished }) => finished))`);
+}
+
 const themes = ["light", "dark"] as const;
 const widthsOfAll = [320, 360, 820, 1280];
 const locales = ["en-GB", "zh-CN"] as const;
@@ -210,6 +217,7 @@ describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
     for (const { theme, width } of looks) {
       await page.emulateMedia({ colorScheme: theme });
       await page.setViewportSize({ width, height: desktop.height });
+      await settled(page);
       found.push(...(await faults(page)).map((fault) => `${theme}, ${width} wide: ${fault}`));
     }
     return found;

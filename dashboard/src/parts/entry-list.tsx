@@ -51,7 +51,7 @@ interface Props {
 export const withoutCharges = [EntryKind.RECHARGE, EntryKind.REFUND, EntryKind.GRANT];
 
 export function EntryList(props: Props) {
-  return useNarrow("48em") ? <Lines {...props} /> : <Rows {...props} />;
+  return useNarrow("62em") ? <Lines {...props} /> : <Rows {...props} />;
 }
 
 function Rows({ of, linked }: Props) {
