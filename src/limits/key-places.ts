@@ -114,7 +114,7 @@ function ask(state: State, of: Places): void {
   if (!keeper || of.isAsking) return;
   const waiting = of.waiting.splice(0);
   const { id, places, running } = of;
-  // Whoever still waits when nothing is told any more is answered by this process's part.
+  // The keeper tells nothing any more: this process decides on the calls that still wait, by its own part of the places.
   if (isClosed || keeper.isAway()) {
     failed(state, of, waiting);
     return;

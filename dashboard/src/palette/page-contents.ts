@@ -1,4 +1,4 @@
-/** What is on pages whose name does not tell: the palette shows it, and finds the page by it. */
+/** The contents of pages whose names do not tell them. The palette shows the contents, and finds a page by them. */
 import { texts } from "../language/language.tsx";
 
 /** pageContents are by the page's address, without "/". */

@@ -49,7 +49,7 @@ export default function Palette({ operator }: Props) {
   const t = useTexts(said);
   const isShown = usePaletteShown();
   const isNarrow = useNarrow("36em");
-  // Whoever follows an item goes on from there, and not from where the palette was opened.
+  // A chosen item opens another page: the focus goes there, and not back to where the palette was opened.
   const [hasRun, setRun] = useState(false);
   useEffect(() => {
     if (isShown) setRun(false);

@@ -6,6 +6,7 @@ import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/ac
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Copy } from "../../parts/copy.tsx";
+import text from "../../parts/text.module.css";
 import classes from "./models.module.css";
 
 const said = texts(
@@ -58,21 +59,27 @@ export function ModelNames({ model: { id, aliases } }: Props) {
   return (
     <>
       <Group gap={4} wrap="nowrap">
-        <Anchor
-          component={Link}
-          to="/models/$modelId"
-          params={{ modelId: id } as never}
-          size="sm"
-          ff="monospace"
-          fw={500}
-          style={{ overflowWrap: "anywhere" }}
-        >
-          {id}
-        </Anchor>
+        <ModelLink id={id} to="/models/$modelId" />
         <Copy value={id} what={t.name(id)} />
       </Group>
       <Aliases of={aliases} />
     </>
+  );
+}
+
+interface ModelLinkProps {
+  readonly id: string;
+  /** to is the model's page for callers, or for operators. */
+  readonly to: "/models/$modelId" | "/operator/models/$modelId";
+}
+
+/** ModelLink is a model's id, which leads to its page. */
+export function ModelLink({ id, to }: ModelLinkProps) {
+  const params = { modelId: id } as never;
+  return (
+    <Anchor component={Link} to={to} params={params} size="sm" ff="monospace" fw={500} className={text.anywhere}>
+      {id}
+    </Anchor>
   );
 }
 

@@ -1,6 +1,5 @@
 /** The models as a table, or as cards in a narrow window. */
-import { Anchor, Group, Text } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
+import { Group, Text } from "@mantine/core";
 import { ModelKind, type ModelPrice } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import type { AttemptMeasures, DescribedModel } from "../../../../gen/modelgateway/v1/measures_pb.ts";
@@ -10,7 +9,7 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { ColumnList, type ListColumn } from "../../parts/column-list.tsx";
 import { useDollars } from "../../parts/dollars.ts";
 import text from "../../parts/text.module.css";
-import { Aliases, useKindNames } from "../models/model-facts.tsx";
+import { Aliases, ModelLink, useKindNames } from "../models/model-facts.tsx";
 import { OriginMark } from "./origin-mark.tsx";
 import { modelOriginOf } from "./use-models.ts";
 
@@ -119,17 +118,7 @@ function Name({ of, configuration }: { readonly of: DescribedModel; readonly con
   return (
     <>
       <Group gap="xs">
-        <Anchor
-          component={Link}
-          to="/operator/models/$modelId"
-          params={{ modelId: id } as never}
-          size="sm"
-          ff="monospace"
-          fw={500}
-          className={text.anywhere}
-        >
-          {id}
-        </Anchor>
+        <ModelLink id={id} to="/operator/models/$modelId" />
         <OriginMark origin={modelOriginOf(configuration, of)} fileName={configuration.fileName} />
       </Group>
       <Aliases of={aliases} />

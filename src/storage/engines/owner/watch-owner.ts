@@ -74,7 +74,8 @@ function createState(link: Link, onChange: () => void) {
   let base = 0;
 
   function learn(state: DatabaseState): void {
-    // What changed since the last look while nobody told is another version, too: an owner that has just started tells of none.
+    // An owner that has just started tells of no earlier change, so its first word counts as a new version: something may have changed
+    // while there was no owner.
     if (!told) base++;
     const isOther = (trouble === null) !== (state.trouble === null);
     ({ trouble } = state);
