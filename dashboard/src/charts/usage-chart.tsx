@@ -6,6 +6,7 @@ import { Box, ColorSwatch, Group, Paper, Skeleton, Text, Title, VisuallyHidden }
 import { lazy, Suspense } from "react";
 import { useFormat } from "../language/format.ts";
 import { texts, useLanguage, useTexts } from "../language/language.tsx";
+import text from "../parts/text.module.css";
 import { type Buckets, bucketWriter } from "./span.ts";
 import { type Measure, type Part, type Split, total } from "./split.ts";
 
@@ -57,7 +58,7 @@ export function ChartLegend(props: Pick<Props, "of" | "nameOf">) {
             color={`var(--mantine-color-${(colors[i] ?? "gray.6").replace(".", "-")})`}
             withShadow={false}
           />
-          <Text size="sm" truncate maw={220}>
+          <Text size="sm" className={text.anywhere}>
             {label}
           </Text>
         </Group>

@@ -1,11 +1,10 @@
-/** Keys as a table, or as cards in a narrow window. */
+/** Keys as a table, or as cards where there is no room for it. */
 import { Checkbox, Group, Paper, SimpleGrid, Stack, Table, Text, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { IconChevronDown, IconChevronUp, IconSelector } from "@tabler/icons-react";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
-import { useNarrow } from "../../parts/narrow.ts";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { KeyModels, KeySpend, KeyStatus } from "./key-facts.tsx";
@@ -59,17 +58,13 @@ interface Props extends KeyActions {
 }
 
 export function KeyList(props: Props) {
-  return useNarrow("76em") ? <Cards {...props} /> : <Rows {...props} />;
-}
-
-function Rows({ of, order, onOrder, selected, onSelect, ...actions }: Props) {
+  const { of, order, onOrder, selected, onSelect, ...actions } = props;
   const t = useTexts(said);
   const head = (by: KeyOrder["by"], name: string) => <SortedHead {...{ by, name, order, onOrder }} />;
   const ids = of.map(({ id }) => id);
   const count = ids.filter((id) => selected.has(id)).length;
   return (
-    <Paper withBorder>
-      <WideTable label={t.keys} minWidth={980} horizontalSpacing={8}>
+      <WideTable label={t.keys} minWidth={940} cards={<Cards {...props} />} horizontalSpacing={8}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th w={36}>
@@ -103,7 +98,7 @@ function Rows({ of, order, onOrder, selected, onSelect, ...actions }: Props) {
                 <KeyName of={key} />
               </Table.Td>
               <Table.Td>
-                <Text size="sm" maw={110} truncate title={key.owner}>
+                <Text size="sm" maw={110} className={text.name} title={key.owner}>
                   {key.owner ?? "–"}
                 </Text>
               </Table.Td>
@@ -135,7 +130,6 @@ function Rows({ of, order, onOrder, selected, onSelect, ...actions }: Props) {
           ))}
         </Table.Tbody>
       </WideTable>
-    </Paper>
   );
 }
 
