@@ -63,7 +63,10 @@ const forms: Readonly<Record<string, readonly [path: string, begin: (page: Page)
       for (const name of [/Tools|工具/, /JSON [sS]chema/]) await page.getByRole("switch", { name }).first().check();
       await page.getByRole("textbox", { name: /^(Message|消息|输入)/ }).fill(`Say ${long} ${long}`);
       await page.keyboard.press("Enter");
-      await page.getByText(/Cost|费用/).first().waitFor();
+      await page
+        .getByText(/Cost|费用/)
+        .first()
+        .waitFor();
     },
   ],
   "a call as code": ["/playground?model=embedded-chat", (page) => press(page, /View code|查看代码/)],
@@ -85,17 +88,29 @@ const forms: Readonly<Record<string, readonly [path: string, begin: (page: Page)
     async (page) => {
       await page.getByRole("textbox", { name: /^(Requests a minute, tier 1|每分钟请求数，等级 1)$/ }).fill("7");
       await press(page, /^(Add a tier|添加等级)$/);
-      await page.getByRole("textbox", { name: /^(Name, tier|名称，等级)/ }).last().fill("a tier of a long name");
-      await page.getByRole("textbox", { name: /^(Recharged from|累计充值达到)/ }).last().fill("9999999");
-      await page.getByRole("textbox", { name: /^(Requests a minute, tier|每分钟请求数，等级)/ }).last().fill("9999");
-      await page.locator("#tiers").getByRole("button", { name: /^(Review and save|检查并保存)$/ }).click();
+      await page
+        .getByRole("textbox", { name: /^(Name, tier|名称，等级)/ })
+        .last()
+        .fill("a tier of a long name");
+      await page
+        .getByRole("textbox", { name: /^(Recharged from|累计充值达到)/ })
+        .last()
+        .fill("9999999");
+      await page
+        .getByRole("textbox", { name: /^(Requests a minute, tier|每分钟请求数，等级)/ })
+        .last()
+        .fill("9999");
+      await page
+        .locator("#tiers")
+        .getByRole("button", { name: /^(Review and save|检查并保存)$/ })
+        .click();
       await dialog(page).getByText("Acme").waitFor();
     },
   ],
   "funds for an account": ["/recharge", (page) => press(page, /^(Add funds|增加额度)$/)],
   "an account's creation": ["/operator/accounts", (page) => press(page, /^(Create account|创建账户)$/)],
   "an invitation": ["/operator/users", (page) => press(page, /^(Invite a user|邀请用户)$/)],
-  "codes": ["/operator/codes", (page) => press(page, /^(Create codes|创建兑换码)$/)],
+  codes: ["/operator/codes", (page) => press(page, /^(Create codes|创建兑换码)$/)],
   "what a version changed": ["/operator/history", (page) => press(page, /^(Show what version|查看 版本)/)],
   "a roll-back": ["/operator/history", (page) => press(page, /^(Go back to version|回滚 到版本)/)],
   "a second factor": ["/settings", (page) => press(page, /^(Turn on|启用)/)],

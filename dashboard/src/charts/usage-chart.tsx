@@ -84,7 +84,7 @@ export function UsageChart({ title, of, measure, span, nameOf }: Props) {
     ...Object.fromEntries(sumsAt(parts).map((sum, i) => [`s${i}`, Number(sum)])),
   }));
   return (
-    <Paper withBorder p="lg" component="section" aria-label={t.overTime(title)} miw={0}>
+    <Paper withBorder p={{ base: "md", sm: "lg" }} component="section" aria-label={t.overTime(title)} miw={0}>
       <Group justify="space-between" mb="md" wrap="nowrap">
         <Title order={3} size="h5">
           {title}

@@ -66,7 +66,8 @@ const found = `(() => {
 /** cutOff returns what is not shown whole at the window's width; a chart beside others is drawn anew a little later. */
 export async function cutOff(page: Page): Promise<string[]> {
   const [scrollWidth = 0, innerWidth = 0] = await page.evaluate<number[]>(widths);
-  if (scrollWidth > innerWidth) return [`wider than the window: ${scrollWidth}`, ...(await page.evaluate<string[]>(found))];
+  if (scrollWidth > innerWidth)
+    return [`wider than the window: ${scrollWidth}`, ...(await page.evaluate<string[]>(found))];
   const until = performance.now() + 5_000;
   for (;;) {
     const parts = await page.evaluate<string[]>(found);

@@ -51,7 +51,6 @@ export async function settled(page: Page): Promise<void> {
     .map(({ finished }) => finished))`);
 }
 
-
 /** Opens a page, and waits until all that it asks for is there. */
 export async function open(page: Page, gateway: Furnished, path: string): Promise<void> {
   await page.goto(`${gateway.rootUrl}/dashboard${path}`);

@@ -64,72 +64,72 @@ export function KeyList(props: Props) {
   const ids = of.map(({ id }) => id);
   const count = ids.filter((id) => selected.has(id)).length;
   return (
-      <WideTable label={t.keys} minWidth={940} cards={<Cards {...props} />} horizontalSpacing={8}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th w={36}>
-              <Checkbox
-                size="xs"
-                aria-label={t.selectAll}
-                checked={count === ids.length}
-                indeterminate={count > 0 && count < ids.length}
-                onChange={(event) => onSelect(ids, event.currentTarget.checked)}
-              />
-            </Table.Th>
-            {head("name", t.name)}
-            {head("owner", t.owner)}
-            {head("status", t.status)}
-            <Table.Th>{t.models}</Table.Th>
-            {head("spent", t.spent)}
-            {head("created", t.created)}
-            {head("used", t.used)}
-            <Table.Th pos="relative">
-              <VisuallyHidden>{t.actions}</VisuallyHidden>
-            </Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {of.map((key) => (
-            <Table.Tr key={key.id} {...(selected.has(key.id) ? { bg: "var(--mantine-color-default-hover)" } : {})}>
-              <Table.Td>
-                <Selected of={key} {...{ selected, onSelect }} />
-              </Table.Td>
-              <Table.Td>
-                <KeyName of={key} />
-              </Table.Td>
-              <Table.Td>
-                <Text size="sm" maw={110} className={text.name} title={key.owner}>
-                  {key.owner ?? "–"}
+    <WideTable label={t.keys} minWidth={940} cards={<Cards {...props} />} horizontalSpacing={8}>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th w={36}>
+            <Checkbox
+              size="xs"
+              aria-label={t.selectAll}
+              checked={count === ids.length}
+              indeterminate={count > 0 && count < ids.length}
+              onChange={(event) => onSelect(ids, event.currentTarget.checked)}
+            />
+          </Table.Th>
+          {head("name", t.name)}
+          {head("owner", t.owner)}
+          {head("status", t.status)}
+          <Table.Th>{t.models}</Table.Th>
+          {head("spent", t.spent)}
+          {head("created", t.created)}
+          {head("used", t.used)}
+          <Table.Th pos="relative">
+            <VisuallyHidden>{t.actions}</VisuallyHidden>
+          </Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {of.map((key) => (
+          <Table.Tr key={key.id} {...(selected.has(key.id) ? { bg: "var(--mantine-color-default-hover)" } : {})}>
+            <Table.Td>
+              <Selected of={key} {...{ selected, onSelect }} />
+            </Table.Td>
+            <Table.Td>
+              <KeyName of={key} />
+            </Table.Td>
+            <Table.Td>
+              <Text size="sm" maw={110} className={text.name} title={key.owner}>
+                {key.owner ?? "–"}
+              </Text>
+            </Table.Td>
+            <Table.Td className={text.nowrap}>
+              <KeyStatus of={key} />
+            </Table.Td>
+            <Table.Td>
+              <KeyModels of={key} />
+              <KeyBounds of={key} />
+            </Table.Td>
+            <Table.Td>
+              <KeySpend of={key} />
+            </Table.Td>
+            <Table.Td className={text.nowrap}>
+              <Moment at={key.createdAt} as="day" />
+              {key.expiresAt && (
+                <Text size="xs" c="dimmed">
+                  {t.expires} <Moment at={key.expiresAt} as="day" />
                 </Text>
-              </Table.Td>
-              <Table.Td className={text.nowrap}>
-                <KeyStatus of={key} />
-              </Table.Td>
-              <Table.Td>
-                <KeyModels of={key} />
-                <KeyBounds of={key} />
-              </Table.Td>
-              <Table.Td>
-                <KeySpend of={key} />
-              </Table.Td>
-              <Table.Td className={text.nowrap}>
-                <Moment at={key.createdAt} as="day" />
-                {key.expiresAt && (
-                  <Text size="xs" c="dimmed">
-                    {t.expires} <Moment at={key.expiresAt} as="day" />
-                  </Text>
-                )}
-              </Table.Td>
-              <Table.Td className={text.nowrap}>
-                <Moment at={key.lastUsedAt} as="ago" none={t.never} />
-              </Table.Td>
-              <Table.Td>
-                <KeyMenu of={key} {...actions} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </WideTable>
+              )}
+            </Table.Td>
+            <Table.Td className={text.nowrap}>
+              <Moment at={key.lastUsedAt} as="ago" none={t.never} />
+            </Table.Td>
+            <Table.Td>
+              <KeyMenu of={key} {...actions} />
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </WideTable>
   );
 }
 

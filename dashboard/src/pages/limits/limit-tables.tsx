@@ -50,7 +50,9 @@ export function TierTable({ tiers }: { readonly tiers: readonly Tier[] }) {
       cell: ({ tokensPerMinute }) => (tokensPerMinute === undefined ? t.unbounded : format.count(tokensPerMinute)),
     },
   ];
-  return <ColumnList label={t.tiers} entries={tiers} columns={columns} idOf={({ name }) => name} minWidth={480} flush />;
+  return (
+    <ColumnList label={t.tiers} entries={tiers} columns={columns} idOf={({ name }) => name} minWidth={480} flush />
+  );
 }
 
 export function RateTable({ rates }: { readonly rates: readonly RpcRate[] }) {

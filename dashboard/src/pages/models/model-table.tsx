@@ -46,33 +46,33 @@ export function ModelTable({ models }: { readonly models: readonly CatalogModel[
   const t = useTexts(said);
   const numbers = [t.window, t.output, t.priceIn, t.priceCache, t.priceOut];
   return (
-      <WideTable
-        label={t.models}
-        minWidth={900}
-        cards={<ModelCards models={models} />}
-        fz="sm"
-        verticalSpacing={7}
-        horizontalSpacing="xs"
-      >
-        <Table.Thead>
-          <Table.Tr>
-            {[t.model, t.family, t.kind, t.vendor].map((head) => (
-              <Table.Th key={head} scope="col">
-                {head}
-              </Table.Th>
-            ))}
-            {numbers.map((head) => (
-              <Table.Th key={head} scope="col" ta="right">
-                {head}
-              </Table.Th>
-            ))}
-            <Table.Th scope="col">{t.call}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        {models.map((model) => (
-          <ModelRows key={model.id} model={model} />
-        ))}
-      </WideTable>
+    <WideTable
+      label={t.models}
+      minWidth={900}
+      cards={<ModelCards models={models} />}
+      fz="sm"
+      verticalSpacing={7}
+      horizontalSpacing="xs"
+    >
+      <Table.Thead>
+        <Table.Tr>
+          {[t.model, t.family, t.kind, t.vendor].map((head) => (
+            <Table.Th key={head} scope="col">
+              {head}
+            </Table.Th>
+          ))}
+          {numbers.map((head) => (
+            <Table.Th key={head} scope="col" ta="right">
+              {head}
+            </Table.Th>
+          ))}
+          <Table.Th scope="col">{t.call}</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      {models.map((model) => (
+        <ModelRows key={model.id} model={model} />
+      ))}
+    </WideTable>
   );
 }
 
