@@ -1,5 +1,5 @@
 /** A list whose entries have the same columns: a table, or cards where there is no room for it. */
-import { Box, Group, Paper, Stack, Table, type TableProps } from "@mantine/core";
+import { Box, Group, Stack, Table, type TableProps } from "@mantine/core";
 import type { ReactNode } from "react";
 import classes from "./cards.module.css";
 import { Fact } from "./fact.tsx";
@@ -60,10 +60,11 @@ export function ColumnList<T>(props: Props<T>) {
 function Cards<T>({ label, entries, columns, idOf, flush = false, classOf, actions }: Props<T>) {
   const headlines = columns.filter(({ isHeadline }) => isHeadline);
   const facts = columns.filter(({ isHeadline }) => !isHeadline);
+  const card = flush ? classes.part : classes.card;
   return (
-    <Stack gap="sm" component="ul" aria-label={label} className={`${text.list} ${flush ? classes.flush : ""}`}>
+    <Stack gap="sm" component="ul" aria-label={label} className={text.list}>
       {entries.map((entry) => (
-        <Paper key={idOf(entry)} component="li" withBorder={!flush} p={flush ? 0 : "sm"} className={classOf?.(entry)}>
+        <Box key={idOf(entry)} component="li" className={`${card} ${classOf?.(entry) ?? ""}`}>
           {headlines.length > 0 && (
             <Group justify="space-between" gap="xs" fz="sm" mb={6} className={text.anywhere}>
               {headlines.map(({ name, cell }) => (
@@ -71,6 +72,7 @@ function Cards<T>({ label, entries, columns, idOf, flush = false, classOf, actio
                   {cell(entry)}
                 </Box>
               ))}
+              {actions?.(entry)}
             </Group>
           )}
           <dl className={classes.facts}>
@@ -80,8 +82,8 @@ function Cards<T>({ label, entries, columns, idOf, flush = false, classOf, actio
               </Fact>
             ))}
           </dl>
-          {actions && <Group mt="sm">{actions(entry)}</Group>}
-        </Paper>
+          {headlines.length === 0 && actions && <Group mt="sm">{actions(entry)}</Group>}
+        </Box>
       ))}
     </Stack>
   );

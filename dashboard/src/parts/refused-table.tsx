@@ -7,7 +7,7 @@ import { useFormat } from "../language/format.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { ColumnList, type ListColumn } from "./column-list.tsx";
 import { useReasonNames, useRefusedDetail } from "./refusal-reasons.ts";
-import type { RequestNames } from "./request-columns.tsx";
+import { type RequestNames, shortId } from "./request-columns.tsx";
 import text from "./text.module.css";
 
 const said = texts(
@@ -80,7 +80,7 @@ function useColumns({ keyNames, account, page = "/usage/$requestId" }: RequestNa
     },
     {
       ...{ name: "key", head: t.key, cellProps: oneLine },
-      cell: ({ keyId }) => <Clipped of={keyNames?.get(keyId) ?? keyId} title={keyId} />,
+      cell: ({ keyId }) => <Clipped of={keyNames?.get(keyId) ?? shortId(keyId)} title={keyId} />,
     },
     { name: "operation", head: t.operation, cellProps: oneLine, cell: ({ operation }) => operation },
     {

@@ -154,6 +154,6 @@ function sinceSeconds(at: Date): number {
 }
 
 /** shortId returns the end of an id: ids are long, and their beginnings alike. */
-function shortId(id: string): string {
+export function shortId(id: string): string {
   return id === "" ? "" : `…${id.slice(-6)}`;
 }

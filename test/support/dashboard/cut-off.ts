@@ -13,7 +13,7 @@ export const widths = `new Promise((resolve) => {
 })`;
 
 /**
- * What may scroll sideways: code, whose lines must not be broken, and what is typed into a field of one line.
+ * What may scroll sideways: code, whose lines must not be broken, and what is typed into a field of one line; a choice must be whole.
  * In a table of a wide window a name may end in dots, if a tooltip has the whole of it.
  */
 const found = `(() => {
@@ -21,7 +21,7 @@ const found = `(() => {
     const { width, height } = element.getBoundingClientRect();
     return width > 1 && height > 1 && element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
   };
-  const mayScroll = "pre, textarea, input, .mantine-VisuallyHidden-root, [class*=skip]";
+  const mayScroll = "pre, textarea, input:not([readonly]), .mantine-VisuallyHidden-root, [class*=skip]";
   const parts = [...document.querySelectorAll("body *")].filter(
     (element) => !element.closest(mayScroll) && !element.closest("svg") && isShown(element),
   );

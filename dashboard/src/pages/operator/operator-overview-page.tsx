@@ -184,7 +184,7 @@ function Upstreams({ of }: { readonly of: readonly Upstream[] }) {
         <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }}>
           {of.map(({ name, health, disabled, firstByteP50Ms }) => (
             <Group key={name} gap="md" wrap="nowrap">
-              <div style={{ minWidth: 0 }}>
+              <div style={{ minWidth: 0, flex: "0 1 128px" }}>
                 <Anchor
                   component={Link}
                   to="/operator/upstreams/$upstream"
