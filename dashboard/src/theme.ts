@@ -15,6 +15,7 @@ export const theme = createTheme({
   components: {
     Table: { classNames: { thead: classes.head } },
     Button: { classNames: { root: classes.button, inner: classes.buttonInner, label: classes.buttonLabel } },
+    SegmentedControl: { classNames: { root: classes.segments } },
     Badge: { classNames: { root: classes.badge, label: classes.badgeLabel } },
   },
 });

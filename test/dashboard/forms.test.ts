@@ -104,7 +104,7 @@ const forms: Readonly<Record<string, readonly [path: string, begin: (page: Page)
         .locator("#tiers")
         .getByRole("button", { name: /^(Review and save|检查并保存)$/ })
         .click();
-      await dialog(page).getByText("Acme").waitFor();
+      await dialog(page).getByText("Initech").waitFor();
     },
   ],
   "funds for an account": ["/recharge", (page) => press(page, /^(Add funds|增加额度)$/)],

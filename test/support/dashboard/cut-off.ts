@@ -18,8 +18,9 @@ export const widths = `new Promise((resolve) => {
  */
 const found = `(() => {
   const isShown = (element) => {
-    const { width, height } = element.getBoundingClientRect();
-    return width > 1 && height > 1 && element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+    const { width, height, right } = element.getBoundingClientRect();
+    // What is to the left of the window waits there, as the menu of pages does on a phone.
+    return width > 1 && height > 1 && right > 0 && element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
   };
   const mayScroll = "pre, textarea, input:not([readonly]), .mantine-VisuallyHidden-root, [class*=skip]";
   const parts = [...document.querySelectorAll("body *")].filter(
@@ -33,7 +34,7 @@ const found = `(() => {
     innerWidth > 992 && element.closest("td") !== null && (element.closest("[title]") ?? element.querySelector("[title]")) !== null;
   const scrolling = parts.filter((element) => {
     const { overflowX, textOverflow } = getComputedStyle(element);
-    if (overflowX === "visible" || element.scrollWidth <= element.clientWidth + 1 || element.clientWidth === 0) return false;
+    if (!element.innerText?.trim() || overflowX === "visible" || element.scrollWidth <= element.clientWidth + 1 || element.clientWidth === 0) return false;
     return !(textOverflow === "ellipsis" && hasTooltip(element));
   });
   const clamped = parts.filter((element) => {
@@ -68,7 +69,7 @@ export async function cutOff(page: Page): Promise<string[]> {
   const [scrollWidth = 0, innerWidth = 0] = await page.evaluate<number[]>(widths);
   if (scrollWidth > innerWidth)
     return [`wider than the window: ${scrollWidth}`, ...(await page.evaluate<string[]>(found))];
-  const until = performance.now() + 5_000;
+  const until = performance.now() + 2_000;
   for (;;) {
     const parts = await page.evaluate<string[]>(found);
     if (parts.length === 0 || performance.now() > until) return [...new Set(parts)];

@@ -8,7 +8,7 @@ import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { AccountLink } from "./account-link.tsx";
 import { useActionNames } from "./action-names.ts";
-import { useDetailNames, useToldMembers } from "./detail-names.ts";
+import { useDetailNames, useToldMembers, useToldSums } from "./detail-names.ts";
 import { readDetails } from "./read-details.ts";
 import { useRefusalNames } from "./refusal-names.ts";
 
@@ -169,12 +169,13 @@ function Subject({ act: { subject, accountId } }: { readonly act: Act }) {
 function Details({ act: { details } }: { readonly act: Act }) {
   const nameOf = useDetailNames();
   const told = useToldMembers();
+  const withUnit = useToldSums();
   return readDetails(details, told).map(([name, value]) => (
     <Text key={name} size="xs" className={text.anywhere}>
       <Text span inherit c="dimmed">
         {nameOf(name)}:
       </Text>{" "}
-      {value}
+      {withUnit(name, value)}
     </Text>
   ));
 }
