@@ -141,7 +141,6 @@ describe.skipIf(chromiumPath === undefined)("forms in Chromium", () => {
     const visitor = await visit(browser, { locale });
     const { rootUrl: url, token: value } = gateway;
     await visitor.context.addCookies([{ name: "gateway_session", value, url, httpOnly: true, sameSite: "Strict" }]);
-    visitor.context.setDefaultTimeout(15_000);
     return visitor;
   }
 

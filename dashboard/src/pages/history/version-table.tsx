@@ -82,7 +82,7 @@ function useColumns(newest: number): readonly ListColumn<ConfigurationVersion>[]
         <Group gap="xs" wrap="nowrap">
           {version}
           {version === newest && (
-            <Badge variant="outline" size="sm" tt="none" style={{ flex: "none" }}>
+            <Badge variant="outline" size="sm" tt="none" miw="max-content">
               {t.inForce}
             </Badge>
           )}
