@@ -6,7 +6,6 @@ import type { ReactNode } from "react";
 import { type FailedAttempt, Outcome, type Request } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
-import { useNarrow } from "../../parts/narrow.ts";
 import { OutcomeMark } from "../../parts/outcome.tsx";
 import text from "../../parts/text.module.css";
 import { useFailureText } from "../../parts/use-failure-text.ts";
@@ -58,7 +57,7 @@ interface Row {
 
 export function AttemptTable({ request }: { readonly request: Request }) {
   const rows = rowsOf(request);
-  return useNarrow("62em") ? <Cards rows={rows} /> : <Wide rows={rows} />;
+  return <Wide rows={rows} />;
 }
 
 /** rowsOf returns the attempts, the last one last. */
@@ -102,7 +101,7 @@ function Wide({ rows }: { readonly rows: readonly Row[] }) {
   const t = useTexts(said);
   const format = useFormat();
   return (
-    <WideTable label={t.asked} minWidth={620} flush>
+    <WideTable label={t.asked} minWidth={620} cards={<Cards rows={rows} />} flush>
       <Table.Thead>
         <Table.Tr>
           <Table.Th scope="col">{t.upstream}</Table.Th>
