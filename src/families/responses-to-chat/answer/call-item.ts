@@ -79,15 +79,31 @@ export class CallItem implements Item {
   }
 }
 
-/** Unwraps free text. Models may name the argument otherwise, or write the bare text. */
+/** The names that models give to the text of a tool beside other arguments, best first. */
+const textNames = ["input", "patch", "code", "script", "source", "command"];
+
+/** Unwraps free text. Models may name the argument otherwise, write its lines as a list, or write the bare text. */
 function unwrapped(text: string): string {
   const value = parsed(text);
+  return (Array.isArray(value) ? undefined : textIn(value)) ?? text;
+}
+
+/** Returns undefined where no member is surely the text. */
+function textIn(value: JsonValue | undefined): string | undefined {
   if (typeof value === "string") return value;
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return text;
+  if (Array.isArray(value)) return linesIn(value);
+  if (typeof value !== "object" || value === null) return undefined;
   const members = Object.values(value);
-  const [only] = members;
-  if (typeof value.input === "string") return value.input;
-  return members.length === 1 && typeof only === "string" ? only : members.length === 0 ? "" : text;
+  if (members.length === 0) return "";
+  const named = textNames.find((name) => Object.hasOwn(value, name));
+  return textIn(named === undefined ? (members.length === 1 ? members[0] : undefined) : value[named]);
+}
+
+/** Joins lines. A command line that begins with the name of the patch tool is its one argument. */
+function linesIn(values: readonly JsonValue[]): string | undefined {
+  if (!values.every((value) => typeof value === "string")) return undefined;
+  const [command, argument] = values;
+  return values.length === 2 && command === "apply_patch" ? argument : values.join("\n");
 }
 
 function argumentsIn(text: string): JsonObject {
