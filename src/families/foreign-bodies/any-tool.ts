@@ -95,7 +95,10 @@ export function flatChoice(choice: JsonValue): JsonValue {
 /** Returns the choice as the Messages API has it. */
 export function messagesChoice(choice: JsonValue): JsonValue {
   const read = readChoice(choice);
-  if (!read || (isObject(choice) && choice.type !== "function" && choice.type !== "custom" && choice.type !== "required"))
+  if (
+    !read ||
+    (isObject(choice) && choice.type !== "function" && choice.type !== "custom" && choice.type !== "required")
+  )
     return choice;
   if (read.word !== undefined) return { type: read.word === "required" ? "any" : read.word };
   return definedFields({ type: "tool", name: read.name });

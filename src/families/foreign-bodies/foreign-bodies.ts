@@ -11,8 +11,14 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { CreateCompletionRequestSchema } from "../../../gen/modelgateway/v1/completions_pb.ts";
-import { CountMessageTokensRequestSchema, CreateMessageRequestSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
-import { CountResponseTokensRequestSchema, CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
+import {
+  CountMessageTokensRequestSchema,
+  CreateMessageRequestSchema,
+} from "../../../gen/modelgateway/v1/messages_pb.ts";
+import {
+  CountResponseTokensRequestSchema,
+  CreateResponseRequestSchema,
+} from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { placeInstructions } from "../../providers/profile/instructions.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
@@ -22,8 +28,8 @@ import { definedFields } from "../fields.ts";
 import { responsesToChat } from "../responses-to-chat/index.ts";
 import { hasForeignParts, inChatParts } from "./foreign-parts.ts";
 import { inMessagesWords, needsMessagesWords } from "./messages-words.ts";
-import { inResponsesWords, needsResponsesWords } from "./responses-words.ts";
 import { promptOf } from "./prompt.ts";
+import { inResponsesWords, needsResponsesWords } from "./responses-words.ts";
 
 type ChatRequest = Wire<typeof CreateChatCompletionRequestSchema>;
 
@@ -62,7 +68,10 @@ function foreignWhere(
   return (request) => (isForeign(request.outline()) ? withChanges(request, changesTo) : undefined);
 }
 
-function* withChanges(request: Wire, changesTo: (json: JsonObject) => CooperativeTask<Changes>): CooperativeTask<ReadBody> {
+function* withChanges(
+  request: Wire,
+  changesTo: (json: JsonObject) => CooperativeTask<Changes>,
+): CooperativeTask<ReadBody> {
   const changes = yield* changesTo(request.json());
   return { request: request.isLong ? request.rebuiltWith(changes) : request.with(changes), dropped: [] };
 }
@@ -76,7 +85,8 @@ function foreignToCompletions(request: Wire): CooperativeTask<ReadBody> | undefi
 function foreignToChat(request: ChatRequest): CooperativeTask<ReadBody> | undefined {
   const json = request.outline();
   const { messages, input, prompt, tools, tool_choice: choice, system, stop_sequences: stops } = json;
-  if ((messages ?? input ?? null) === null && typeof prompt === "string") return withChanges(request as unknown as Wire, saidIn);
+  if ((messages ?? input ?? null) === null && typeof prompt === "string")
+    return withChanges(request as unknown as Wire, saidIn);
   if ((messages ?? null) === null && (input ?? null) !== null) return chatOfResponse(request);
   const isFlat = Array.isArray(tools) && tools.some((tool) => nestedTool(tool) !== tool);
   const isFlatChoice = choice !== undefined && nestedChoice(choice) !== choice;

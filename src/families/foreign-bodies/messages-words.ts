@@ -53,7 +53,12 @@ function blocksOf(content: JsonValue | undefined): JsonValue[] {
 
 function settingsIn(json: JsonObject): Record<string, JsonValue | undefined> {
   const { max_tokens, max_completion_tokens: bound, stop, stop_sequences: stops, output_config: config } = json;
-  const { response_format: format, reasoning_effort: effort, tool_choice: choice, parallel_tool_calls: parallel } = json;
+  const {
+    response_format: format,
+    reasoning_effort: effort,
+    tool_choice: choice,
+    parallel_tool_calls: parallel,
+  } = json;
   const changes = Object.fromEntries(
     foreignSettings.filter((key) => json[key] !== undefined).map((key) => [key, undefined as JsonValue | undefined]),
   );
@@ -92,7 +97,13 @@ function* turnsOf(messages: readonly JsonValue[]): CooperativeTask<JsonValue[]> 
       continue;
     }
     const { tool_call_id: id, content } = message;
-    const result = { type: "tool_result", ...definedFields({ tool_use_id: id, content: Array.isArray(content) ? blocksOf(content) : content ?? undefined }) };
+    const result = {
+      type: "tool_result",
+      ...definedFields({
+        tool_use_id: id,
+        content: Array.isArray(content) ? blocksOf(content) : (content ?? undefined),
+      }),
+    };
     if (results) results.push(result);
     else {
       results = [result];
@@ -102,14 +113,22 @@ function* turnsOf(messages: readonly JsonValue[]): CooperativeTask<JsonValue[]> 
   return turns;
 }
 
-function turnOf({ tool_calls: calls, role, content, refusal: _, reasoning_content: _r, ...rest }: JsonObject): JsonObject {
+function turnOf({
+  tool_calls: calls,
+  role,
+  content,
+  refusal: _,
+  reasoning_content: _r,
+  ...rest
+}: JsonObject): JsonObject {
   const uses = Array.isArray(calls) ? calls.filter(isObject).map(useOf) : [];
   const blocks = [...blocksOf(content), ...uses];
   return { ...rest, role: role === "developer" ? "system" : (role as JsonValue), content: blocks };
 }
 
 function useOf({ id, function: called, custom }: JsonObject): JsonObject {
-  if (isObject(custom)) return definedFields({ type: "tool_use", id, name: custom.name, input: { input: custom.input ?? "" } });
+  if (isObject(custom))
+    return definedFields({ type: "tool_use", id, name: custom.name, input: { input: custom.input ?? "" } });
   const { name, arguments: args } = isObject(called) ? called : {};
   return definedFields({ type: "tool_use", id, name, input: inputOf(args) });
 }

@@ -22,7 +22,13 @@ export function needsResponsesWords(json: JsonObject): boolean {
   );
 }
 
-const foreignSettings = ["max_tokens", "max_completion_tokens", "response_format", "reasoning_effort", "system"] as const;
+const foreignSettings = [
+  "max_tokens",
+  "max_completion_tokens",
+  "response_format",
+  "reasoning_effort",
+  "system",
+] as const;
 
 function hasOtherChoice({ type, function: called, custom }: JsonObject): boolean {
   return isObject(called) || isObject(custom) || ["auto", "none", "any", "required", "tool"].includes(type as string);
@@ -41,7 +47,8 @@ export function* inResponsesWords(json: JsonObject): CooperativeTask<Changes> {
 }
 
 function settingsIn(json: JsonObject): Record<string, JsonValue | undefined> {
-  const { max_tokens, max_completion_tokens, max_output_tokens, response_format, text, reasoning_effort, reasoning } = json;
+  const { max_tokens, max_completion_tokens, max_output_tokens, response_format, text, reasoning_effort, reasoning } =
+    json;
   const { system, instructions } = json;
   const changes = Object.fromEntries(
     foreignSettings.filter((key) => json[key] !== undefined).map((key) => [key, undefined as JsonValue | undefined]),

@@ -37,15 +37,15 @@ function isPart({ choices, usage, data }: JsonObject, operation: Operation, plac
 /** Returns the error that OpenRouter puts into a choice whose provider failed; undefined without one. */
 function errorInChoice(choices: JsonValue | undefined): JsonValue | undefined {
   if (!Array.isArray(choices)) return undefined;
-  return choices.find((choice): choice is JsonObject => isObject(choice) && namesError({ error: choice.error ?? null }))?.error;
+  return choices.find((choice): choice is JsonObject => isObject(choice) && namesError({ error: choice.error ?? null }))
+    ?.error;
 }
 
 /** An aggregator may call a failure `stop`, and have the provider's own word beside it. */
 function endsByFailure(choices: JsonValue | undefined): boolean {
   if (!Array.isArray(choices)) return false;
   return choices.some(
-    (choice) =>
-      isObject(choice) && (isFailedEnd(choice.finish_reason) || isFailedEnd(choice.native_finish_reason)),
+    (choice) => isObject(choice) && (isFailedEnd(choice.finish_reason) || isFailedEnd(choice.native_finish_reason)),
   );
 }
 

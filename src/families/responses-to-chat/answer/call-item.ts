@@ -6,6 +6,7 @@
  */
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { definedFields } from "../../fields.ts";
+import { freeTextIn } from "../../free-text.ts";
 import type { CallerTool } from "../tool-names.ts";
 import { added, done, type Item, type ItemStatus } from "./items.ts";
 
@@ -79,31 +80,10 @@ export class CallItem implements Item {
   }
 }
 
-/** The names that models give to the text of a tool beside other arguments, best first. */
-const textNames = ["input", "patch", "code", "script", "source", "command"];
-
-/** Unwraps free text. Models may name the argument otherwise, write its lines as a list, or write the bare text. */
+/** Unwraps free text. A model may write the bare text, which may be a list. */
 function unwrapped(text: string): string {
   const value = parsed(text);
-  return (Array.isArray(value) ? undefined : textIn(value)) ?? text;
-}
-
-/** Returns undefined where no member is surely the text. */
-function textIn(value: JsonValue | undefined): string | undefined {
-  if (typeof value === "string") return value;
-  if (Array.isArray(value)) return linesIn(value);
-  if (typeof value !== "object" || value === null) return undefined;
-  const members = Object.values(value);
-  if (members.length === 0) return "";
-  const named = textNames.find((name) => Object.hasOwn(value, name));
-  return textIn(named === undefined ? (members.length === 1 ? members[0] : undefined) : value[named]);
-}
-
-/** Joins lines. A command line that begins with the name of the patch tool is its one argument. */
-function linesIn(values: readonly JsonValue[]): string | undefined {
-  if (!values.every((value) => typeof value === "string")) return undefined;
-  const [command, argument] = values;
-  return values.length === 2 && command === "apply_patch" ? argument : values.join("\n");
+  return (Array.isArray(value) ? undefined : freeTextIn(value)) ?? text;
 }
 
 function argumentsIn(text: string): JsonObject {
