@@ -140,8 +140,12 @@ class FrameReading<O extends DescMessage> {
 
   /** Reads a stream of JSON objects, one a line. */
   async #endLines(bytes: Buffer): Promise<void> {
-    await inTurns([bytes], this.#readIn, this.#handOverAny);
-    await this.#handOverAny(this.#reader.end());
+    try {
+      await inTurns([bytes], this.#readIn, this.#handOverAny);
+      await this.#handOverAny(this.#reader.end());
+    } catch (error) {
+      return this.#ended(error);
+    }
     return this.#end();
   }
 

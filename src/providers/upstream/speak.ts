@@ -17,7 +17,7 @@ import { Wire } from "../../wire/wire.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
 import type { Dialect } from "../dialect.ts";
 import { asFailure, readOrFail } from "../errors/fault.ts";
-import { maxAnswerBytes, mediaTypeOf, sniffForm, sniffReply } from "../frames/answer-form.ts";
+import { maxAnswerBytes, mediaTypeOf, sniffForm, sniffReply, withoutMark } from "../frames/answer-form.ts";
 import { accumulate, framesOfAnswer, single } from "../frames/other-form.ts";
 import { readFrames } from "../frames/read-frames.ts";
 import { readJson } from "../frames/read-json.ts";
@@ -96,7 +96,7 @@ function wholeAnswer<O extends DescMessage>(
   const { operation, meter } = attempt;
   // Vectors are not read: they hold no errors and no usage.
   const isOfVectors = operation === "embeddings";
-  const reading = readOrFail(() => Wire.ofBytes(desc, bytes, true).parseInSlices(isOfVectors));
+  const reading = readOrFail(() => Wire.ofBytes(desc, withoutMark(bytes), true).parseInSlices(isOfVectors));
   const read = (answer: Wire<O>): Answer<O> => {
     const takeFault = (fault: JsonObject) => dialect.track(attempt).takeFault?.(fault);
     const json = readJson(answer, dialect, operation, "whole", takeFault);

@@ -1,7 +1,7 @@
 /** The members of a chat message that blocks become, the same in unary answers and in streams. */
 import type { Citation, ContentBlock } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
-import { freeTextIn } from "../../free-text.ts";
+import { freeTextIn } from "../../tools/free-text.ts";
 
 /** AnswerContext is what the translation of the answer needs from the request. */
 export interface AnswerContext {

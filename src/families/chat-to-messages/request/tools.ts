@@ -15,7 +15,7 @@ import type {
 import { MessageToolSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
-import { repairedSchema } from "../../repaired-schema.ts";
+import { repairedSchema } from "../../tools/repaired-schema.ts";
 import type { CalledTool } from "../answer/parts.ts";
 import { fitsSchema } from "../fits-schema.ts";
 import { supportsSchemas } from "../generations.ts";

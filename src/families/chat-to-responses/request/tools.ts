@@ -2,7 +2,7 @@
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
-import { repairedSchema } from "../../repaired-schema.ts";
+import { repairedSchema } from "../../tools/repaired-schema.ts";
 import type { IsUnpriced, TranslationContext } from "../../translation.ts";
 
 type Context = Pick<TranslationContext, "customTools" | "isUnpriced">;

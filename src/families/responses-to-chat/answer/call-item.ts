@@ -6,7 +6,7 @@
  */
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { definedFields } from "../../fields.ts";
-import { freeTextIn } from "../../free-text.ts";
+import { freeTextIn } from "../../tools/free-text.ts";
 import type { CallerTool } from "../tool-names.ts";
 import { added, done, type Item, type ItemStatus } from "./items.ts";
 

@@ -2,7 +2,7 @@
  * JSON Schemas of functions as clients' languages write them → the same schema as every server takes it: PHP writes an empty map
  * as `[]`, others null for what is absent, Google's clients types in capitals.
  */
-import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 
 /** Keywords whose value maps names to schemas, those that hold a schema or several, and those whose value may be null. */
 const maps: ReadonlySet<string> = new Set([

@@ -2,7 +2,7 @@
  * The free text of a custom tool's call, where it came as the argument of a function. Models may name the argument otherwise,
  * write its lines as a list, or put it into another object.
  */
-import type { JsonValue } from "../wire/json.ts";
+import type { JsonValue } from "../../wire/json.ts";
 
 /** The names that models give to the text beside other arguments, best first. */
 const textNames = ["input", "patch", "code", "script", "source", "command"];
