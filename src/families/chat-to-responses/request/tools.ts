@@ -92,7 +92,7 @@ function flatChoice(choice: JsonObject, dropped: Dropped): JsonObject | undefine
   return definedFields({ type, mode: allowed.mode, tools: tools.map(flatName).filter((tool) => tool !== undefined) });
 }
 
-/** Returns the chosen tool. Some callers write its name beside the type, as responses do. */
+/** flatName returns the chosen tool. Some callers write its name beside the type, as responses do. */
 function flatName({ type, function: called, custom, name }: JsonObject): JsonObject | undefined {
   const inner = isObject(called) ? called.name : isObject(custom) ? custom.name : name;
   if (typeof inner === "string") return { type: type ?? "function", name: inner };

@@ -16,7 +16,7 @@ import { repairedSchema } from "../../tools/repaired-schema.ts";
 import type { ToolNames } from "../tool-names.ts";
 import type { PlacedTool } from "./offered-tools.ts";
 
-/** Returns `tools` and `web_search_options`, where there are any. Adds the paths of what it drops to `omitted`. */
+/** toolsOf returns `tools` and `web_search_options`, where there are any. Adds the paths of what it drops to `omitted`. */
 export function toolsOf(tools: readonly PlacedTool[], names: ToolNames, omitted: Set<string>): JsonObject {
   const functions: JsonObject[] = [];
   let search: JsonObject | undefined;
@@ -51,8 +51,8 @@ function searchOptions({ extra }: MessageTool): JsonObject {
 }
 
 /**
- * Returns `tool_choice` and `parallel_tool_calls`. Without functions chat takes neither: a choice that demands a call
- * is then dropped, as is an unknown one.
+ * toolChoiceOf returns `tool_choice` and `parallel_tool_calls`. Without functions chat takes neither: a choice that demands a call is then
+ * dropped, as is an unknown one.
  */
 export function toolChoiceOf(
   choice: MessageToolChoice | undefined,
