@@ -79,7 +79,7 @@ function rowsOf(request: Request): readonly Row[] {
     return {
       ...{ upstream: attempt.upstream, model: several ? attempt.model || model : undefined },
       outcome: attempt.overtaken ? <Overtaken of={attempt} /> : <Failed of={attempt} />,
-      bar: { from, to: from + attempt.durationMs, of: durationMs, look: attempt.overtaken ? "overtaken" : "failed" },
+      bar: { from, to: from + attempt.durationMs, of: durationMs, look: lookOf(attempt) },
       ...{ firstByteMs: undefined, durationMs: attempt.durationMs },
     };
   });
@@ -171,6 +171,11 @@ function beginOf({ createdAt, durationMs }: Request, { at }: FailedAttempt): num
   return Math.min(durationMs, Math.max(0, timestampMs(at) - timestampMs(createdAt)));
 }
 
+function lookOf({ overtaken, outcome }: FailedAttempt): BarProps["look"] {
+  if (overtaken || outcome === Outcome.LEFT) return "overtaken";
+  return outcome === Outcome.REJECTED ? "rejected" : "failed";
+}
+
 const looks: Readonly<Partial<Record<Outcome, BarProps["look"]>>> = {
   [Outcome.FAILED]: "failed",
   [Outcome.LOST]: "failed",
@@ -209,7 +214,7 @@ function Failed({ of }: { readonly of: FailedAttempt }) {
   const tell = useFailureText();
   return (
     <>
-      <OutcomeMark of={{ outcome: Outcome.FAILED, cached: false }} />
+      <OutcomeMark of={{ outcome: of.outcome, cached: false }} />
       <Aside>{tell(of.failure)}</Aside>
       <Told of={of} />
     </>
