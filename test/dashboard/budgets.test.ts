@@ -115,6 +115,6 @@ describe.skipIf(chromiumPath === undefined)("budgets in Chromium", () => {
 
   test("are told in the audit log as people read them", async () => {
     await page.goto(`${gateway.rootUrl}/dashboard/operator/audit`);
-    await page.getByText("Budgets: 20.00 (A month), 5.50 (Last 24 hours)").first().waitFor();
+    await page.getByText("Budgets: ¥20.00 (A month), ¥5.50 (Last 24 hours)").first().waitFor();
   });
 });
