@@ -103,13 +103,13 @@ export function RequestFilters({ search, onChange, models, upstreams, tags = [],
       )}
       {isOfRefused ? (
         <Picked
-          {...{ label: t.reason, all: t.all, value: reason, width: 150 }}
+          {...{ label: t.reason, all: t.all, value: reason, width: 190 }}
           data={reasonWords.map((value) => ({ value, label: reasonName(value) }))}
           on={(value) => change("reason", value)}
         />
       ) : (
         <Picked
-          {...{ label: t.outcome, all: t.all, data: outcomeChoices, value: outcome }}
+          {...{ label: t.outcome, all: t.all, data: outcomeChoices, value: outcome, width: 180 }}
           on={(value) => change("outcome", value)}
         />
       )}

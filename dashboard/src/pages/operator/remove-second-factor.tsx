@@ -1,9 +1,7 @@
 /** Removes the second factor of a user who has lost both the app and the recovery codes. */
-import { OperatorService, type User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
+import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
-import { ConfirmCall } from "../../parts/confirm-call.tsx";
-import { notify } from "../../parts/notify.ts";
-import { useForgetAnswers } from "./forget.ts";
+import { ConfirmOnUser, type OnUserProps } from "./confirm-on-user.tsx";
 
 const said = texts(
   {
@@ -19,30 +17,18 @@ const said = texts(
   },
 );
 
-interface Props {
-  readonly user: User;
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}
-
-export function RemoveSecondFactor({ user, opened, onClose }: Props) {
+export function RemoveSecondFactor(props: OnUserProps) {
+  const { user } = props;
   const t = useTexts(said);
-  const forget = useForgetAnswers();
-  const done = () => {
-    notify(t.done(user.email));
-    return forget();
-  };
   return (
-    <ConfirmCall
-      {...{ opened, onClose }}
+    <ConfirmOnUser
+      {...props}
       title={t.title}
-      name={user.email}
-      action={t.title}
       method={OperatorService.method.updateUser}
       request={{ userId: user.id, secondFactor: false }}
-      onDone={done}
+      done={() => t.done(user.email)}
     >
       {t.what(user.email)}
-    </ConfirmCall>
+    </ConfirmOnUser>
   );
 }
