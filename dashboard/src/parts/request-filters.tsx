@@ -109,7 +109,9 @@ export function RequestFilters({ search, onChange, models, upstreams, tags = [],
         />
       ) : (
         <Picked
-          {...{ label: t.outcome, all: t.all, data: outcomeChoices, value: outcome, width: 180 }}
+          {...{ label: t.outcome, all: t.all, data: outcomeChoices, value: outcome }}
+          // A chosen one has to be readable; without one, all filters fit in a line.
+          width={outcome === undefined ? 128 : 180}
           on={(value) => change("outcome", value)}
         />
       )}
