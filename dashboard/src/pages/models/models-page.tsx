@@ -1,6 +1,6 @@
 /** The models that the gateway serves: names, capabilities, prices, and whether the account may call them. */
 import { useQuery } from "@connectrpc/connect-query";
-import { Button, Group, Select, Text, TextInput } from "@mantine/core";
+import { Button, Group, Select, Text } from "@mantine/core";
 import { IconSearch, IconStack2 } from "@tabler/icons-react";
 import { useState } from "react";
 import { AccountService, type CatalogModel, type ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
@@ -8,9 +8,8 @@ import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Empty } from "../../parts/empty.tsx";
-import { useNarrow } from "../../parts/narrow.ts";
 import { Page } from "../../parts/page.tsx";
-import { ModelCards } from "./model-cards.tsx";
+import { SearchInput } from "../../parts/search-input.tsx";
 import { kinds, useKindNames } from "./model-facts.tsx";
 import { ModelTable } from "./model-table.tsx";
 
@@ -80,10 +79,8 @@ function Catalog({ models }: { readonly models: readonly CatalogModel[] }) {
   const t = useTexts(said);
   const format = useFormat();
   const names = useKindNames();
-  const isNarrow = useNarrow("62em");
   const [sought, setSought] = useState(everything);
   const shown = models.filter((model) => fits(model, sought));
-  const List = isNarrow ? ModelCards : ModelTable;
   const clear = (
     <Button variant="default" onClick={() => setSought(everything)}>
       {t.clear}
@@ -92,13 +89,11 @@ function Catalog({ models }: { readonly models: readonly CatalogModel[] }) {
   return (
     <>
       <Group gap="sm" align="flex-end" role="search">
-        <TextInput
-          type="search"
+        <SearchInput
           label={t.search}
-          placeholder={t.hint}
-          leftSection={<IconSearch size={16} aria-hidden />}
+          hint={t.hint}
           value={sought.text}
-          onChange={(event) => setSought({ ...sought, text: event.currentTarget.value })}
+          onChange={(text) => setSought({ ...sought, text })}
           w={{ base: "100%", xs: 260 }}
         />
         <Select
@@ -121,7 +116,7 @@ function Catalog({ models }: { readonly models: readonly CatalogModel[] }) {
         </Text>
       </Group>
       {shown.length > 0 ? (
-        <List models={shown} />
+        <ModelTable models={shown} />
       ) : (
         <Empty icon={IconSearch} title={t.noneSuch} action={clear}>
           {t.widen}

@@ -1,9 +1,11 @@
 /** Grants or removes a user's right to operate the gateway. */
 import { useQueryClient } from "@tanstack/react-query";
-import { OperatorService, type UpdateUserResponse } from "../../../../gen/modelgateway/v1/operator_pb.ts";
+import { OperatorService, type UpdateUserResponse, type User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { ConfirmCall } from "../../parts/confirm-call.tsx";
+import { notify } from "../../parts/notify.ts";
 import { sessionQuery } from "../../session.tsx";
-import { ConfirmOnUser, type OnUserProps } from "./confirm-on-user.tsx";
+import { useForgetAnswers } from "./forget.ts";
 
 const said = texts(
   {
@@ -24,26 +26,35 @@ const said = texts(
   },
 );
 
-export function ChangeOperator(props: OnUserProps) {
-  const { user } = props;
+interface Props {
+  readonly user: User;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+export function ChangeOperator({ user, opened, onClose }: Props) {
   const t = useTexts(said);
   const client = useQueryClient();
+  const forget = useForgetAnswers();
   const operator = !user.operator;
   const title = operator ? t.make : t.take;
   const done = ({ user: changed }: UpdateUserResponse) => {
+    notify(changed?.operator ? t.made(user.email) : t.taken(user.email));
     // It may have been the signed-in user's own right.
     void client.invalidateQueries({ queryKey: sessionQuery.queryKey });
-    return changed?.operator ? t.made(user.email) : t.taken(user.email);
+    return forget();
   };
   return (
-    <ConfirmOnUser
-      {...props}
+    <ConfirmCall
+      {...{ opened, onClose }}
       title={title}
+      name={user.email}
+      action={title}
       method={OperatorService.method.updateUser}
       request={{ userId: user.id, operator }}
-      done={done}
+      onDone={done}
     >
       {operator ? t.makeWhat(user.email) : t.takeWhat(user.email)}
-    </ConfirmOnUser>
+    </ConfirmCall>
   );
 }

@@ -1,7 +1,7 @@
 /** Removes the second factor of a user who has lost both the app and the recovery codes. */
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
-import { ConfirmOnUser, type OnUserProps } from "./confirm-on-user.tsx";
+import { ConfirmUser, type UserDialogProps } from "./confirm-user.tsx";
 
 const said = texts(
   {
@@ -17,18 +17,17 @@ const said = texts(
   },
 );
 
-export function RemoveSecondFactor(props: OnUserProps) {
-  const { user } = props;
+export function RemoveSecondFactor({ user, opened, onClose }: UserDialogProps) {
   const t = useTexts(said);
   return (
-    <ConfirmOnUser
-      {...props}
+    <ConfirmUser
+      {...{ user, opened, onClose }}
       title={t.title}
+      action={t.title}
+      what={t.what(user.email)}
+      done={t.done(user.email)}
       method={OperatorService.method.updateUser}
       request={{ userId: user.id, secondFactor: false }}
-      done={() => t.done(user.email)}
-    >
-      {t.what(user.email)}
-    </ConfirmOnUser>
+    />
   );
 }

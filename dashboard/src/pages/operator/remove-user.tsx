@@ -1,7 +1,7 @@
 /** Removes a user after the address has been typed. */
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
-import { ConfirmOnUser, type OnUserProps } from "./confirm-on-user.tsx";
+import { ConfirmUser, type UserDialogProps } from "./confirm-user.tsx";
 
 const said = texts(
   {
@@ -19,19 +19,17 @@ const said = texts(
   },
 );
 
-export function RemoveUser(props: OnUserProps) {
-  const { user } = props;
+export function RemoveUser({ user, opened, onClose }: UserDialogProps) {
   const t = useTexts(said);
   return (
-    <ConfirmOnUser
-      {...props}
+    <ConfirmUser
+      {...{ user, opened, onClose }}
       title={t.title}
       action={t.remove}
+      what={t.what(user.email)}
+      done={t.done(user.email)}
       method={OperatorService.method.removeUser}
       request={{ userId: user.id }}
-      done={() => t.done(user.email)}
-    >
-      {t.what(user.email)}
-    </ConfirmOnUser>
+    />
   );
 }

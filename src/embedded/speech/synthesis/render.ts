@@ -1,7 +1,7 @@
 /**
  * A job → its audio, piece by piece, as samples at the answer's rate.
  *
- * Where nothing can be spoken the audio is silence: 0.1 s per character with a meaning, 0.25 to 1 s in total.
+ * Text that has nothing to speak becomes silence: 0.1 s per character with a meaning, 0.25 to 1 s in total.
  */
 
 import { type Job, type Quality, sampleRate } from "../job.ts";
@@ -34,7 +34,7 @@ const joint = 0.02;
 /** Samples up to this magnitude are silence. */
 const quiet = 150;
 
-/** Removes silence where no pause belongs. */
+/** trim removes silence where no pause belongs. */
 function trim(samples: Int16Array, { pauseBefore, pauseAfter }: Piece, keep: number): Int16Array {
   const loud = (sample: number) => Math.abs(sample) > quiet;
   const first = pauseBefore ? 0 : Math.max(samples.findIndex(loud) - keep, 0);
