@@ -1,6 +1,7 @@
 /** Reads from an error why the gateway refused a call. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type DocumentFault, ErrorDetailSchema, Reason } from "../../gen/modelgateway/v1/errors_pb.ts";
+import { ConflictReason } from "../../gen/modelgateway/v1/reasons_pb.ts";
 
 export { Reason };
 
@@ -15,6 +16,9 @@ export interface Refusal {
   readonly requestId: string;
   /** faults are those of a document, each with its place. */
   readonly faults: readonly DocumentFault[];
+  /** conflict is what the call conflicts with, with its parameters; `UNSPECIFIED` where it does not. */
+  readonly conflict: ConflictReason;
+  readonly parameters: Readonly<Record<string, string>>;
 }
 
 export function refusalOf(error: unknown): Refusal {
@@ -27,6 +31,8 @@ export function refusalOf(error: unknown): Refusal {
     param: detail?.param ?? "",
     requestId: detail?.requestId ?? "",
     faults: detail?.faults ?? [],
+    conflict: detail?.conflict ?? ConflictReason.UNSPECIFIED,
+    parameters: detail?.parameters ?? {},
   };
 }
 

@@ -6,6 +6,7 @@ import { Code } from "@connectrpc/connect";
 import type { Family } from "../../gen/modelgateway/v1/access_pb.ts";
 import { Reason } from "../../gen/modelgateway/v1/errors_pb.ts";
 import type { Caller } from "./call.ts";
+import type { Conflict } from "./conflicts.ts";
 
 /** The gRPC code and HTTP status of each reason. */
 const statusOf = {
@@ -79,6 +80,8 @@ export class Refusal extends Error {
   readonly upstreamStatus: number | undefined;
   /** documentFaults are the mistakes in a document that was checked as a whole. */
   readonly documentFaults: readonly DocumentFault[];
+  /** conflict is what the call conflicts with; undefined for other reasons. */
+  readonly conflict: Conflict | undefined;
   /** The kind of credential that was wrong, if one was: a client that sends it may be guessing. */
   readonly guessed: CredentialKind | undefined;
   /** caller is whom admission refused; undefined where it did not know, and for later refusals. */
@@ -101,12 +104,13 @@ export class Refusal extends Error {
     this.guessed = more.guessed;
     this.caller = undefined;
     this.documentFaults = more.documentFaults ?? [];
+    this.conflict = more.conflict;
   }
 
   /** Returns the same refusal with more headers, or about another field. */
   with({ headers, param = this.param }: Pick<More, "headers" | "param">): Refusal {
     const { message, code, status, upstream, vendorMessage, openaiCode, fault, cause } = this;
-    const { isCallersBound, isUnserved, misconfigured, upstreamStatus, guessed, documentFaults } = this;
+    const { isCallersBound, isUnserved, misconfigured, upstreamStatus, guessed, documentFaults, conflict } = this;
     const again = new Refusal(this.reason as keyof typeof statusOf, message, {
       param,
       headers: { ...this.headers, ...headers },
@@ -121,6 +125,7 @@ export class Refusal extends Error {
       upstreamStatus,
       guessed,
       documentFaults,
+      conflict,
       cause,
     });
     again.caller = this.caller;
@@ -168,6 +173,7 @@ interface More {
   readonly upstreamStatus?: number | undefined;
   readonly guessed?: CredentialKind | undefined;
   readonly documentFaults?: readonly DocumentFault[];
+  readonly conflict?: Conflict | undefined;
   readonly codes?: readonly [code: Code, status: number];
 }
 

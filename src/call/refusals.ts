@@ -11,6 +11,7 @@ import { counted } from "../runtime/words/counted.ts";
 import { troubleOf } from "../runtime/write-trouble.ts";
 import { WireFault } from "../wire/fault.ts";
 import type { Caller } from "./call.ts";
+import { type Conflict, type ConflictWord, conflictMessage } from "./conflicts.ts";
 import {
   type CredentialKind,
   codeOfStatus,
@@ -362,7 +363,7 @@ export function socketHandshakeFaulty(header: string): Refusal {
 }
 
 export function answerUnderWay(): Refusal {
-  return conflict("A response is under way on this connection. Wait for its end, or open another connection.");
+  return conflict("CONNECTION_BUSY");
 }
 
 /** The code is OpenAI's: its clients open another connection. */
@@ -497,9 +498,10 @@ export function notCached(): Refusal {
   return new Refusal(Reason.NOT_CACHED, message, { headers: { ...permanent, "x-gateway-cache": "miss" } });
 }
 
-/** `message` says what conflicts, and what to do. */
-export function conflict(message: string): Refusal {
-  return new Refusal(Reason.CONFLICT, message, { headers: permanent });
+/** Refuses what conflicts with what there is. */
+export function conflict(reason: ConflictWord, parameters: Conflict["parameters"] = {}, param?: string): Refusal {
+  const conflict = { reason, parameters };
+  return new Refusal(Reason.CONFLICT, conflictMessage(conflict), { headers: permanent, conflict, param });
 }
 
 // The configuration.
@@ -527,8 +529,7 @@ function faultWords({ file, line, message }: DocumentFault): string {
 export function configurationChanged(highest: number, paths: readonly string[]): Refusal {
   const more = paths.length > maxTold ? ` and ${paths.length - maxTold} more` : "";
   const told = paths.length === 0 ? "nothing that differs" : `${paths.slice(0, maxTold).join(", ")}${more}`;
-  const message = `The configuration was changed meanwhile, to version ${highest}: ${told}. Look at it, and make the change on that version.`;
-  return new Refusal(Reason.CONFLICT, message, { param: "base_version", headers: permanent });
+  return conflict("CONFIGURATION_CHANGED", { version: String(highest), paths: told }, "base_version");
 }
 
 // The upstream.

@@ -14,7 +14,6 @@ import {
   credentialSchema,
   databaseUrlSchema,
   headerNameSchema,
-  maxWorkers,
   readWorkers,
   redisUrlSchema,
   sealKeySchema,
@@ -47,7 +46,7 @@ export function settingsOf(environment: Environment, faults: Fault[]): Environme
   if (LOG_LEVEL && !(logLevels as readonly string[]).includes(LOG_LEVEL))
     fault("LOG_LEVEL", problem("ONE_OF_EXPECTED", { values: logLevels.join(", ") }));
   const workers = WORKERS ? readWorkers(WORKERS) : undefined;
-  if (WORKERS && workers === undefined) fault("WORKERS", problem("AUTO_OR_NUMBER_EXPECTED", { most: maxWorkers }));
+  if (WORKERS && workers === undefined) fault("WORKERS", problem("WORKERS_EXPECTED"));
   return {
     host: HOST || undefined,
     port: PORT ? Number(PORT) : undefined,

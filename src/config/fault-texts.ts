@@ -32,7 +32,6 @@ export const faultTexts = {
   // Values.
   ACCELERATORS_EXPECTED: "expected off, or names of <names>, with commas between them",
   PAIRS_EXPECTED: "expected name=value,name=value",
-  AUTO_OR_NUMBER_EXPECTED: "expected auto, or a whole number from 1 to <most>",
   VALUE_INVALID: "this value does not fit",
   VALUE_EXPECTED: "expected <value>",
   ONE_OF_EXPECTED: "expected one of <values>",
@@ -60,7 +59,7 @@ export const faultTexts = {
   UNIT_CODE_EXPECTED: "expected 3 to 10 capital letters, as JPY",
   UNIT_SYMBOL_EXPECTED: "expected 1 to 10 characters, as ¥",
   SEAL_KEY_EXPECTED: "expected 32 bytes in hex or base64, or several such with commas between them",
-  WORKERS_EXPECTED: "expected auto, or how many workers: a whole number",
+  WORKERS_EXPECTED: "expected auto, or a whole number from 1 to 256",
   BODIES_TOO_SMALL: "expected at least <least>, to have room for a body of max_body_bytes (<largest>)",
   ORIGIN_EXPECTED: "expected an origin, as https://app.example.com, or *",
   NETWORK_EXPECTED: "expected an address or a network, as 10.0.0.0/8",

@@ -2,7 +2,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { refusedInChinese } from "../../dashboard/src/language/refused-texts.ts";
 import { failureText } from "../../dashboard/src/parts/failure-texts.ts";
+import * as refusals from "../../src/call/refusals.ts";
 import { pathsBelow } from "../../src/package/package-files.ts";
 import { root } from "../support/command.ts";
 
@@ -45,5 +47,33 @@ describe("failures of upstreams", () => {
     expect(failureText("the connection to it broke (ECONNRESET)", "zh-CN")).toBe("与上游的连接中断 (ECONNRESET)");
     expect(failureText("something else", "zh-CN")).toBe("something else");
     expect(failureText("constructor", "zh-CN")).toBe("constructor");
+  });
+});
+
+describe("refused calls", () => {
+  const budget = { available: "0.5", header: "" };
+  test.for([
+    refusals.rateLimited("600 requests a minute", 2_000),
+    refusals.rateLimited("1000 tokens a minute", 2_000, {}, "the API key"),
+    refusals.tooManyRunning(1),
+    refusals.tooManyRunning(20),
+    refusals.addressNotPermitted("192.0.2.7"),
+    refusals.insufficientCredit("balance", "0.042", "0.013"),
+    refusals.insufficientCredit("limit", "0.042", "-0.013"),
+    refusals.budgetExceeded("1.25", {
+      ...{ ...budget, name: "the API key's budget of 12.5 for this month", endsAt: "2026-12-01T00:00:00.000Z" },
+    }),
+    refusals.budgetExceeded("1.25", { ...budget, name: "the account's budget of 12.5 for today", endsAt: undefined }),
+    refusals.accountSuspended(),
+  ])("%s", ({ message }) => {
+    const text = refusedInChinese(message);
+    expect(text).toMatch(/\p{Script=Han}/u);
+    expect(text).not.toMatch(/ [a-z]{3}/);
+  });
+
+  test("keep their numbers, and what is not known stays as it is", () => {
+    const { message } = refusals.rateLimited("600 requests a minute", 2_000);
+    expect(refusedInChinese(message)).toBe("达到速率限制：账户上限为每分钟 600 次请求，请在 2 秒后重试。");
+    expect(refusedInChinese("something else entirely")).toBe("something else entirely");
   });
 });

@@ -12,6 +12,9 @@ export interface BarsProps {
 }
 
 export function Bars({ title, rows, series, write }: BarsProps) {
+  // Of nothing at all there is nothing to measure: an axis of its own making would count in parts of a cent.
+  const isEmpty = rows.every((row) => series.every(({ name }) => !row[name]));
+  const empty = isEmpty ? { domain: [0, 1], ticks: [0] } : {};
   return (
     <BarChart
       h={200}
@@ -25,7 +28,7 @@ export function Bars({ title, rows, series, write }: BarsProps) {
       barProps={{ isAnimationActive: false }}
       barChartProps={{ title, margin: { left: 0, right: 8, top: 8, bottom: 0 } }}
       xAxisProps={{ interval: "equidistantPreserveStart", minTickGap: 24 }}
-      yAxisProps={{ width: "auto", allowDecimals: false }}
+      yAxisProps={{ width: "auto", allowDecimals: false, ...empty }}
     />
   );
 }

@@ -34,9 +34,12 @@ interface Props {
   readonly onApply: (version: number) => void;
   readonly onCancel: () => void;
   readonly error: unknown;
+  /** kept and apply say something else than that one's own changes can be put onto theirs. */
+  readonly kept?: string;
+  readonly apply?: string;
 }
 
-export function Conflict({ base, onApply, onCancel, error }: Props) {
+export function Conflict({ base, onApply, onCancel, error, kept, apply }: Props) {
   const t = useTexts(said);
   const format = useFormat();
   const nameOf = useAuthorName();
@@ -56,14 +59,14 @@ export function Conflict({ base, onApply, onCancel, error }: Props) {
             {t.who(nameOf(author), createdAt ? format.relative(createdAt) : "", String(version))} {note}
           </Text>
         )}
-        <Text size="sm">{t.kept}</Text>
+        <Text size="sm">{kept ?? t.kept}</Text>
       </Alert>
       <Text size="sm">{t.theirs}</Text>
       <Answer of={theirs} lines={3}>
         {({ differences }) => <DifferenceList of={differences} />}
       </Answer>
       <FormButtons
-        action={t.apply}
+        action={apply ?? t.apply}
         busy={false}
         disabled={!isNewer}
         onAction={() => onApply(version)}

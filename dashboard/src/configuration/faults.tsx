@@ -46,6 +46,12 @@ export function useFaultAt(): (error: unknown, path: string) => string | undefin
   return (error, path) => {
     if (error == null) return undefined;
     const found = refusalOf(error).faults.find((fault) => fault.path === path || fault.path.startsWith(`${path}[`));
-    return found && tell(found);
+    return found && capitalised(tell(found));
   };
+}
+
+/** capitalised makes a sentence of a text, as stands below a field, unless a name in lower case begins it. */
+function capitalised(text: string): string {
+  const whole = text.replace(/^is /, "it is ");
+  return /^[a-z]+[ :]/.test(whole) ? `${whole[0]?.toUpperCase()}${whole.slice(1)}` : whole;
 }

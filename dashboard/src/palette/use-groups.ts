@@ -8,11 +8,13 @@ import { answeredGroup, foundGroup, type Item, type ItemGroup, inOrder } from ".
 import { useActions } from "./use-actions.ts";
 import { usePeople } from "./use-people.ts";
 import { useShownPlaces } from "./use-places.ts";
+import { useStatusItems } from "./use-statuses.ts";
 import { useKeyItems, useModelItems, useUpstreamItems } from "./use-things.ts";
 
 const said = texts(
   {
     request: "Request",
+    status: "Status",
     open: (id: string) => `Open ${id}`,
     own: "My account",
     operators: "Operator",
@@ -27,6 +29,7 @@ const said = texts(
   },
   {
     request: "请求",
+    status: "状态码",
     open: (id: string) => `打开 ${id}`,
     own: "我的账户",
     operators: "运营",
@@ -49,6 +52,7 @@ export function useGroups(query: string): readonly ItemGroup[] {
   const { own, operators, settings, docs } = useShownPlaces(operator);
   const actions = useActions(operator);
   const requests = useRequestItems(query, operator);
+  const statuses = useStatusItems(query);
   const [models, keys, upstreams] = [useModelItems(operator), useKeyItems(query, operator), useUpstreamItems(operator)];
   const { accounts, users } = usePeople(query, operator);
   // Of pages that fit alike, those of the area that the reader is in come first.
@@ -63,6 +67,7 @@ export function useGroups(query: string): readonly ItemGroup[] {
   }
   return inOrder([
     answeredGroup(t.request, requests, query),
+    answeredGroup(t.status, statuses, query),
     ...pages.map(({ label, items }) => foundGroup(label, items, query)),
     foundGroup(t.models, models, query),
     foundGroup(t.keys, keys, query),

@@ -4,7 +4,9 @@
  */
 import { Alert, Button, Code, Group, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
+import { conflictInChinese } from "../language/conflict-texts.ts";
 import { texts, useLanguage, useTexts } from "../language/language.tsx";
+import { useReasonText } from "../language/use-reason-text.ts";
 import { Reason, type Refusal, refusalOf } from "../refusal.ts";
 
 const said = texts(
@@ -43,8 +45,10 @@ const chinese: Partial<Record<Reason, string>> = {
 export function useReasonMessage(): (refusal: Refusal) => string {
   const t = useTexts(said);
   const { language } = useLanguage();
-  return ({ reason, message, requestId }) => {
+  const tellConflict = useReasonText(conflictInChinese);
+  return ({ reason, message, requestId, conflict, parameters }) => {
     if (reason === Reason.UNSPECIFIED && requestId === "") return t.unreachable;
+    if (reason === Reason.CONFLICT) return tellConflict({ reason: conflict, parameters, message });
     return (language === "zh-CN" ? chinese[reason] : undefined) ?? message;
   };
 }

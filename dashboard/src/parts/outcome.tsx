@@ -10,7 +10,7 @@ import {
   IconPlugConnectedX,
   IconUserMinus,
 } from "@tabler/icons-react";
-import type { ComponentType } from "react";
+import type { ComponentType, CSSProperties } from "react";
 import { Outcome, type Request } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { texts, useTexts } from "../language/language.tsx";
 
@@ -67,7 +67,7 @@ export const outcomes = {
 
 export type OutcomeWord = keyof typeof outcomes;
 
-type Icon = ComponentType<{ readonly size?: number; readonly color?: string }>;
+type Icon = ComponentType<{ readonly size?: number; readonly color?: string; readonly style?: CSSProperties }>;
 
 const icons: Readonly<Record<OutcomeWord | "running" | "cached", readonly [icon: Icon, color: string]>> = {
   answered: [IconCircleCheck, "var(--mantine-color-teal-7)"],
@@ -112,7 +112,7 @@ export function OutcomeMark({ of }: { readonly of: Ended | undefined }) {
   const [Icon, color] = icons[word];
   return (
     <Group gap={6} wrap="nowrap" title={t[`${word}Means`]}>
-      <Icon size={16} color={color} aria-hidden />
+      <Icon size={16} color={color} style={{ flexShrink: 0 }} aria-hidden />
       <Text span inherit>
         {t[word]}
       </Text>

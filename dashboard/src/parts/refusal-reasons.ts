@@ -1,5 +1,7 @@
 /** Names the reasons for which calls are refused, in plain language, by the names of the reasons. */
-import { texts, useTexts } from "../language/language.tsx";
+
+import { texts, useLanguage, useTexts } from "../language/language.tsx";
+import { refusedInChinese } from "../language/refused-texts.ts";
 
 const said = texts(
   {
@@ -77,7 +79,11 @@ const fields = texts(
  */
 export function useRefusedDetail(): (detail: string) => string {
   const t = useTexts(fields);
-  return (detail) => (detail === "" || detail.includes(" ") ? detail : t.field(detail));
+  const { language } = useLanguage();
+  return (detail) => {
+    if (detail === "" || detail.includes(" ")) return language === "zh-CN" ? refusedInChinese(detail) : detail;
+    return t.field(detail);
+  };
 }
 
 /** reasonWords are the reasons that have a name. */

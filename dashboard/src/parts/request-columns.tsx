@@ -91,7 +91,7 @@ export function useRequestColumns({
     {
       name: "key",
       head: t.key,
-      clipped: true,
+      ...(keyNames ? { clipped: true as const } : {}),
       ...both(({ keyId }) => <Clipped of={keyNames?.get(keyId) ?? shortId(keyId)} title={keyId} />),
     },
     { name: "operation", head: t.operation, ...both(({ operation }) => operation) },

@@ -103,13 +103,15 @@ export function RequestFilters({ search, onChange, models, upstreams, tags = [],
       )}
       {isOfRefused ? (
         <Picked
-          {...{ label: t.reason, all: t.all, value: reason, width: 150 }}
+          {...{ label: t.reason, all: t.all, value: reason, width: 190 }}
           data={reasonWords.map((value) => ({ value, label: reasonName(value) }))}
           on={(value) => change("reason", value)}
         />
       ) : (
         <Picked
           {...{ label: t.outcome, all: t.all, data: outcomeChoices, value: outcome }}
+          // A chosen one has to be readable; without one, all filters fit in a line.
+          width={outcome === undefined ? 128 : 180}
           on={(value) => change("outcome", value)}
         />
       )}

@@ -62,7 +62,7 @@ const samples: readonly Refusal[] = [
   refusals.requestTimeout(),
   refusals.idempotencyConflict(),
   refusals.idempotencyRunning(),
-  refusals.conflict("The account has 5000 API keys, as many as it may have. Delete one first."),
+  refusals.conflict("KEYS_FULL", { most: "5000" }),
   refusals.requestTooLarge(16_777_216),
   refusals.unsupportedMediaType("application/json, application/x-www-form-urlencoded and multipart/form-data"),
   refusals.rateLimited("60 requests a minute", 1_000),

@@ -68,10 +68,11 @@ function madeCall({ callers, models, charges, random, now }: TrafficOptions, at:
   const isBad = isIncident(upstream, at, now);
   const outcome = outcomeOf(random, isBad);
   const asked = usageOf(habit, random);
-  const used = outcome === 2 ? none : outcome === 3 || outcome === 4 ? cutOff(asked, random) : asked;
+  const isNothing = outcome === 2 || outcome === 6;
+  const used = isNothing ? none : outcome === 3 || outcome === 4 ? cutOff(asked, random) : asked;
   const duration = (habit.output === 0 ? 90 : 350 + asked.output * 11) * random.around(isBad ? 3 : 1, 0.35);
   const retried = random.happens(isBad ? 0.3 : 0.02) ? retryOf(upstream, at, random) : undefined;
-  const took = Math.round(outcome === 2 ? random.around(1800, 0.5) : duration) + (retried?.ms ?? 0);
+  const took = Math.round(isNothing ? random.around(outcome === 6 ? 240 : 1800, 0.5) : duration) + (retried?.ms ?? 0);
   const priced = charges.charge(model, used);
   return {
     ...{ id: idOf("req", at, `${caller.keyId} ${at} ${random.next()}`), created_at: at },
@@ -80,8 +81,9 @@ function madeCall({ callers, models, charges, random, now }: TrafficOptions, at:
     ...{ input: used.input, cache_read: used.cacheRead, cache_write: used.cacheWrite, output: used.output },
     ...{ reasoning: used.reasoning, characters: 0, estimated: outcome === 3 ? 1 : 0, ...priced },
     duration_ms: took,
-    first_byte_ms:
-      outcome === 2 ? null : Math.round(Math.min(took, (retried?.ms ?? 0) + random.around(isBad ? 1900 : 420, 0.4))),
+    first_byte_ms: isNothing
+      ? null
+      : Math.round(Math.min(took, (retried?.ms ?? 0) + random.around(isBad ? 1900 : 420, 0.4))),
     tried: retried ? JSON.stringify([retried]) : null,
   };
 }
@@ -94,9 +96,10 @@ function isIncident(upstream: string, at: number, now: number): boolean {
 }
 
 /** Numbers of the proto's Outcome. */
-function outcomeOf(random: Random, isBad: boolean): 1 | 2 | 3 | 4 {
+function outcomeOf(random: Random, isBad: boolean): 1 | 2 | 3 | 4 | 6 {
   if (random.happens(isBad ? 0.22 : 0.006)) return 2;
   if (random.happens(isBad ? 0.05 : 0.003)) return 3;
+  if (random.happens(0.008)) return 6;
   return random.happens(0.012) ? 4 : 1;
 }
 

@@ -18,7 +18,18 @@ export interface KeyRing {
 /** KeyRingError is thrown where there is no key. Its message says what to do, and holds nothing of a key. */
 export class KeyRingError extends Error {
   override readonly name = "KeyRingError";
+  readonly reason: KeyRingReason;
+  readonly parameters: Readonly<Record<string, string>>;
+
+  constructor(reason: KeyRingReason, message: string, parameters: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.reason = reason;
+    this.parameters = parameters;
+  }
 }
+
+/** KeyRingReason is the name of a ConflictReason of the contract. */
+type KeyRingReason = `SEAL_KEY_${"MISSING" | "MALFORMED" | "UNREADABLE" | "UNWRITABLE"}`;
 
 const keyFileName = "configuration.key";
 
@@ -40,7 +51,7 @@ export function createKeyRing({
     seal() {
       const keys = open();
       if (keys.length > 0) return keys;
-      if (beside === undefined) throw new KeyRingError(noKey);
+      if (beside === undefined) throw new KeyRingError("SEAL_KEY_MISSING", noKey);
       makeKeyFile(beside);
       return open();
     },
@@ -53,8 +64,10 @@ const noKey =
 
 function keysIn(text: string, where: string): SealKeys {
   const keys = readSealKeys(text);
-  if (!keys)
-    throw new KeyRingError(`${where}: expected 32 bytes in hex or base64, or several such with commas between them`);
+  if (!keys) {
+    const message = `${where}: expected 32 bytes in hex or base64, or several such with commas between them`;
+    throw new KeyRingError("SEAL_KEY_MALFORMED", message, { where });
+  }
   return keys;
 }
 
@@ -62,8 +75,13 @@ function readKeyFile(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    throw new KeyRingError(`config_key_file: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    throw unreadable(`config_key_file: ${path}`, path, error);
   }
+}
+
+function unreadable(what: string, path: string, error: unknown): KeyRingError {
+  const code = String((error as NodeJS.ErrnoException).code);
+  return new KeyRingError("SEAL_KEY_UNREADABLE", `${what} cannot be read (${code})`, { path, code });
 }
 
 function readIfThere(path: string): string | undefined {
@@ -72,7 +90,7 @@ function readIfThere(path: string): string | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;
-    throw new KeyRingError(`${path} cannot be read (${code})`);
+    throw unreadable(path, path, error);
   }
 }
 
@@ -84,7 +102,8 @@ function makeKeyFile(path: string): void {
     publish(own, path, false);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code !== "EEXIST") throw new KeyRingError(`${path} cannot be written (${code})`);
+    if (code === "EEXIST") return;
+    throw new KeyRingError("SEAL_KEY_UNWRITABLE", `${path} cannot be written (${code})`, { path, code: String(code) });
   } finally {
     rmSync(own, { force: true });
   }

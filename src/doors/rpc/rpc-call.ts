@@ -10,7 +10,7 @@ import {
 import { Code, ConnectError } from "@connectrpc/connect";
 import { access } from "../../../gen/modelgateway/v1/access_pb.ts";
 import { ErrorDetailSchema } from "../../../gen/modelgateway/v1/errors_pb.ts";
-import { FaultReason } from "../../../gen/modelgateway/v1/reasons_pb.ts";
+import { ConflictReason, FaultReason } from "../../../gen/modelgateway/v1/reasons_pb.ts";
 import type { BodyRoom } from "../../call/call.ts";
 import type { DocumentFault } from "../../call/refusal.ts";
 import { asRefusal, type Refusal } from "../../call/refusals.ts";
@@ -101,7 +101,8 @@ export function asConnectError(error: unknown, call: RpcCall): ConnectError {
   return new ConnectError(message, refusal.code, metadata, [detailOf(refusal, call)], refusal);
 }
 
-function detailOf({ reason, param = "", status, upstream, documentFaults }: Refusal, { id, method }: RpcCall) {
+function detailOf(refusal: Refusal, { id, method }: RpcCall) {
+  const { reason, param = "", status, upstream, documentFaults, conflict } = refusal;
   const isOwn = upstream?.family === getOption(method, access).family;
   return {
     desc: ErrorDetailSchema,
@@ -112,23 +113,29 @@ function detailOf({ reason, param = "", status, upstream, documentFaults }: Refu
       httpStatus: status,
       // Half of it would not be JSON.
       faults: documentFaults.slice(0, maxFaults).map(faultMessage),
+      conflict: ConflictReason[conflict?.reason ?? "UNSPECIFIED"],
+      parameters: shortened(conflict?.parameters),
       upstreamBody: isOwn && upstream.body.length <= maxLength.upstreamBody ? upstream.body.toString() : "",
     }),
   };
 }
 
 /** faultMessage splits a fault into its place and what is wrong there. */
-function faultMessage({ path = "", message, reason, parameters = {}, file = "", line = 0 }: DocumentFault) {
+function faultMessage({ path = "", message, reason, parameters, file = "", line = 0 }: DocumentFault) {
   const why = path !== "" && message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message;
-  const short = Object.entries(parameters).map(([name, text]) => [name, truncated(text, maxLength.parameter)] as const);
   return {
     path: truncated(path, maxLength.fault),
     message: truncated(why, maxLength.fault),
     reason: FaultReason[reason as keyof typeof FaultReason] ?? FaultReason.UNSPECIFIED,
-    parameters: Object.fromEntries(short),
+    parameters: shortened(parameters),
     file: truncated(file, maxLength.parameter),
     line,
   };
+}
+
+function shortened(parameters: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const short = Object.entries(parameters).map(([name, text]) => [name, truncated(text, maxLength.parameter)] as const);
+  return Object.fromEntries(short);
 }
 
 /** Truncates a text, and leaves no half of a character: that could not be percent-encoded. */

@@ -76,9 +76,8 @@ export function accountService(parts: AccountParts): ServiceImplementation<typeo
         return whole(RedeemCodeResponseSchema, { entry: entryMessage(entry), account: await shown(account) });
       }
       if (claimed.kind === "none") throw redeemCodeNotFound();
-      if (claimed.kind === "claimed")
-        throw conflict("This redeem code was claimed before. Each is worth its amount once.");
-      if (claimed.kind === "full") throw conflict(creditedInFull);
+      if (claimed.kind === "claimed") throw conflict("CODE_CLAIMED");
+      if (claimed.kind === "full") throw creditedInFull();
       throw internal(new Error(`a redeem code could not be recorded: ${claimed.kind}`));
     },
     async listCatalog({ caller }) {
@@ -131,11 +130,8 @@ function updateBudgets({ transact, clock }: AccountParts, shown: ShowAccount): R
  */
 function refuseToMoveOperators({ budgets, time_zone }: Account, zone: string | null | undefined): void {
   if (zone === undefined || zone === time_zone) return;
-  if (readBudgets(budgets).some(({ byOperator, rolling }) => byOperator && !rolling)) throw conflict(zoneIsBound);
+  if (readBudgets(budgets).some(({ byOperator, rolling }) => byOperator && !rolling)) throw conflict("ZONE_BOUND");
 }
-
-const zoneIsBound =
-  "The operator has set budgets of this account whose days, weeks or months begin by its time zone. Ask the operator to change it.";
 
 async function own(accounts: AccountStore, { accountId }: Caller): Promise<Account> {
   const account = await accounts.find(accountId);

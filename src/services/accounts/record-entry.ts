@@ -1,6 +1,6 @@
 /** Records recharges, refunds and grants in the ledger. */
 import { EntryKind } from "../../../gen/modelgateway/v1/accounts_pb.ts";
-import { conflict, invalidValue, resourceNotFound } from "../../call/refusals.ts";
+import { conflict, invalidValue, type Refusal, resourceNotFound } from "../../call/refusals.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { newId } from "../../runtime/ids.ts";
 import { maxCredited } from "../../storage/money/bounds.ts";
@@ -18,8 +18,10 @@ export interface RecordEntryInit {
 
 const recordable = [EntryKind.RECHARGE, EntryKind.REFUND, EntryKind.GRANT] as const;
 
-/** creditedInFull is what an account is told whose keys could spend more in all than can be counted exactly. */
-export const creditedInFull = `An account is credited at most ${formatDecimal(maxCredited)} in its life, so that its sums stay exact. Record less, or go on with a new account.`;
+/** creditedInFull refuses to credit an account whose keys could spend more in all than can be counted exactly. */
+export function creditedInFull(): Refusal {
+  return conflict("CREDITED_IN_FULL", { most: formatDecimal(maxCredited) });
+}
 
 /** recordEntry records an entry. Throws a Refusal if it cannot be recorded; then nothing is written. */
 export async function recordEntry(entries: EntryStore, init: RecordEntryInit): Promise<LedgerEntry> {
@@ -29,9 +31,6 @@ export async function recordEntry(entries: EntryStore, init: RecordEntryInit): P
   const recorded = await entries.record({ ...init, kind, id: newId("led", now) });
   if (recorded.kind === "recorded") return recorded.entry;
   if (recorded.kind === "absent") throw resourceNotFound("account", accountId, "account");
-  if (recorded.kind === "full") throw conflict(creditedInFull);
-  const most = formatDecimal(recorded.available);
-  throw conflict(
-    `Cannot refund ${formatDecimal(amount)}: ${most} may be refunded, of what was recharged and is left. Refund less.`,
-  );
+  if (recorded.kind === "full") throw creditedInFull();
+  throw conflict("REFUND_TOO_LARGE", { amount: formatDecimal(amount), most: formatDecimal(recorded.available) });
 }

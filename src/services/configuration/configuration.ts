@@ -109,9 +109,9 @@ export async function orRefusal<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof LockedError) throw conflict(error.message);
+    if (error instanceof LockedError) throw conflict("CONFIGURATION_LOCKED");
     if (error instanceof ConfigError) throw invalidDocument(error.faults.map(withPlace));
-    throw error instanceof KeyRingError ? conflict(`${error.message}.`) : error;
+    throw error instanceof KeyRingError ? conflict(error.reason, error.parameters) : error;
   }
 }
 

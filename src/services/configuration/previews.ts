@@ -38,7 +38,7 @@ export function previewRpcs({ stored, accounts, tiers, testUpstream }: PreviewPa
   return {
     async testUpstream({ request }) {
       const { name, upstream: entry, model, kind, skipList = false, skipCall = false } = request.message();
-      if (!testUpstream) throw conflict("Upstreams are tested by a gateway that serves. Ask one.");
+      if (!testUpstream) throw conflict("NOT_SERVING");
       if ((name === undefined) === (entry === undefined))
         throw invalidValue("upstream", "expected either `name` or `upstream`");
       const { config } = await orRefusal(stored.read());

@@ -8,7 +8,7 @@ export type TestParameters = Readonly<Record<string, string>>;
 
 const downHint = "See that it runs, that its address is right, and that this machine may reach it.";
 const addressHint =
-  "Where the call below fails too, check the address: most servers want it to end in /v1. Else name its models yourself.";
+  "Check the address: most servers want it to end in /v1. Where calls work all the same, name its models yourself.";
 
 const texts: Readonly<Record<TestWord, (of: TestParameters) => string>> = {
   MODELS_LISTED: ({ models = "" }) => `It lists ${counted(models, "model")}.`,

@@ -61,7 +61,7 @@ export async function issueKey(keys: KeyStore, init: IssueKeyInit): Promise<{ ke
     owner: limits.owner ?? null,
   };
   if (!(await keys.insert(key, maxKeys))) {
-    throw conflict(`The account has ${maxKeys} API keys, as many as it may have. Delete one that is no longer used.`);
+    throw conflict("KEYS_FULL", { most: String(maxKeys) });
   }
   return { key, secret };
 }

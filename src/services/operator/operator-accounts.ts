@@ -80,9 +80,9 @@ export async function findAccount(accounts: Pick<AccountStore, "find">, idOrName
 }
 
 function nameTaken(name: string) {
-  return conflict(`There is an account "${name}" already. Choose another name.`);
+  return conflict("ACCOUNT_NAME_TAKEN", { name });
 }
 
 function ownAccount() {
-  return conflict("This is your own account, and you would be signed out for good. Have another operator suspend it.");
+  return conflict("OWN_ACCOUNT");
 }

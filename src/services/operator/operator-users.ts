@@ -76,7 +76,7 @@ function unknownUser(id: string) {
 }
 
 function lastOperator() {
-  return conflict("Nobody else operates the gateway. Let another user operate it first.");
+  return conflict("LAST_OPERATOR");
 }
 
 function eitherPasswordOrInvitation() {

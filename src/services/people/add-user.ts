@@ -35,7 +35,7 @@ export async function addUser(stores: UserStores, init: UserInit): Promise<strin
   const account_id = init.accountId ?? (await addAccount(stores.accounts, accountName, now));
   const user = { id, account_id, email, password_hash: passwordHash, created_at: now };
   if (!(await stores.users.insert({ ...user, is_operator: Number(init.operator) }))) {
-    throw conflict(`There is a user "${email}" already. Sign in, or choose another e-mail address.`);
+    throw conflict("EMAIL_TAKEN", { email });
   }
   return id;
 }
@@ -43,5 +43,5 @@ export async function addUser(stores: UserStores, init: UserInit): Promise<strin
 async function addAccount(accounts: AccountStore, name: string, now: number): Promise<string> {
   const id = newId("acc", now);
   if (await accounts.insert({ id, name, created_at: now })) return id;
-  throw conflict(`There is an account "${name}" already. Choose another name.`);
+  throw conflict("ACCOUNT_NAME_TAKEN", { name });
 }

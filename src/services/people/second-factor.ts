@@ -43,8 +43,7 @@ export function secondFactorRpcs({ users, attempts, clock }: SecondFactorParts):
       const { id, email } = await self(caller);
       const secret = new Secret({ size: 20 }).base32;
       // A stolen session must not replace the user's app with another.
-      if (!(await users.setPendingFactor(id, secret)))
-        throw conflict("You have a second factor already. Disable it first.");
+      if (!(await users.setPendingFactor(id, secret))) throw conflict("SECOND_FACTOR_ENABLED");
       return whole(BeginSecondFactorResponseSchema, { secret, uri: appOf(secret, email).toString() });
     },
     async enableSecondFactor({ request, caller }) {
@@ -113,5 +112,5 @@ function hashRecoveryCode(text: string): string {
 }
 
 function nothingPending() {
-  return conflict("There is no second factor to enable. Begin with a new one.");
+  return conflict("SECOND_FACTOR_NOT_BEGUN");
 }

@@ -72,8 +72,7 @@ export async function deleteResponse(
   const { accountId } = caller;
   if (await store.delete(accountId, id, clock())) return;
   if (await background.delete(accountId, id)) return;
-  if (await background.stateOf(accountId, id))
-    throw conflict(`The response '${id}' is still being made. Cancel it first.`);
+  if (await background.stateOf(accountId, id)) throw conflict("RESPONSE_UNDER_WAY", { id });
   // It may have become complete between the two, and is kept now.
   if (await store.delete(accountId, id, clock())) return;
   throw responseNotFound(id);

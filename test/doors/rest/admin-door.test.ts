@@ -46,7 +46,7 @@ const answers: Readonly<Record<string, (call: Call) => Answer | Promise<Answer>>
   },
   CreateKey: ({ method, request: asked }) => {
     const { name } = asked.json();
-    if (name === "one too many") throw errors.conflict("The account has 5000 API keys. Delete one.");
+    if (name === "one too many") throw errors.conflict("KEYS_FULL", { most: "5000" });
     if (name === "repeated") throw errors.idempotencyConflict();
     return whole(Wire.ofJson(method.output, { key: { id: "key_2", name: String(name), secret: "sk-x" } }));
   },
@@ -426,7 +426,7 @@ describe("a refusal for money, rate or permission is written", () => {
   const price = errors.modelUnpriced("m");
   const suspended = errors.accountSuspended();
   const gone = errors.resourceNotFound("key", "key_9");
-  const clash = errors.conflict("It is taken. Choose another.");
+  const clash = errors.conflict("ACCOUNT_NAME_TAKEN", { name: "Acme" });
   const again = errors.idempotencyConflict();
   const quota = "insufficient_quota";
   const rows: readonly Row[] = [

@@ -2,8 +2,8 @@
 import { Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { texts, useTexts } from "../../language/language.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { MakingDialog } from "../../parts/making-dialog.tsx";
 import { KeyForm } from "./key-form.tsx";
 import { newKey } from "./key-values.ts";
 import { newOccasion, type Saved, useCreateKey } from "./save-key.ts";
@@ -31,21 +31,13 @@ interface Props {
 
 export function CreateKey({ opened, onClose }: Props) {
   const t = useTexts(said);
-  const [saved, setSaved] = useState<Saved>();
-  const close = () => {
-    setSaved(undefined);
-    onClose();
-  };
   return (
-    <Dialog
-      size="lg"
-      opened={opened}
-      onClose={close}
-      title={saved ? t.made(saved.key.name) : t.title}
-      deliberate={saved !== undefined}
-    >
-      {saved ? <SavedKey saved={saved} onClose={close} /> : <NewKeyForm onCreated={setSaved} onCancel={close} />}
-    </Dialog>
+    <MakingDialog<Saved>
+      {...{ opened, onClose, title: t.title, size: "lg" }}
+      madeTitle={({ key }) => t.made(key.name)}
+      form={(onCreated, onCancel) => <NewKeyForm {...{ onCreated, onCancel }} />}
+      shown={(saved, close) => <SavedKey saved={saved} onClose={close} />}
+    />
   );
 }
 

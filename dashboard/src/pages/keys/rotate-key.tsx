@@ -4,9 +4,9 @@ import { Radio, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { type ApiKey, KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { FormButtons } from "../../parts/form-buttons.tsx";
+import { MakingDialog } from "../../parts/making-dialog.tsx";
 import { useForgetKeys } from "./forget.ts";
 import { ShownSecret } from "./shown-secret.tsx";
 
@@ -47,31 +47,19 @@ interface Props {
 
 export function RotateKey({ of, opened, onClose }: Props) {
   const t = useTexts(said);
-  const [rotated, setRotated] = useState<ApiKey>();
-  const close = () => {
-    setRotated(undefined);
-    onClose();
-  };
   return (
-    <Dialog
-      size="lg"
-      opened={opened}
-      onClose={close}
-      title={rotated ? t.done(of.name) : t.title(of.name)}
-      deliberate={rotated !== undefined}
-    >
-      {rotated ? (
-        <ShownSecret of={rotated} onClose={close} />
-      ) : (
-        <Choosing of={of} onRotated={setRotated} onCancel={close} />
-      )}
-    </Dialog>
+    <MakingDialog<ApiKey>
+      {...{ opened, onClose, title: t.title(of.name), size: "lg" }}
+      madeTitle={() => t.done(of.name)}
+      form={(onRotated, onCancel) => <Choosing {...{ of, onRotated, onCancel }} />}
+      shown={(rotated, close) => <ShownSecret of={rotated} onClose={close} />}
+    />
   );
 }
 
 interface ChoosingProps {
   readonly of: ApiKey;
-  readonly onRotated: (key: ApiKey | undefined) => void;
+  readonly onRotated: (key: ApiKey) => void;
   readonly onCancel: () => void;
 }
 
@@ -80,7 +68,7 @@ function Choosing({ of, onRotated, onCancel }: ChoosingProps) {
   const [overlap, setOverlap] = useState<string>("86400");
   const rotate = useMutation(KeyService.method.rotateKey, { gcTime: 0, onSettled: useForgetKeys() });
   const submit = () =>
-    rotate.mutate({ id: of.id, overlapSeconds: Number(overlap) }, { onSuccess: ({ key }) => onRotated(key) });
+    rotate.mutate({ id: of.id, overlapSeconds: Number(overlap) }, { onSuccess: ({ key }) => key && onRotated(key) });
   return (
     <Stack>
       <Text size="sm">{t.about}</Text>

@@ -23,7 +23,7 @@ const said = texts(
     modesAbout: "Requests for a mode without rates are refused.",
   },
   {
-    about: (unit: string) => `每百万 Token 的${unit}；语音按每百万字符计。`,
+    about: (unit: string) => `单位：${unit}，按每百万 Token 计；语音按每百万字符计。`,
     characters: "每百万字符",
     webSearch: "每次网络搜索",
     request: "每次请求",

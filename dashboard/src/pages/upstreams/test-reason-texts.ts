@@ -2,7 +2,7 @@
 import { TestReason } from "../../../../gen/modelgateway/v1/reasons_pb.ts";
 import { tellReasons } from "../../language/reason-texts.ts";
 
-const addressHint = "如果下面的调用也失败，请检查地址：多数服务器的地址以 /v1 结尾。否则请自行填写模型名称。";
+const addressHint = "请检查地址：多数服务器的地址以 /v1 结尾。如果调用仍能成功，请自行填写模型名称。";
 
 /** stepInChinese tells what came of a step. */
 export const stepInChinese = tellReasons(TestReason, {

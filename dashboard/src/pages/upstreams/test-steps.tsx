@@ -13,6 +13,7 @@ import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { useReasonText } from "../../language/use-reason-text.ts";
 import text from "../../parts/text.module.css";
+import { useServedElsewhere } from "./served-elsewhere.ts";
 import { stepInChinese } from "./test-reason-texts.ts";
 
 const said = texts(
@@ -34,6 +35,8 @@ const said = texts(
     tokens: (input: string, output: string) => `${counted(input, "token")} in, ${output} out`,
     more: (count: string) => `and ${count} more`,
     works: "It works.",
+    elsewhere: "Served by other upstreams, too:",
+    at: (model: string, upstreams: string) => `${model} (${upstreams})`,
   },
   {
     test: "测试",
@@ -53,6 +56,8 @@ const said = texts(
     tokens: (input: string, output: string) => `输入 ${input} Token，输出 ${output}`,
     more: (count: string) => `另有 ${count} 个`,
     works: "可以使用。",
+    elsewhere: "其他上游也提供：",
+    at: (model: string, upstreams: string) => `${model}（${upstreams}）`,
   },
 );
 
@@ -60,8 +65,8 @@ const said = texts(
 const shownModels = 8;
 
 interface Props {
-  /** ofName tests the upstream as it is configured; `entryOf` tests what is in a form, and returns undefined where that has faults. */
-  readonly ofName?: string;
+  /** ofName is the upstream, which is tested as it is configured; `entryOf` tests what is in a form, and returns undefined where that has faults. */
+  readonly ofName: string;
   readonly entryOf?: () => JsonObject | undefined;
 }
 
@@ -75,7 +80,7 @@ export function TestUpstream({ ofName, entryOf }: Props) {
     const upstream = entryOf?.();
     if (entryOf && upstream === undefined) return;
     const of = {
-      ...(upstream ? { upstream } : { name: ofName ?? "" }),
+      ...(upstream ? { upstream } : { name: ofName }),
       ...(model.trim() ? { model: model.trim() } : {}),
     };
     setSteps([]);
@@ -118,7 +123,7 @@ export function TestUpstream({ ofName, entryOf }: Props) {
       </Group>
       <div role="status">
         <Stack gap="sm">
-          {steps.length > 0 && <Steps of={steps} />}
+          {steps.length > 0 && <Steps of={steps} upstream={ofName} />}
           {isRunning && <Pending hasList={steps.length > 0} />}
         </Stack>
       </div>
@@ -139,7 +144,12 @@ function Pending({ hasList }: { readonly hasList: boolean }) {
   );
 }
 
-function Steps({ of }: { readonly of: readonly TestStep[] }) {
+interface StepsProps {
+  readonly of: readonly TestStep[];
+  readonly upstream: string;
+}
+
+function Steps({ of, upstream }: StepsProps) {
   const t = useTexts(said);
   const isOk = of.some(({ kind, outcome }) => kind === TestStepKind.CALL && outcome === TestOutcome.OK);
   return (
@@ -148,11 +158,31 @@ function Steps({ of }: { readonly of: readonly TestStep[] }) {
         {of.map((step) => (
           <List.Item key={step.kind}>
             <OneStep of={step} />
+            <AlsoElsewhere models={step.models} upstream={upstream} />
           </List.Item>
         ))}
       </List>
       {isOk && <Text size="sm">{t.works}</Text>}
     </Stack>
+  );
+}
+
+/** AlsoElsewhere names those of the models found that other upstreams serve, with these upstreams. */
+function AlsoElsewhere({ models, upstream }: { readonly models: readonly string[]; readonly upstream: string }) {
+  const t = useTexts(said);
+  const format = useFormat();
+  const elsewhere = useServedElsewhere(upstream);
+  const found = models.flatMap((model) => {
+    const upstreams = elsewhere.get(model);
+    return upstreams ? [t.at(model, upstreams.join(", "))] : [];
+  });
+  if (found.length === 0) return null;
+  const more = found.length > shownModels ? `, ${t.more(format.count(found.length - shownModels))}` : "";
+  return (
+    <Text size="sm" mt={4} ml={36} className={text.anywhere}>
+      {t.elsewhere} {found.slice(0, shownModels).join(", ")}
+      {more}
+    </Text>
   );
 }
 

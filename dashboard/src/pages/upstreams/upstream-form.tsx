@@ -126,7 +126,7 @@ export function UpstreamForm({ configuration, initial, before, vendors, onSaved,
         </Section>
       </form>
       <Section title={t.test}>
-        <TestUpstream entryOf={validEntry} />
+        <TestUpstream ofName={name} entryOf={validEntry} />
       </Section>
       <ReviewBar
         of={review}
