@@ -92,11 +92,29 @@ export function isToCome(error: unknown): boolean {
   return trouble === "away" || trouble === "locked";
 }
 
-/** Has the books told of a call that its hold covers as soon as they are back. It counts once, whatever became of the question before. */
-async function captureLater(call: Capture, { add, written }: Pick<GroupCommit, "add" | "written">): Promise<Captured> {
-  add({ kind: "settle", call, isHeld: true });
-  await written();
-  return { cost: call.cost, waived: 0 };
+/** Returns a call as a hold of `most` covers it: what it cost beyond that is waived. */
+export function within(call: Capture, most: number): Capture {
+  const waived = call.cost - most;
+  return waived > 0 ? { ...call, cost: most, waived } : call;
+}
+
+/**
+ * Has the books told of a call that its hold covers as soon as they are back. It counts once, whatever became of the question before.
+ * Rejects where it could not be written, and never is.
+ */
+async function captureLater(
+  call: Capture,
+  { add, withdraw, written }: Pick<GroupCommit, "add" | "withdraw" | "written">,
+): Promise<Captured> {
+  const entry = { kind: "settle", call, isHeld: true } as const;
+  add(entry);
+  try {
+    await written();
+  } catch (error) {
+    // A later write may have taken the entry along: then the call is charged.
+    if (withdraw(entry)) throw error;
+  }
+  return { cost: call.cost, waived: call.waived ?? 0 };
 }
 
 interface ExactCallsParts extends Pick<LedgerOptions, "onError"> {
@@ -113,6 +131,17 @@ function createExactCalls({ groupCommit, credit, holds, capturing, onError }: Ex
     groupCommit.enlist("releases", { item, accountId, after: () => {} });
   const captureByBooks = (item: DecidedCapture, accountId: string) =>
     retry(() => groupCommit.enlist("captures", { item, accountId, after: (result) => result }), onError);
+
+  async function captureOwnLater(call: Capture, { amount, request }: Hold): Promise<Captured> {
+    try {
+      const captured = await captureLater(within(call, amount), groupCommit);
+      credit.held(request.accountId, request.keyId, captured.cost - amount);
+      return captured;
+    } catch (error) {
+      unreleased.add(call.id);
+      throw error;
+    }
+  }
 
   return {
     hold(request: HoldRequest): MaybePromise<Hold | Short> {
@@ -150,7 +179,7 @@ function createExactCalls({ groupCommit, credit, holds, capturing, onError }: Ex
         credit.held(accountId, keyId, (captured?.cost ?? 0) - (own?.amount ?? 0));
         return captured;
       } catch (error) {
-        if (own && isToCome(error) && call.cost <= own.amount) return await captureLater(call, groupCommit);
+        if (own && isToCome(error)) return await captureOwnLater(call, own);
         if (own) unreleased.add(id);
         throw error;
       } finally {
