@@ -33,7 +33,7 @@ async function build() {
   }
 }
 
-/** What the page asks for is there before the page is, and what no page asks for any more goes last. */
+/** place puts the files of a build in place: the page after all that it asks for, and removes last what no page asks for any more. */
 function place(fresh) {
   const files = filesBelow(fresh).sort((a, b) => Number(a === "index.html") - Number(b === "index.html"));
   for (const file of files) {

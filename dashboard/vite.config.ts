@@ -4,7 +4,7 @@ import { join } from "node:path";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
-/** Where the gateway is, for the development server. */
+/** gateway is where the development server finds the gateway. */
 const gateway = "http://127.0.0.1:8080";
 
 /** fontLicence adds the licence of the face to those of the bundled packages: Vite tells those of modules alone. */

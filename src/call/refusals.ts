@@ -555,6 +555,11 @@ export function upstreamFailed(why: string, cause: unknown = why, upstreamStatus
   return new Refusal(Reason.UPSTREAM_FAILED, message, { cause, fault: why, upstreamStatus });
 }
 
+/** brokenOff refuses a call whose upstream ended its answer before it was complete. */
+export function brokenOff(): Refusal {
+  return upstreamFailed("it broke off its answer");
+}
+
 /** Refuses a call whose upstream answered with a status that has nothing to say to callers. */
 export function upstreamFailedByStatus(status: number): Refusal {
   const why = `it answered with status ${status}`;

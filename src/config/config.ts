@@ -61,6 +61,8 @@ export interface ReadConfigOptions {
   readonly excused?: ReadonlySet<string> | undefined;
   /** stored is what is stored beside; undefined: nothing. */
   readonly stored?: StoredDocument | undefined;
+  /** fileText is what the file holds, where it was read already. Default: it is read. */
+  readonly fileText?: string | undefined;
 }
 
 export interface ReadConfig {
@@ -82,12 +84,13 @@ export function readConfig({
   environment = processEnvironment(),
   excused,
   stored,
+  fileText,
 }: ReadConfigOptions): ReadConfig {
   const name = configFile(givenFile, environment);
   const faults: Fault[] = [];
   const catalogue = builtInCatalogue();
   const check = (one: ConfigDocument): FileConfig => checked(one, catalogue.vendors, faults) ?? emptyFile;
-  const document = name === undefined ? undefined : readFile(name, environment, excused, faults);
+  const document = name === undefined ? undefined : readFile(name, { environment, excused, fileText }, faults);
   const alone = document ? check(document) : emptyFile;
   const settings = settingsOf(environment, faults);
   const ofEnvironment = name === undefined ? upstreamsOf(catalogue.vendors, environment, faults) : [];
@@ -105,12 +108,11 @@ export function readConfig({
 /** readFile reads gateway.yaml; undefined where that cannot be read, which is among the faults. */
 function readFile(
   file: string,
-  environment: Environment,
-  excused: ReadonlySet<string> | undefined,
+  { environment, excused, fileText }: Pick<ReadConfigOptions, "excused" | "fileText"> & { environment: Environment },
   faults: Fault[],
 ): ConfigDocument | undefined {
   try {
-    return readYaml(file, readFileSync(file, "utf8"), environment, excused);
+    return readYaml(file, fileText ?? readFileSync(file, "utf8"), environment, excused);
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
     faults.push({ file, ...placed("", problem("FILE_UNREADABLE", { code })) });

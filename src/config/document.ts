@@ -20,6 +20,8 @@ import { type FaultReason, type Problem, problem } from "./fault-texts.ts";
 /** Fault is one mistake in a configuration, and its place. */
 export interface Fault {
   readonly file: string;
+  /** isStored is true where `file` names no file, but a document that is stored or was sent. */
+  readonly isStored?: true;
   /** line counts from 1; absent if the fault has no place in a file. */
   readonly line?: number;
   /** path is the value's place in words, as `upstreams[0].base_url`; absent if it is the document as a whole, or none. */

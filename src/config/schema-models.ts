@@ -1,5 +1,6 @@
 /** The schema of upstreams and models, in gateway.yaml and in the built-in catalogue. */
 import { z } from "zod";
+import { type Mode, modes } from "../call/price.ts";
 import { faultTexts, issueOf, problem } from "./fault-texts.ts";
 import { profileSchema } from "./schema-profile.ts";
 import {
@@ -320,13 +321,10 @@ function checkOutput(
   if (price.output === undefined) context.addIssue(issueOf(problem("MISSING"), [...path, "output"]));
   for (const [i, band] of price.long?.entries() ?? []) checkOutput(band, output, [...path, "long", i], context);
   for (const mode of modes) {
-    const card = (price as Partial<Record<(typeof modes)[number], WithOutput>>)[mode];
+    const card = (price as Partial<Record<Mode, WithOutput>>)[mode];
     if (card) checkOutput(card, output, [...path, mode], context);
   }
 }
-
-/** modes are the service modes that may have rates of their own. */
-const modes = ["priority", "fast", "flex", "batch"] as const;
 
 export const modelSchema = z.strictObject({
   id: modelIdSchema.meta({ description: "What callers call it.", examples: ["some-chat"] }),

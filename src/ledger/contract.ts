@@ -1,7 +1,7 @@
 /**
  * The contract of the ledger: a call holds what it may cost before it is sent, and is charged (captured) when it has ended.
  *
- * What `capture` and `release` give survives this process. Money is in millionths of the unit.
+ * The results of `capture` and `release` survive this process. Money is in millionths of the unit.
  */
 import type { MaybePromise } from "../runtime/maybe-promise.ts";
 import type { Slotted } from "../runtime/slot-set.ts";

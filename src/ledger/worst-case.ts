@@ -5,6 +5,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../call/operations.ts";
 import { attachedTo } from "../tokens/media/attachments.ts";
+import { isObject } from "../wire/is-object.ts";
 import type { Wire } from "../wire/wire.ts";
 
 /** The bound of an answer where the request has none and the catalogue does not know the model's own. */
@@ -119,10 +120,6 @@ function boundNames(operation: Operation): readonly string[] {
 /** Returns the larger of two bounds: upstreams differ in which of two names they follow. */
 function larger(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function count(value: JsonValue | undefined): number | undefined {

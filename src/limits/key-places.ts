@@ -2,7 +2,7 @@
  * Places of keys: how many calls a key may have running at a time, of this process or of all that share its places. A call takes a place
  * at once or not at all: none waits, so that a place is never kept for a call that may come.
  *
- * Where processes share places, each says how many calls of a key it runs, before one begins and after one has ended. The keeper is asked
+ * Processes that share places tell the keeper how many calls of a key each runs, before one begins and after one has ended. The keeper is asked
  * one question a key at a time: calls that come meanwhile go with the next one, and what has ended is never told too early. While the
  * keeper is away each process has its part, the places divided by the processes that lived last, and one at least.
  */

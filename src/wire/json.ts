@@ -10,6 +10,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type CooperativeTask, runNow } from "../runtime/cooperative.ts";
 import { maxDepth } from "./bounds.ts";
 import { WireFault } from "./fault.ts";
+import { isObject } from "./is-object.ts";
 import { build, type OmittedText } from "./scan/build.ts";
 import { Pieces } from "./scan/pieces.ts";
 import { Scan } from "./scan/scan.ts";
@@ -18,7 +19,7 @@ import { parseText } from "./scan/strings.ts";
 import type { Members } from "./splice.ts";
 
 export type { JsonObject, JsonValue };
-export { maxDepth };
+export { isObject, maxDepth };
 
 /** The most members of an object, and the most messages of a list. Each costs far more than its bytes. */
 const maxMembers = 20_000;
@@ -129,11 +130,6 @@ export function expectObject(json: JsonValue): JsonObject {
 /** Returns a string unchanged, and an empty string for any other value. */
 export function textOrEmpty(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : "";
-}
-
-/** Reports whether a value is an object and not a list. */
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Throws a WireFault unless a value that no schema describes can be kept as it is. */

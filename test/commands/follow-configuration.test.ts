@@ -1,8 +1,14 @@
-/** What the log says of a configuration that is read anew while it is served. */
-import { expect, test } from "vitest";
+/** A configuration is read anew while it is served: what is taken, what is missed by nobody, and what the log says of it. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openSource } from "../../src/commands/serving/configuration-source.ts";
 import { followConfiguration } from "../../src/commands/serving/follow-configuration.ts";
 import { type Config, loadConfig } from "../../src/config/config.ts";
 import { environment } from "../support/environment.ts";
+import { eventually } from "../support/eventually.ts";
+import { newTestDatabase } from "../support/storage/test-database.ts";
 
 test("keys that are bound to the process are told once they differ from it, and not when they are changed back", async () => {
   const config = loadConfig(undefined, environment);
@@ -11,7 +17,7 @@ test("keys that are bound to the process are told once they differ from it, and 
   const tell = (about: object) => void told.push(about);
   const following = followConfiguration({
     config,
-    source: { load: async () => next, onStoredChange: () => () => {} },
+    source: { load: async () => next, fileText: () => undefined, onStoredChange: () => () => {} },
     adapt: (read) => read,
     file: undefined,
     log: { info: () => {}, warn: tell, error: tell },
@@ -23,4 +29,84 @@ test("keys that are bound to the process are told once they differ from it, and 
   }
   following.close();
   expect(told).toEqual([{ keys: ["port"] }]);
+});
+
+describe("a file", () => {
+  let folder: string;
+  let file: string;
+  const cleanups: (() => unknown)[] = [];
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "gateway-test-"));
+    file = join(folder, "gateway.yaml");
+  });
+  afterEach(async () => {
+    for (const cleanUp of cleanups.splice(0)) await cleanUp();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const withAttempts = (count: number) => `retries: { attempts: ${count} }\n`;
+
+  /** Serves by the file as it is, changes it by `meanwhile`, and follows it only then. */
+  async function followLate(meanwhile: () => unknown, failures: readonly Error[] = []) {
+    const database = await newTestDatabase();
+    const storage = await database.open();
+    const base = loadConfig(file, environment);
+    const log: [string, unknown][] = [];
+    const tell = (what: string) => (about: object, message?: string) => void log.push([what, { ...about, message }]);
+    const logger = { info: tell("info"), warn: tell("warn"), error: tell("error") } as never;
+    const source = openSource({ config: base, storage, file, environment, log: logger });
+    const config = await source.load();
+    await meanwhile();
+    const taken: number[] = [];
+    const broken = [...failures];
+    const following = followConfiguration({
+      ...{ config, adapt: (read: Config) => read, file, log: logger },
+      source: {
+        ...source,
+        async load() {
+          const next = await source.load();
+          const failure = broken.shift();
+          if (failure) throw failure;
+          return next;
+        },
+      },
+      take: (next) => void taken.push(next.retries.attempts),
+    });
+    cleanups.push(following.close, source.close, storage.close, database.remove);
+    return { taken, log };
+  }
+
+  test("that changes before it is followed is taken", async () => {
+    await writeFile(file, withAttempts(1));
+    const { taken } = await followLate(() => writeFile(file, withAttempts(2)));
+    await eventually(() => expect(taken).toEqual([2]));
+    await writeFile(file, withAttempts(4));
+    await eventually(() => expect(taken).toEqual([2, 4]));
+  });
+
+  test("that is wrong is refused once, and taken when it is mended", async () => {
+    await writeFile(file, withAttempts(1));
+    const { taken, log } = await followLate(() => writeFile(file, "retries: 7\n"));
+    await eventually(() => expect(log).toHaveLength(1));
+    expect(log).toEqual([
+      ["error", expect.objectContaining({ faults: [expect.stringContaining("gateway.yaml:1: ")] })],
+    ]);
+    await rm(file);
+    await eventually(() => expect(log).toHaveLength(2));
+    await writeFile(file, withAttempts(3));
+    await eventually(() => expect(taken).toEqual([3]));
+    expect(log.map(([what]) => what)).toEqual(["error", "error", "info"]);
+  });
+
+  test("is read again while the database is in trouble, which the log says once", async () => {
+    const locked = () => Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
+    await writeFile(file, withAttempts(1));
+    const { taken, log } = await followLate(() => writeFile(file, withAttempts(2)), [locked(), locked()]);
+    await eventually(() => expect(taken).toEqual([2]));
+    expect(log).toEqual([
+      ["error", expect.objectContaining({ message: expect.stringMatching(/until the database answers/) as string })],
+      ["info", expect.objectContaining({ changed: ["retries"] })],
+    ]);
+  });
 });

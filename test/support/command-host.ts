@@ -3,35 +3,28 @@
  * hands back what each wrote and its exit code. `main.ts` is evaluated for every command, what it loads once.
  */
 import type { Ended, Variables } from "./command.ts";
+import { keepOutput, setEnvironment } from "./run/written-output.ts";
 
 interface Asked {
   readonly args: readonly string[];
   readonly env: Variables;
 }
 
-let written = { stdout: "", stderr: "" };
-for (const name of ["stdout", "stderr"] as const) {
-  process[name].setMaxListeners(0); // Each command listens anew.
-  process[name].write = ((text: string | Uint8Array, ...rest: readonly unknown[]) => {
-    written[name] += Buffer.from(text as string).toString();
-    const callback = rest.at(-1);
-    if (typeof callback === "function") callback();
-    return true;
-  }) as typeof process.stdout.write;
-}
+const takeOutput = keepOutput();
+// Each command listens anew.
+for (const stream of [process.stdout, process.stderr]) stream.setMaxListeners(0);
 
 let count = 0;
 
 async function run({ args, env }: Asked): Promise<Ended> {
-  written = { stdout: "", stderr: "" };
+  takeOutput();
   process.exitCode = 0;
   process.argv.splice(2, Number.POSITIVE_INFINITY, ...args);
-  for (const name of Object.keys(process.env)) delete process.env[name];
-  for (const [name, value] of Object.entries(env)) if (value !== undefined) process.env[name] = value;
+  setEnvironment(env);
   await (await import(`../../src/main.ts?${++count}`)).done;
   const code = Number(process.exitCode);
   process.exitCode = 0;
-  return { code, signal: null, ...written };
+  return { code, signal: null, ...takeOutput() };
 }
 
 let last: Promise<unknown> = Promise.resolve();

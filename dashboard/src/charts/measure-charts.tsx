@@ -1,11 +1,12 @@
 /** Draws how upstreams and models did over time: the share that was answered, the time to the first byte, and output tokens a second. */
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
-import { Box, Paper, SimpleGrid, Skeleton, Title, VisuallyHidden } from "@mantine/core";
+import { Paper, SimpleGrid, Skeleton, Title } from "@mantine/core";
 import { lazy, Suspense } from "react";
 import type { AttemptMeasures } from "../../../gen/modelgateway/v1/measures_pb.ts";
 import { counted } from "../language/counted.ts";
 import { useFormat } from "../language/format.ts";
 import { texts, useLanguage, useTexts } from "../language/language.tsx";
+import { ChartTable } from "./chart-table.tsx";
 import { type Buckets, bucketWriter } from "./span.ts";
 
 const Lines = lazy(async () => ({ default: (await import("./lines.tsx")).Lines }));
@@ -19,7 +20,6 @@ const said = texts(
     slow: "95th percentile",
     attempts: "Share of attempts",
     calls: "Share of calls",
-    time: "Time",
     overTime: (what: string) => `${what} over time`,
     rate: (count: string) => `${counted(count, "token")} a second`,
   },
@@ -31,7 +31,6 @@ const said = texts(
     slow: "P95",
     attempts: "占尝试次数的比例",
     calls: "占调用次数的比例",
-    time: "时间",
     overTime: (what: string) => `${what}走势`,
     rate: (count: string) => `每秒 ${count} 个 Token`,
   },
@@ -124,45 +123,23 @@ function MeasureChart({ title, series, write, most, sums, buckets }: ChartProps)
     at: when(begins),
     ...Object.fromEntries(values.map((value, i) => [`s${i}`, value ?? null])),
   }));
+  const lines = series.map(({ label, color }, i) => ({ name: `s${i}`, label, color }));
   return (
     <Paper withBorder p="lg" component="section" aria-label={t.overTime(title)} miw={0}>
       <Title order={3} size="h5" mb="md">
         {title}
       </Title>
       <Suspense fallback={<Skeleton height={180} />}>
-        <Lines
-          {...{ title, rows, write }}
-          {...(most === undefined ? {} : { most })}
-          series={series.map(({ label, color }, i) => ({ name: `s${i}`, label, color }))}
-        />
+        <Lines {...{ title, rows, write }} {...(most === undefined ? {} : { most })} series={lines} />
       </Suspense>
-      <Box pos="relative">
-        <VisuallyHidden>
-          <table>
-            <caption>{t.overTime(title)}</caption>
-            <thead>
-              <tr>
-                <th scope="col">{t.time}</th>
-                {series.map(({ label }) => (
-                  <th scope="col" key={label}>
-                    {label}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {values.map(({ begins, values }) => (
-                <tr key={begins}>
-                  <th scope="row">{when(begins)}</th>
-                  {values.map((value, i) => (
-                    <td key={series[i]?.label}>{value === undefined ? "–" : write(value)}</td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </VisuallyHidden>
-      </Box>
+      <ChartTable
+        caption={t.overTime(title)}
+        columns={lines}
+        rows={values.map(({ begins, values }) => ({
+          ...{ begins, when: when(begins) },
+          values: values.map((value) => (value === undefined ? "–" : write(value))),
+        }))}
+      />
     </Paper>
   );
 }

@@ -2,18 +2,19 @@
  * One measure of usage over time, stacked by model or key; and the same as a table for readers who cannot see the
  * bars.
  */
-import { Box, ColorSwatch, Group, Paper, Skeleton, Text, Title, VisuallyHidden } from "@mantine/core";
+import { ColorSwatch, Group, Paper, Skeleton, Text, Title } from "@mantine/core";
 import { lazy, Suspense } from "react";
 import { useFormat } from "../language/format.ts";
 import { texts, useLanguage, useTexts } from "../language/language.tsx";
+import { ChartTable } from "./chart-table.tsx";
 import { type Buckets, bucketWriter } from "./span.ts";
 import { type Measure, type Part, type Split, total } from "./split.ts";
 
 const Bars = lazy(async () => ({ default: (await import("./bars.tsx")).Bars }));
 
 const said = texts(
-  { time: "Time", total: "Total", others: "Others", overTime: (what: string) => `${what} over time` },
-  { time: "时间", total: "合计", others: "其他", overTime: (what: string) => `${what}走势` },
+  { total: "Total", others: "Others", overTime: (what: string) => `${what} over time` },
+  { total: "合计", others: "其他", overTime: (what: string) => `${what}走势` },
 );
 
 /** shownParts is the number of separate series; the rest is summed as one. */
@@ -95,35 +96,14 @@ export function UsageChart({ title, of, measure, span, nameOf }: Props) {
       <Suspense fallback={<Skeleton height={200} />}>
         <Bars title={title} rows={rows} series={series} write={short} />
       </Suspense>
-      <Box pos="relative">
-        <VisuallyHidden>
-          <table>
-            <caption>{t.overTime(title)}</caption>
-            <thead>
-              <tr>
-                <th scope="col">{t.time}</th>
-                <th scope="col">{t.total}</th>
-                {groups.map(({ label }, i) => (
-                  <th scope="col" key={series[i]?.name}>
-                    {label}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {of.buckets.map(({ at, parts }) => (
-                <tr key={at}>
-                  <th scope="row">{when(at)}</th>
-                  <td>{write(total(parts, measure))}</td>
-                  {sumsAt(parts).map((sum, i) => (
-                    <td key={series[i]?.name}>{write(sum)}</td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </VisuallyHidden>
-      </Box>
+      <ChartTable
+        caption={t.overTime(title)}
+        columns={[{ name: "total", label: t.total }, ...series]}
+        rows={of.buckets.map(({ at, parts }) => ({
+          ...{ begins: at, when: when(at) },
+          values: [total(parts, measure), ...sumsAt(parts)].map(write),
+        }))}
+      />
     </Paper>
   );
 }

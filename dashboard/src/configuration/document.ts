@@ -41,6 +41,7 @@ export function writtenEntry({ file, document }: Documents, list: ListName, name
   return entryOf(file, list, name) ?? entryOf(document, list, name);
 }
 
+/** isObject reports whether a value is an object and not a list. */
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -110,7 +110,7 @@ export type DocumentFault = Message<"modelgateway.v1.DocumentFault"> & {
   parameters: { [key: string]: string };
 
   /**
-   * The file that has the fault. Empty: the document that was sent, or what is stored.
+   * The file that has the fault; `environment` if a variable has it. Empty: the document that was sent, or what is stored.
    *
    * @generated from field: string file = 5;
    */

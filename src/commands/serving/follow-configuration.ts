@@ -1,12 +1,10 @@
 /**
  * Reads the configuration anew while the gateway serves: when its file has changed, on SIGHUP, and when another version is stored. One
- * that cannot be read, or is wrong, is refused whole: the log has each fault with its line, and what is served stays.
+ * that cannot be read, or is wrong, is refused whole: the log has each fault with its line, and what is served stays. Where the database
+ * is in trouble, it is read again until it answers.
  *
- * The file is looked at twice a second and not watched by events: those do not come from every kind of volume, and a mounted ConfigMap
- * changes by a link in another folder.
+ * The file has changed where it holds another text than was loaded last, be that before this began.
  */
-import { unwatchFile, watchFile } from "node:fs";
-import { readFile } from "node:fs/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../config/config.ts";
 import { ConfigError } from "../../config/config-error.ts";
@@ -14,12 +12,14 @@ import { placed } from "../../config/document.ts";
 import { problem } from "../../config/fault-texts.ts";
 import { changedOperationalKeys, changedProcessKeys } from "../../config/live/live-config.ts";
 import type { ConfigurationSource } from "../../config/stored/source.ts";
+import { followFile } from "../../runtime/files/follow-file.ts";
+import { troubleOf } from "../../runtime/write-trouble.ts";
 
 export interface FollowOptions {
   /** config is what is served. */
   readonly config: Config;
-  /** source reads the configuration anew, and tells when another version is stored. */
-  readonly source: Pick<ConfigurationSource, "load" | "onStoredChange">;
+  /** source has read `config`. It reads the configuration anew, and tells when another version is stored. */
+  readonly source: Pick<ConfigurationSource, "load" | "fileText" | "onStoredChange">;
   /** adapt changes what was read, each time. */
   readonly adapt: (config: Config) => Config;
   /** file is the configuration file; undefined: there is none. */
@@ -35,22 +35,21 @@ export interface Following {
   close(): void;
 }
 
-const lookMs = 500;
-/** debounceMs is how long a file must have stayed as it is: whoever writes it may not be done. */
-const debounceMs = 250;
+/** againMs is how long a database in trouble is left alone, in milliseconds. */
+const againMs = 1000;
 
 export function followConfiguration({ config, source, adapt, file, log, take }: FollowOptions): Following {
   let current = config;
   let isClosed = false;
   let reading = Promise.resolve();
   let waiting: Promise<void> | undefined;
-  let debouncing: NodeJS.Timeout | undefined;
+  const retries = createRetries((why) => reload(why));
 
   async function read(why: string): Promise<void> {
     try {
-      if (file !== undefined) await refuseBlank(file);
       const next = adapt(await source.load());
       if (isClosed) return;
+      if (file !== undefined) refuseBlank(file, source.fileText());
       // A key that was changed back is as it is in this process.
       const unlike = new Set(changedProcessKeys(config, next));
       const bound = changedProcessKeys(current, next).filter((key) => unlike.has(key));
@@ -63,7 +62,14 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
       current = next;
       if (isOther) log.info({ why, version, changed }, inForce);
       else if (why !== storedAnew) log.info({ why }, unchanged);
+      retries.end();
     } catch (error) {
+      if (isClosed) return;
+      if (troubleOf(error) !== undefined) {
+        if (retries.failed(why)) log.error({ why, err: error }, inTrouble);
+        return;
+      }
+      retries.end();
       const faults = error instanceof ConfigError ? { faults: error.message.split("\n") } : { err: error };
       log.error({ why, ...faults }, refused);
     }
@@ -78,19 +84,36 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
     });
     return waiting;
   };
-  const onLooked = () => {
-    clearTimeout(debouncing);
-    debouncing = setTimeout(() => void reload("the file has changed"), debounceMs).unref();
-  };
   const endStored = source.onStoredChange(() => reload(storedAnew));
-  if (file !== undefined) watchFile(file, { interval: lookMs, persistent: false }, onLooked);
+  const isKnown = (text: string | undefined) => text === source.fileText();
+  const onChange = () => reload("the file has changed");
+  const endFile = file === undefined ? () => {} : followFile({ file, isKnown, onChange });
   return {
     reload,
     close() {
       isClosed = true;
       endStored();
-      clearTimeout(debouncing);
-      if (file !== undefined) unwatchFile(file, onLooked);
+      endFile();
+      retries.end();
+    },
+  };
+}
+
+/** createRetries calls `act` a moment after each failure. */
+function createRetries(act: (why: string) => Promise<void>) {
+  let timer: NodeJS.Timeout | undefined;
+  let count = 0;
+  return {
+    /** failed reports whether this is the first failure since the last end. */
+    failed(why: string): boolean {
+      clearTimeout(timer);
+      timer = setTimeout(() => void act(why), againMs).unref();
+      count++;
+      return count === 1;
+    },
+    end(): void {
+      clearTimeout(timer);
+      count = 0;
     },
   };
 }
@@ -99,9 +122,7 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
  * Throws a ConfigError for a file without a word in it: a write that was broken off, or found no room on the disk, leaves one, and what it
  * says would take every upstream away.
  */
-async function refuseBlank(file: string): Promise<void> {
-  // The reading that follows reports a file that cannot be read.
-  const text = await readFile(file, "utf8").catch(() => undefined);
+function refuseBlank(file: string, text: string | undefined): void {
   if (text?.trim() === "") throw new ConfigError([{ file, ...placed("", problem("FILE_EMPTY")) }]);
 }
 
@@ -109,4 +130,5 @@ const storedAnew = "another version is stored";
 const inForce = "the configuration was read anew, and is in force";
 const unchanged = "the configuration was read anew: nothing that may change while it is served has changed";
 const refused = "the new configuration is not taken, and the old one stays";
+const inTrouble = "the new configuration is read again until the database answers, and the old one stays meanwhile";
 const atNextStart = "these keys are bound to the process: what they say now takes effect at the next start";

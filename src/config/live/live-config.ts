@@ -1,8 +1,8 @@
 /**
  * LiveConfig is the configuration in force. It is replaced whole and never changed, so whoever reads it once has one version of it.
  *
- * What may change while the gateway serves is read from it when it is used, and kept nowhere else. What has a state of its own
- * (providers, queues, breakers, the cache) is told of a change: `composition/live/apply-config.ts` is the one place.
+ * Parts of the gateway read from it at each use, and keep nothing of it that may change while the gateway serves. Those with a state of
+ * their own (providers, queues, breakers, the cache) are told of a change: `composition/live/apply-config.ts` is the one place.
  */
 import { type Config, type OperationalMember, operationalKeys, type ProcessMember, processKeys } from "../shape.ts";
 

@@ -114,7 +114,7 @@ function whereToChange({ name }: FilePart): Problem {
 }
 
 function faultOf(place: string, what: Problem): Fault {
-  return { file: changeName, ...placed(place, what) };
+  return { file: changeName, isStored: true, ...placed(place, what) };
 }
 
 /** refuseVariables adds a fault for each text that refers to the environment, which only the file may: it would let out any variable. */

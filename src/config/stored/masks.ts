@@ -43,7 +43,7 @@ export function unmasked(document: Json, base: Json, name: string): Unmasked {
     const upstream = upstreamAt(path);
     const secret = secretFor(text, path, known);
     const reason = secret === undefined ? "MASK_UNKNOWN" : moved.has(upstream) ? "MASK_MOVED" : undefined;
-    if (reason) faults.push({ file: name, ...placed(path, problem(reason)) });
+    if (reason) faults.push({ file: name, isStored: true, ...placed(path, problem(reason)) });
     return secret ?? text;
   });
   return { document: opened, faults };

@@ -107,7 +107,10 @@ interface Parts {
 
 function documentOf({ value, effective, stored, written, isOfFile }: Parts): ConfigDocument {
   const file = storedName(stored.version);
-  const storedFault = (path: Path, what: Problem): Fault => ({ file, ...placed(placeOf(effective, path), what) });
+  const storedFault = (path: Path, what: Problem): Fault => ({
+    ...{ file, isStored: true },
+    ...placed(placeOf(effective, path), what),
+  });
   return {
     value,
     faults: [],

@@ -2,7 +2,8 @@
  * The source of the configuration in force: the file and the highest version of what is stored. It reads both anew when it is asked to,
  * and tells when a version was added: at once where this process added it, and within moments where another did.
  */
-import type { Config, Environment } from "../config.ts";
+import { readFileSync } from "node:fs";
+import { type Config, configFile, type Environment } from "../config.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { type ConfigurationRows, createStoredConfiguration, type StoredConfiguration } from "./stored-configuration.ts";
 
@@ -30,9 +31,11 @@ export interface ConfigurationSource {
   load(): Promise<Config>;
   /** version returns the version that was loaded last; 0 where nothing was stored. */
   version(): number;
+  /** fileText returns the text of the file that was loaded last, or refused; undefined where there was none, or it could not be read. */
+  fileText(): string | undefined;
   /**
-   * onStoredChange has `listener` called when another version is there. A change by this process is answered once its listeners have
-   * ended. Returns a function that ends that.
+   * onStoredChange has `listener` called when another version is there, and at once where one has come since the last load, before
+   * anybody listened. A change by this process is answered once its listeners have ended. Returns a function that ends that.
    */
   onStoredChange(listener: () => void | Promise<void>): () => void;
   /** stored changes and compares what is stored. */
@@ -47,9 +50,14 @@ const [lookMs, againMs] = [100, 1000];
 export function openConfigurationSource(options: ConfigurationSourceOptions): ConfigurationSource {
   const { rows, changes, keys, givenFile, environment, onError } = options;
   const listeners = new Set<() => void | Promise<void>>();
+  const file = configFile(givenFile, environment);
   let loaded = 0;
+  let fileText: string | undefined;
+  /** isMissed is true where a version was told of and nobody listened. */
+  let isMissed = false;
 
   async function tell(): Promise<void> {
+    isMissed = listeners.size === 0;
     const ended = await Promise.allSettled([...listeners].map(async (listener) => listener()));
     for (const one of ended) if (one.status === "rejected") onError(one.reason);
   }
@@ -62,19 +70,32 @@ export function openConfigurationSource(options: ConfigurationSourceOptions): Co
   return {
     stored,
     version: () => loaded,
+    fileText: () => fileText,
     async load() {
       const before = changes.version();
-      const { config, version } = await stored.read();
+      isMissed = false;
+      fileText = file === undefined ? undefined : textOf(file);
+      const { config, version } = await stored.read(fileText);
       loaded = version;
       watch.know(version, before);
       return config;
     },
     onStoredChange(listener) {
       listeners.add(listener);
+      if (isMissed) void tell();
       return () => void listeners.delete(listener);
     },
     close: watch.close,
   };
+}
+
+/** textOf returns what a file holds; undefined where it cannot be read, which whoever needs it reports. */
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
 }
 
 interface WatchOptions extends Pick<ConfigurationSourceOptions, "rows" | "changes" | "onError"> {

@@ -100,10 +100,10 @@ export type Comparison =
 
 export interface StoredConfiguration {
   /**
-   * read reads the file and a version anew, the highest unless one is named. Throws a ConfigError where they are wrong, or cannot be
-   * opened.
+   * read reads the file and the highest version anew. `fileText` is what the file holds, where it was read already. Throws a ConfigError
+   * where they are wrong, or cannot be opened.
    */
-  read(version?: number): Promise<ReadConfig & { readonly version: number }>;
+  read(fileText?: string): Promise<ReadConfig & { readonly version: number }>;
   /** view returns a version, masked, the highest unless one is named; undefined where there is none of that number. Throws a ConfigError. */
   view(version?: number): Promise<VersionView | undefined>;
   /** open returns the document of a version with its secrets; undefined where there is none. Throws a ConfigError. */
@@ -163,9 +163,9 @@ export function createStoredConfiguration(options: StoredConfigurationOptions): 
   return {
     open,
     ...changing(options, { readWith, joinWith, open, beside }),
-    async read(version) {
-      const { document, version: number } = (await open(version)) ?? empty;
-      return { ...readWith(number, document), version: number };
+    async read(fileText) {
+      const { document, version } = await highest();
+      return { ...readConfig({ ...around, stored: { version, document }, fileText }), version };
     },
     async view(version) {
       try {
@@ -300,7 +300,7 @@ function openedRow({ version, document }: StoredRow, keys: KeyRing): Json {
     return opened(json, keys.open());
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
-    throw new LockedError([{ file: storedName(version), message: `${error.message}. ${sealRemedy}` }]);
+    throw new LockedError([{ file: storedName(version), isStored: true, message: `${error.message}. ${sealRemedy}` }]);
   }
 }
 
@@ -319,7 +319,7 @@ const sealRemedy =
 function checkSize(document: Json): void {
   if (JSON.stringify(document).length <= maxCharacters) return;
   const what = problem("DOCUMENT_TOO_LARGE", { most: maxCharacters });
-  throw new ConfigError([{ file: changeName, ...placed("", what) }]);
+  throw new ConfigError([{ file: changeName, isStored: true, ...placed("", what) }]);
 }
 
 /** withRemedies says of models that lose an upstream what to do about them. */

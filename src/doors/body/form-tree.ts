@@ -1,7 +1,7 @@
 /**
  * The pairs of a form → a tree, by the brackets in their keys: `k`, `k[]`, `k[0]`, `k[a]`, `k[a][b]`.
  *
- * Whether `k[0]` is an item or a member named 0 depends on the field's type, and is not decided here. Refused are forms of
+ * The tree leaves open whether `k[0]` is an item or a member named 0: that depends on the field's type. Refused are forms of
  * unreasonable size, keys that could reach a prototype, and fields that are two things at once.
  */
 import { invalidValue, malformedBody } from "../../call/refusals.ts";

@@ -1,11 +1,11 @@
 /**
  * The ledger with leases: an accelerator. `exact-ledger.ts` keeps the same contract without them.
  *
- * Where credit is ample a call takes its hold from a lease of this process, which asks nobody, and what comes of it is written without
- * a decision, all calls of a turn at once. Where credit is not ample, the books decide, call by call.
+ * A call takes its hold from a lease of this process while credit is ample: that asks nobody, and its record is written without a
+ * decision, with those of all calls of the turn. While credit is not ample, the books decide, call by call.
  *
- * What `capture` gives survives this process. A hold from a lease need not: the lease covers it, and what is written of it has the call
- * known as lost. A capture may be repeated, and is retried where it fails; one that fails for good is the caller's to report. A process
+ * Captures survive this process. A hold from a lease need not: the lease covers it, and the record that is written of it makes a lost
+ * call known. A capture may be repeated, and is retried where it fails; one that fails for good is the caller's to report. A process
  * that lives moves the deadlines of its holds on; those of a process that died expire, in whatever process looks first, and what they
  * reserved is released.
  */

@@ -2,7 +2,7 @@
  * The steps of one attempt, which is one request to one target: translate the request to the upstream's dialect, hold what the
  * call may cost, send it, wait for a stream's first content, and translate the answer back.
  *
- * What a translation drops is named in the answer header `x-gateway-dropped`, with what a gateway behind this one drops. A caller
+ * The answer header `x-gateway-dropped` names the fields that a translation drops, with those that a gateway behind this one drops. A caller
  * that sends `x-gateway-strict: true` is refused instead, before anything is sent.
  */
 

@@ -3,7 +3,7 @@
  * disconnecting just before the bill is not free. Before the first content nothing is drained, and the upstream request is
  * aborted at once.
  *
- * What is drained passes the meter and is discarded. Draining is bounded in time and in bytes; until it ends, the call keeps
+ * Drained frames pass the meter and are discarded. Draining is bounded in time and in bytes; until it ends, the call keeps
  * its hold and its place in the upstream's queue. The reader of the frames is released at once, so that no response stays in
  * memory and no slow reader delays the upstream. Where no usage arrives in time, reasoning that was never sent is estimated
  * from the time before the first content.

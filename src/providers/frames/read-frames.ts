@@ -6,7 +6,7 @@
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Frames } from "../../call/call.ts";
-import { upstreamFailed } from "../../call/refusals.ts";
+import { brokenOff } from "../../call/refusals.ts";
 import { nextSlice, tryTakeSlice } from "../../runtime/cooperative.ts";
 import { failAfter, forEach, pushStream, stopPulling, type Take } from "../../runtime/push-stream.ts";
 import { longJson } from "../../wire/json.ts";
@@ -113,7 +113,7 @@ class FrameReading<O extends DescMessage> {
 
   #end(): Promise<void> | undefined {
     const { tracker, meter, desc } = this.#of;
-    if (!tracker.isComplete()) throw upstreamFailed("it broke off its answer");
+    if (!tracker.isComplete()) throw brokenOff();
     meter.reportEnd();
     const last = tracker.closingFrames?.(desc) ?? [];
     return last.length > 0 ? this.#take(last) : undefined;

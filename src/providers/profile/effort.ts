@@ -1,6 +1,7 @@
 /** Fits the reasoning effort of a chat request to the words that the server takes. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { efforts } from "../../config/schema-profile.ts";
+import { isObject } from "../../wire/json.ts";
 import type { Capabilities } from "./profile.ts";
 
 export type Effort = (typeof efforts)[number];
@@ -44,6 +45,5 @@ function placed(json: JsonObject, place: string, effort: Effort): Record<string,
   const [outer = place, inner] = place.split(".");
   if (inner === undefined) return { [outer]: effort };
   const present = json[outer];
-  const isObject = typeof present === "object" && present !== null && !Array.isArray(present);
-  return { [outer]: { ...(isObject ? present : {}), [inner]: effort } };
+  return { [outer]: { ...(isObject(present) ? present : {}), [inner]: effort } };
 }

@@ -1,7 +1,7 @@
 /**
  * Reads dialect profiles: what a server takes, for each model that it serves. It is their only reader.
  *
- * What a profile states holds for every request. The rest is filled in conservatively, by what nearly every server
+ * Statements of a profile hold for every request. The rest is filled in conservatively, by what nearly every server
  * takes, for requests that the gateway wrote itself. A request in the server's own family is sent as its caller wrote
  * it.
  */

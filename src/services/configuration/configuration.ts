@@ -115,9 +115,9 @@ export async function orRefusal<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** withPlace leaves out the file of a fault of what was sent or is stored. */
-function withPlace({ file, ...fault }: Fault): DocumentFault {
-  return fault.line === undefined && !fault.reason?.startsWith("FILE_") ? fault : { file, ...fault };
+/** withPlace leaves out the name of what was sent or is stored: callers know it as the document. */
+function withPlace({ file, isStored, ...fault }: Fault): DocumentFault {
+  return isStored ? fault : { file, ...fault };
 }
 
 /** changedMessage builds the answer to a change. Throws a Refusal where another came first. */

@@ -8,7 +8,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Answer, Call } from "../../call/call.ts";
-import { asRefusal, backgroundTooLarge, type Refusal, upstreamFailed } from "../../call/refusals.ts";
+import { asRefusal, backgroundTooLarge, brokenOff, type Refusal, upstreamFailed } from "../../call/refusals.ts";
 import { abortSignalOf, CallerAbort } from "../../runtime/caller-abort.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { BackgroundStore } from "../../storage/answers/background-responses.ts";
@@ -175,7 +175,7 @@ export class BackgroundRun {
         this.log?.add(event.with({ sequence_number: this.log?.next ?? 0, ...(state ? { response: state } : {}) }));
       }
     }
-    if (!this.#isComplete()) throw upstreamFailed("it broke off its answer");
+    if (!this.#isComplete()) throw brokenOff();
   }
 
   /** #withOwnId returns an upstream's response with this run's id and settings. */

@@ -2,7 +2,7 @@
  * Sets sums that alone are wrong to what follows from entries, calls and holds. Each is one transaction, which records it in the audit
  * log with both amounts.
  *
- * What is added is the difference that the proof has found: gateways go on meanwhile, and whatever they write changes both sides alike.
+ * A repair adds the difference that the proof has found: gateways go on meanwhile, and whatever they write changes both sides alike.
  * Another repair would not, so one that was recorded after the proof began keeps this one from being made.
  */
 import { type RawBuilder, sql } from "kysely";

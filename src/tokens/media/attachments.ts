@@ -3,6 +3,7 @@
  * not by its bytes.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../../wire/is-object.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { type Count, documentSize, documentTokensOf, isPdf, pdfIn } from "./document-tokens.ts";
 import { type ImageRule, unknownImage, usualImage } from "./image-rules.ts";
@@ -175,8 +176,4 @@ function encodedLength(attachment: JsonObject): number {
     if (typeof value === "string") length += value.length;
   }
   return length;
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

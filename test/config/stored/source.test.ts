@@ -116,6 +116,7 @@ models: [{ id: twice, family: f, kind: chat, targets: [{ upstream: a, model: m }
   expect((error as ConfigError).faults).toEqual([
     {
       file: "version 1 of the configuration",
+      isStored: true,
       path: "models[m].aliases[0]",
       message: 'models[m].aliases[0]: a second model "twice"',
       reason: "MODEL_TAKEN",
@@ -155,6 +156,19 @@ describe("versions are told", () => {
     await one.stored.change(order(1, attempts(3)));
     await eventually(async () => expect((await other.load()).retries.attempts).toBe(3));
     expect(seen).toEqual([1]);
+  });
+
+  test("to whoever listens later than it came, unless it was loaded meanwhile", async () => {
+    const source = await open();
+    let told = 0;
+    await source.stored.change(order(0, attempts(2)));
+    const end = source.onStoredChange(() => void told++);
+    expect(told).toBe(1);
+    end();
+    await source.stored.change(order(1, attempts(3)));
+    await source.load();
+    source.onStoredChange(() => void told++);
+    expect(told).toBe(1);
   });
 
   test("to the others also where one of them fails", async () => {

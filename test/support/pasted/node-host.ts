@@ -7,26 +7,18 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { inspect } from "node:util";
+import { keepOutput, setEnvironment } from "../run/written-output.ts";
 import type { Pasted, PastedOutput } from "./interpreters.ts";
 
 const own = process.stdout.write.bind(process.stdout);
-let written = { stdout: "", stderr: "" };
-for (const name of ["stdout", "stderr"] as const) {
-  process[name].write = ((text: string | Uint8Array, ...rest: readonly unknown[]) => {
-    written[name] += Buffer.from(text as string).toString();
-    const callback = rest.at(-1);
-    if (typeof callback === "function") callback();
-    return true;
-  }) as typeof process.stdout.write;
-}
+const takeOutput = keepOutput();
 
 let count = 0;
 
 async function run({ code, env, cwd }: Pasted): Promise<PastedOutput> {
-  written = { stdout: "", stderr: "" };
+  takeOutput();
   process.exitCode = undefined;
-  for (const name of Object.keys(process.env)) delete process.env[name];
-  Object.assign(process.env, env);
+  setEnvironment(env);
   process.chdir(cwd);
   // A file, so that its imports are looked for in its folder, as those of a pasted module are in the current one.
   const file = join(cwd, `.pasted-${process.pid}-${++count}.mts`);
@@ -34,12 +26,12 @@ async function run({ code, env, cwd }: Pasted): Promise<PastedOutput> {
   try {
     await import(pathToFileURL(file).href);
   } catch (error) {
-    written.stderr += inspect(error);
+    process.stderr.write(inspect(error));
     process.exitCode = 1;
   } finally {
     rmSync(file);
   }
-  return { code: Number(process.exitCode ?? 0), ...written };
+  return { code: Number(process.exitCode ?? 0), ...takeOutput() };
 }
 
 for await (const line of createInterface(process.stdin)) own(`${JSON.stringify(await run(JSON.parse(line)))}\n`);

@@ -8,7 +8,7 @@ export interface Took {
   readonly runningMs: number;
 }
 
-/** Who looks at the clock so often has been kept waiting where more than this has gone by: a look counts for no more. */
+/** lookMs is how often the clock is looked at. A look counts for no more: where more has gone by, the process was kept waiting. */
 const lookMs = 10;
 
 /** Times work in this process. What must be over within a time is compared with `runningMs`, what must last with `ms`. */

@@ -1,6 +1,6 @@
 /** The models that the gateway serves: names, capabilities, prices, and whether the account may call them. */
 import { useQuery } from "@connectrpc/connect-query";
-import { Button, Group, Select, Text, TextInput } from "@mantine/core";
+import { Button, Group, Select, Text } from "@mantine/core";
 import { IconSearch, IconStack2 } from "@tabler/icons-react";
 import { useState } from "react";
 import { AccountService, type CatalogModel, type ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
@@ -10,6 +10,7 @@ import { Answer } from "../../parts/answer.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { useNarrow } from "../../parts/narrow.ts";
 import { Page } from "../../parts/page.tsx";
+import { SearchInput } from "../../parts/search-input.tsx";
 import { ModelCards } from "./model-cards.tsx";
 import { kinds, useKindNames } from "./model-facts.tsx";
 import { ModelTable } from "./model-table.tsx";
@@ -92,13 +93,11 @@ function Catalog({ models }: { readonly models: readonly CatalogModel[] }) {
   return (
     <>
       <Group gap="sm" align="flex-end" role="search">
-        <TextInput
-          type="search"
+        <SearchInput
           label={t.search}
-          placeholder={t.hint}
-          leftSection={<IconSearch size={16} aria-hidden />}
+          hint={t.hint}
           value={sought.text}
-          onChange={(event) => setSought({ ...sought, text: event.currentTarget.value })}
+          onChange={(text) => setSought({ ...sought, text })}
           w={{ base: "100%", xs: 260 }}
         />
         <Select

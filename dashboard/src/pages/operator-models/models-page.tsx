@@ -1,6 +1,6 @@
 /** All models that the gateway serves or could serve, with the vendors' prices beside ours, and how they did in the last day. */
-import { Button, Group, Select, Text, TextInput } from "@mantine/core";
-import { IconPlus, IconSearch, IconStack2 } from "@tabler/icons-react";
+import { Button, Group, Select, Text } from "@mantine/core";
+import { IconPlus, IconStack2 } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
@@ -11,6 +11,7 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Page } from "../../parts/page.tsx";
+import { SearchInput } from "../../parts/search-input.tsx";
 import { useHourlyMeasures } from "../upstreams/use-hourly-measures.ts";
 import { ModelList } from "./model-list.tsx";
 import { modelOriginOf, useDescribedModels } from "./use-models.ts";
@@ -93,15 +94,7 @@ function Catalog({ models, configuration }: Props) {
   return (
     <>
       <Group gap="sm" align="flex-end" role="search">
-        <TextInput
-          type="search"
-          label={t.search}
-          placeholder={t.hint}
-          leftSection={<IconSearch size={16} aria-hidden />}
-          value={sought}
-          onChange={(event) => setSought(event.currentTarget.value)}
-          w={{ base: "100%", xs: 280 }}
-        />
+        <SearchInput label={t.search} hint={t.hint} value={sought} onChange={setSought} w={{ base: "100%", xs: 280 }} />
         <Select
           label={t.shown}
           data={(["served", "own", "all"] as const).map((value) => ({ value, label: labels[value] }))}

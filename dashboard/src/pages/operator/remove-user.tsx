@@ -1,9 +1,7 @@
 /** Removes a user after the address has been typed. */
-import { OperatorService, type User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
+import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
-import { ConfirmCall } from "../../parts/confirm-call.tsx";
-import { notify } from "../../parts/notify.ts";
-import { useForgetAnswers } from "./forget.ts";
+import { ConfirmUser, type UserDialogProps } from "./confirm-user.tsx";
 
 const said = texts(
   {
@@ -21,30 +19,17 @@ const said = texts(
   },
 );
 
-interface Props {
-  readonly user: User;
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}
-
-export function RemoveUser({ user, opened, onClose }: Props) {
+export function RemoveUser({ user, opened, onClose }: UserDialogProps) {
   const t = useTexts(said);
-  const forget = useForgetAnswers();
-  const done = () => {
-    notify(t.done(user.email));
-    return forget();
-  };
   return (
-    <ConfirmCall
-      {...{ opened, onClose }}
+    <ConfirmUser
+      {...{ user, opened, onClose }}
       title={t.title}
-      name={user.email}
       action={t.remove}
+      what={t.what(user.email)}
+      done={t.done(user.email)}
       method={OperatorService.method.removeUser}
       request={{ userId: user.id }}
-      onDone={done}
-    >
-      {t.what(user.email)}
-    </ConfirmCall>
+    />
   );
 }

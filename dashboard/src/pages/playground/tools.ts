@@ -1,6 +1,6 @@
 /** Parses tools as people write them: the JSON list of OpenAI's API, or bare functions. */
-import type { JsonObject } from "@bufbuild/protobuf";
 import { ToolType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../configuration/document.ts";
 
 export interface FunctionTool {
   readonly type: typeof ToolType.FUNCTION;
@@ -33,15 +33,15 @@ export function readTools(text: string): readonly FunctionTool[] | undefined {
   return tools.every((tool) => tool !== undefined) ? tools : undefined;
 }
 
-function parsed(text: string): unknown {
+function parsed(text: string): JsonValue | undefined {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text) as JsonValue;
   } catch {
     return undefined;
   }
 }
 
-function toolOf(given: unknown): FunctionTool | undefined {
+function toolOf(given: JsonValue | undefined): FunctionTool | undefined {
   if (!isObject(given)) return undefined;
   const { name, description, parameters } = isObject(given.function) ? given.function : given;
   if (typeof name !== "string" || name === "") return undefined;
@@ -51,11 +51,7 @@ function toolOf(given: unknown): FunctionTool | undefined {
     function: {
       name,
       ...(typeof description === "string" ? { description } : {}),
-      ...(parameters ? { parameters: parameters as JsonObject } : {}),
+      ...(parameters ? { parameters } : {}),
     },
   };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

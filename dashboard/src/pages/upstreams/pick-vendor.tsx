@@ -1,13 +1,14 @@
 /** Picks whose server a new upstream is, from a list that is searched. */
 import { useQuery } from "@connectrpc/connect-query";
-import { Box, SimpleGrid, Stack, Text, TextInput, UnstyledButton } from "@mantine/core";
-import { IconSearch, IconServer } from "@tabler/icons-react";
+import { Box, SimpleGrid, Stack, Text, UnstyledButton } from "@mantine/core";
+import { IconServer } from "@tabler/icons-react";
 import { useState } from "react";
 import type { Vendor } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
+import { SearchInput } from "../../parts/search-input.tsx";
 import text from "../../parts/text.module.css";
 import classes from "./pick-vendor.module.css";
 
@@ -49,15 +50,7 @@ export function PickVendor({ onPick }: Props) {
   const fits = ({ name, baseUrl }: Vendor) => name.includes(looked) || baseUrl.toLowerCase().includes(looked);
   return (
     <Stack>
-      <TextInput
-        type="search"
-        label={t.search}
-        placeholder={t.hint}
-        leftSection={<IconSearch size={16} aria-hidden />}
-        value={sought}
-        onChange={(event) => setSought(event.currentTarget.value)}
-        maw={360}
-      />
+      <SearchInput label={t.search} hint={t.hint} value={sought} onChange={setSought} maw={360} />
       <Answer of={vendors} lines={6}>
         {({ vendors }) => {
           const shown = vendors.filter(fits);

@@ -1,7 +1,7 @@
 /**
  * A job → its audio, piece by piece, as samples at the answer's rate.
  *
- * Where nothing can be spoken the audio is silence: 0.1 s per character with a meaning, 0.25 to 1 s in total.
+ * Text that has nothing to speak becomes silence: 0.1 s per character with a meaning, 0.25 to 1 s in total.
  */
 
 import { type Job, type Quality, sampleRate } from "../job.ts";

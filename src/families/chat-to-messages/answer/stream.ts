@@ -14,7 +14,7 @@ import {
   MessageStreamEventSchema,
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { Frames } from "../../../call/call.ts";
-import { upstreamFailed } from "../../../call/refusals.ts";
+import { brokenOff } from "../../../call/refusals.ts";
 import { membersOf } from "../../../providers/usage/count.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
@@ -40,7 +40,7 @@ export function chunksOf(
       return stream.release();
     },
     () => {
-      if (!stream.ended) throw upstreamFailed("it broke off its answer");
+      if (!stream.ended) throw brokenOff();
       return [];
     },
   );

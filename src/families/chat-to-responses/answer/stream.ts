@@ -8,7 +8,7 @@
 import { ChatCompletionChunkSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { ResponseStreamEventSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Frames } from "../../../call/call.ts";
-import { upstreamFailed } from "../../../call/refusals.ts";
+import { brokenOff } from "../../../call/refusals.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { translateStream } from "../../translate-stream.ts";
@@ -27,7 +27,7 @@ export function chunksOf(
     frames,
     (event) => stream.take(event.json()),
     () => {
-      if (!stream.ended) throw upstreamFailed("it broke off its answer");
+      if (!stream.ended) throw brokenOff();
       return [];
     },
   );

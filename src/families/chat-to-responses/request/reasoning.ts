@@ -1,7 +1,7 @@
 /**
  * The reasoning of an earlier turn → items of reasoning.
  *
- * What the vendor encrypted goes back to that vendor only, unchanged. A server that takes reasoning as text gets
+ * Reasoning that a vendor encrypted goes back to that vendor only, unchanged. A server that takes reasoning as text gets
  * text. Reasoning that nothing follows is dropped: vendors refuse it.
  */
 import { makerOf, type SealedReasoning, unsealReasoning } from "../../../providers/profile/reasoning-seal.ts";

@@ -14,7 +14,7 @@ import type {
 } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { MessageStreamEventSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { Frames } from "../../../call/call.ts";
-import { upstreamFailed } from "../../../call/refusals.ts";
+import { brokenOff } from "../../../call/refusals.ts";
 import { asEvent } from "../../../wire/frame.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
@@ -108,7 +108,7 @@ class MessageStream {
   }
 
   end(): JsonObject[] {
-    if (this.#finish === undefined) throw upstreamFailed("it broke off its answer");
+    if (this.#finish === undefined) throw brokenOff();
     if (this.#context.compacts) return this.#compacted();
     const blocks = this.#blocks.events(true);
     const end = { finish: this.#finish, extra: this.#extra, hasCalls: this.#blocks.hasCalls, refusal: this.#refusal };

@@ -1,7 +1,7 @@
 /**
  * Content blocks → the parts of a chat message: texts, images, files.
  *
- * What only the vendor can fetch (its stored files, a document's URL) is refused by path: a model that never saw the
+ * Blocks that only the vendor can fetch (its stored files, a document's URL) are refused by path: a model that never saw the
  * document would answer as if it had. Blocks that no part can hold are refused, too.
  */
 import { type BlockSource, type ContentBlock, ContentBlockType } from "../../../../gen/modelgateway/v1/messages_pb.ts";

@@ -13,7 +13,7 @@ import type {
 } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { ResponseStreamEventSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Frames } from "../../../call/call.ts";
-import { upstreamFailed } from "../../../call/refusals.ts";
+import { brokenOff } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { deltaOf } from "../../chat-output.ts";
@@ -70,7 +70,7 @@ class ResponseStream {
   }
 
   end(): JsonObject[] {
-    if (!this.#finished) throw upstreamFailed("it broke off its answer");
+    if (!this.#finished) throw brokenOff();
     const { status, incomplete } = endOf(this.#finish, this.#output);
     const events = this.#output.end(status);
     const response = this.#response(status, incomplete, usageJson(this.#counted));

@@ -1,7 +1,7 @@
 /**
  * The parts of an item → the parts of a chat message: texts, images, files, audio.
  *
- * What only a vendor that stores files can fetch (an image by id, a file by URL) is refused by path: a model that
+ * Parts that only a vendor that stores files can fetch (an image by id, a file by URL) are refused by path: a model that
  * never saw it would answer as if it had. Vendors' additions to a part are kept.
  */
 import {

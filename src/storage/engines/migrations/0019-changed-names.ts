@@ -2,7 +2,7 @@
  * Changes of keys and accounts name what they are of. Postgres counted them before; SQLite does from here on, in place of all writes of
  * whatever kind. Nodes of Postgres tell which configuration they have.
  *
- * Where a later migration makes one of these tables of SQLite anew, it makes its triggers anew.
+ * A later migration that makes one of these tables of SQLite anew makes its triggers anew, too.
  */
 import type { Kysely } from "kysely";
 import { addColumn, createTable, run } from "../tables/create.ts";

@@ -3,7 +3,7 @@
  * hand too. Triggers count them when their transaction commits, so that who reads a new number reads what changed as well; and
  * they send a notification, which makes it quicker. Each change names the keys and accounts that it is of.
  *
- * What calls change (balances, holds, spend, when a key was used) is no such change.
+ * Calls make no such change: their balances, holds, spend and times of use do not count.
  */
 
 import { keptChanges, mostNames, ofAll, ofConfiguration } from "../changed-names.ts";

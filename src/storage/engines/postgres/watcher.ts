@@ -5,8 +5,8 @@
  * A connection that is made anew may lead to a server that took over and has lost changes: it may have counted as many others since, so the
  * numbers say nothing, and everything counts as changed.
  *
- * Whoever has not heard of the server for a second knows nothing: `version` returns another number each time then, so that nobody
- * relies on what was read before. That the server is away is said only where it was silent for a second in which it could have been
+ * A watcher that has not heard of the server for a second knows nothing: `version` returns another number each time then, so that
+ * nobody relies on what was read before. That the server is away is said only where it was silent for a second in which it could have been
  * heard (`silence.ts`), on whatever connection: one that is lost says nothing of the server.
  */
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,7 +1,7 @@
 /**
  * The books of a node on Postgres: the contract of `money/books.ts` over functions in the database (`decide.ts`, `write.ts`).
  *
- * What decides and writes goes over one connection, in the order in which it is asked for; records that wait meanwhile are one
+ * Decisions and writes go over one connection, in the order in which they are asked for; records that wait meanwhile are one
  * statement. A record is durable when the database has committed it, or, while that is away, when it is in the node's own file
  * (`spool.ts`): then it is written as soon as the database is back. Until then calls that run are noted there (`sent-log.ts`). What is
  * asked and not answered because the connection broke is asked again under the same number; a turn that was given up is undone before the

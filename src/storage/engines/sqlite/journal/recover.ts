@@ -2,8 +2,8 @@
  * Posts the journals of processes that died, and finds those that are lost, cut, altered or another's: what is whole of them is
  * charged, and the rest is kept for an operator.
  *
- * What a process that died has left is looked at only where its head says that it is not posted. Its file goes once the process cannot
- * come back to it: one that stood still for longer than its leases last asks the database for everything.
+ * A journal of a process that died is read only if its head says that it is not posted. Its file goes once the process cannot come back
+ * to it: one that stood still for longer than its leases last asks the database for everything.
  */
 import { firstIdAt } from "../../../../runtime/ids.ts";
 import { counted } from "../../../../runtime/words/counted.ts";

@@ -1,7 +1,7 @@
 /**
  * The price that each call is charged by: the cards, each once, and what a row says of its charge. Calls from before name no price.
  *
- * What was waived is summed by hours, as what was charged.
+ * Waived amounts are summed by hours, as charges are.
  */
 import { type Kysely, sql } from "kysely";
 import { addCallColumn, addSummedColumn } from "../add-call-column.ts";

@@ -34,8 +34,8 @@ const outside = (when: string) =>
   `(SELECT x.key_id, x.amount FROM holds x WHERE ${ofCalls} AND ${when} LIMIT ${maxOutside + 1})`;
 
 /**
- * Returns the number of the window that leaves least, how much that is, and when the first quarter began in which any of it was spent.
- * What is due counts, and what running calls hold; leases do not, which no call holds.
+ * budgetLeft returns the number of the window that leaves least, how much that is, and when the first quarter began in which any of it
+ * was spent. Sums that are due count, and holds of running calls; leases do not, which no call holds.
  *
  * Nearly all calls that run came within the window, and may be thousands. So what they hold is what is held in all, less what the few others
  * do; where those are many, as in the first minutes of a month, the calls of the window are summed. All of it is one statement: what other

@@ -1,0 +1,6 @@
+/** isObject tells objects of JSON from its other values, of which lists are objects to JavaScript, too. */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
