@@ -129,19 +129,6 @@ function createExactCalls({ groupCommit, credit, holds, capturing, onError }: Ex
   const unreleased = new Set<string>();
   const releaseOf = (item: string, accountId: string) =>
     groupCommit.enlist("releases", { item, accountId, after: () => {} });
-  const captureByBooks = (item: DecidedCapture, accountId: string) =>
-    retry(() => groupCommit.enlist("captures", { item, accountId, after: (result) => result }), onError);
-
-  async function captureOwnLater(call: Capture, { amount, request }: Hold): Promise<Captured> {
-    try {
-      const captured = await captureLater(within(call, amount), groupCommit);
-      credit.held(request.accountId, request.keyId, captured.cost - amount);
-      return captured;
-    } catch (error) {
-      unreleased.add(call.id);
-      throw error;
-    }
-  }
 
   return {
     hold(request: HoldRequest): MaybePromise<Hold | Short> {
@@ -169,23 +156,7 @@ function createExactCalls({ groupCommit, credit, holds, capturing, onError }: Ex
       }
       credit.held(accountId, keyId, -own.amount);
     },
-    async capture(call: Capture, held?: Hold): Promise<Captured | undefined> {
-      const { id, account_id: accountId, key_id: keyId } = call;
-      const own = held && holds.delete(held) ? held : undefined;
-      const item = { call, most: held?.amount ?? call.cost, budgets: held?.request.budgets };
-      capturing.add(id);
-      try {
-        const captured = await captureByBooks(item, accountId);
-        credit.held(accountId, keyId, (captured?.cost ?? 0) - (own?.amount ?? 0));
-        return captured;
-      } catch (error) {
-        if (own && isToCome(error)) return await captureOwnLater(call, own);
-        if (own) unreleased.add(id);
-        throw error;
-      } finally {
-        capturing.delete(id);
-      }
-    },
+    capture: createExactCapture({ groupCommit, credit, holds, capturing, onError }, unreleased),
     /** Releases what could not be released when its call ended. */
     async releaseAgain(): Promise<void> {
       for (const id of unreleased) {
@@ -193,5 +164,44 @@ function createExactCalls({ groupCommit, credit, holds, capturing, onError }: Ex
         unreleased.delete(id);
       }
     },
+  };
+}
+
+/** `unreleased` gets the calls whose holds stay for now. */
+function createExactCapture(
+  { groupCommit, credit, holds, capturing, onError }: ExactCallsParts,
+  unreleased: Set<string>,
+): Ledger["capture"] {
+  const captureByBooks = (item: DecidedCapture, accountId: string) =>
+    retry(() => groupCommit.enlist("captures", { item, accountId, after: (result) => result }), onError);
+
+  /** `held` is what the call held, in millionths of the unit. */
+  function charged(call: Capture, held: number, captured: Captured | undefined): Captured | undefined {
+    credit.held(call.account_id, call.key_id, (captured?.cost ?? 0) - held);
+    return captured;
+  }
+
+  async function captureOwnLater(call: Capture, amount: number): Promise<Captured | undefined> {
+    try {
+      return charged(call, amount, await captureLater(within(call, amount), groupCommit));
+    } catch (error) {
+      unreleased.add(call.id);
+      throw error;
+    }
+  }
+
+  return async (call, held) => {
+    const own = held && holds.delete(held) ? held : undefined;
+    const item = { call, most: held?.amount ?? call.cost, budgets: held?.request.budgets };
+    capturing.add(call.id);
+    try {
+      return charged(call, own?.amount ?? 0, await captureByBooks(item, call.account_id));
+    } catch (error) {
+      if (own && isToCome(error)) return await captureOwnLater(call, own.amount);
+      if (own) unreleased.add(call.id);
+      throw error;
+    } finally {
+      capturing.delete(call.id);
+    }
   };
 }

@@ -53,22 +53,20 @@ export function createOwnerLink(joining: Joining): OwnerLink {
     await reconnect();
   }
 
+  const join = () =>
+    void link
+      .by<LinkQuestions>()
+      .ask("worker.join", joining)
+      .then(undefined, () => {});
   // The first of all: an owner answers nothing else before.
-  link.onConnect(
-    () =>
-      void link
-        .by<LinkQuestions>()
-        .ask("worker.join", joining)
-        .then(undefined, () => {}),
-  );
+  link.onConnect(join);
   link.onClose(() => void reconnect());
   return {
     link,
-    onLost(listener) {
+    onLost: (listener) =>
       link.onClose(() => {
         if (!isLed) listener();
-      });
-    },
+      }),
     lead(path) {
       wanted = path;
       // One after another: the owner that it leaves has written what it was told before another goes on with that.
