@@ -13,8 +13,8 @@ import { chatChunk, chatUsage, done, openaiFrames, usageChunk } from "../support
 import { startWorkers, type WorkersStage } from "../support/workers/stage.ts";
 
 // Processes take seconds to start, and more on a busy machine.
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
-const patience = 90_000;
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 180_000 });
+const patience = 180_000;
 
 const funds = 1_000_000;
 const cost = chatUsage.prompt_tokens + 2 * chatUsage.completion_tokens;
