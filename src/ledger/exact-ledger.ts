@@ -172,8 +172,11 @@ function createExactCapture(
   { groupCommit, credit, holds, capturing, onError }: ExactCallsParts,
   unreleased: Set<string>,
 ): Ledger["capture"] {
-  const captureByBooks = (item: DecidedCapture, accountId: string) =>
-    retry(() => groupCommit.enlist("captures", { item, accountId, after: (result) => result }), onError);
+  /** Asks once where the books are away and `isHeld`: they may have decided before, and would tell nothing of that the next time. */
+  const captureByBooks = (item: DecidedCapture, accountId: string, isHeld: boolean) => {
+    const isAway = (error: unknown) => isHeld && troubleOf(error) === "away";
+    return retry(() => groupCommit.enlist("captures", { item, accountId, after: (result) => result }), onError, isAway);
+  };
 
   /** `held` is what the call held, in millionths of the unit. */
   function charged(call: Capture, held: number, captured: Captured | undefined): Captured | undefined {
@@ -195,7 +198,7 @@ function createExactCapture(
     const item = { call, most: held?.amount ?? call.cost, budgets: held?.request.budgets };
     capturing.add(call.id);
     try {
-      return charged(call, own?.amount ?? 0, await captureByBooks(item, call.account_id));
+      return charged(call, own?.amount ?? 0, await captureByBooks(item, call.account_id, own !== undefined));
     } catch (error) {
       if (own && isToCome(error)) return await captureOwnLater(call, own.amount);
       if (own) unreleased.add(call.id);

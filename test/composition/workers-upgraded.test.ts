@@ -29,7 +29,7 @@ let storage: Storage | undefined;
 let mayEnd: PromiseWithResolvers<void>;
 
 beforeEach(async () => {
-  stage = await startWorkers({ workers: 2 });
+  stage = await startWorkers({ workers: 2, settings: { drain_seconds: 600 } });
   payer = await openAccount(stage, { recharge: funds });
   // This process works on the database, too, and would keep the new program from it.
   await stage.storage.close();
