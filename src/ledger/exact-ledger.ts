@@ -92,11 +92,29 @@ export function isToCome(error: unknown): boolean {
   return trouble === "away" || trouble === "locked";
 }
 
-/** Has the books told of a call that its hold covers as soon as they are back. It counts once, whatever became of the question before. */
-async function captureLater(call: Capture, { add, written }: Pick<GroupCommit, "add" | "written">): Promise<Captured> {
-  add({ kind: "settle", call, isHeld: true });
-  await written();
-  return { cost: call.cost, waived: 0 };
+/** Returns a call as a hold of `most` covers it: what it cost beyond that is waived. */
+export function within(call: Capture, most: number): Capture {
+  const waived = call.cost - most;
+  return waived > 0 ? { ...call, cost: most, waived } : call;
+}
+
+/**
+ * Has the books told of a call that its hold covers as soon as they are back. It counts once, whatever became of the question before.
+ * Rejects where it could not be written, and never is.
+ */
+async function captureLater(
+  call: Capture,
+  { add, withdraw, written }: Pick<GroupCommit, "add" | "withdraw" | "written">,
+): Promise<Captured> {
+  const entry = { kind: "settle", call, isHeld: true } as const;
+  add(entry);
+  try {
+    await written();
+  } catch (error) {
+    // A later write may have taken the entry along: then the call is charged.
+    if (withdraw(entry)) throw error;
+  }
+  return { cost: call.cost, waived: call.waived ?? 0 };
 }
 
 interface ExactCallsParts extends Pick<LedgerOptions, "onError"> {
@@ -111,8 +129,6 @@ function createExactCalls({ groupCommit, credit, holds, capturing, onError }: Ex
   const unreleased = new Set<string>();
   const releaseOf = (item: string, accountId: string) =>
     groupCommit.enlist("releases", { item, accountId, after: () => {} });
-  const captureByBooks = (item: DecidedCapture, accountId: string) =>
-    retry(() => groupCommit.enlist("captures", { item, accountId, after: (result) => result }), onError);
 
   return {
     hold(request: HoldRequest): MaybePromise<Hold | Short> {
@@ -140,23 +156,7 @@ function createExactCalls({ groupCommit, credit, holds, capturing, onError }: Ex
       }
       credit.held(accountId, keyId, -own.amount);
     },
-    async capture(call: Capture, held?: Hold): Promise<Captured | undefined> {
-      const { id, account_id: accountId, key_id: keyId } = call;
-      const own = held && holds.delete(held) ? held : undefined;
-      const item = { call, most: held?.amount ?? call.cost, budgets: held?.request.budgets };
-      capturing.add(id);
-      try {
-        const captured = await captureByBooks(item, accountId);
-        credit.held(accountId, keyId, (captured?.cost ?? 0) - (own?.amount ?? 0));
-        return captured;
-      } catch (error) {
-        if (own && isToCome(error) && call.cost <= own.amount) return await captureLater(call, groupCommit);
-        if (own) unreleased.add(id);
-        throw error;
-      } finally {
-        capturing.delete(id);
-      }
-    },
+    capture: createExactCapture({ groupCommit, credit, holds, capturing, onError }, unreleased),
     /** Releases what could not be released when its call ended. */
     async releaseAgain(): Promise<void> {
       for (const id of unreleased) {
@@ -164,5 +164,47 @@ function createExactCalls({ groupCommit, credit, holds, capturing, onError }: Ex
         unreleased.delete(id);
       }
     },
+  };
+}
+
+/** `unreleased` gets the calls whose holds stay for now. */
+function createExactCapture(
+  { groupCommit, credit, holds, capturing, onError }: ExactCallsParts,
+  unreleased: Set<string>,
+): Ledger["capture"] {
+  /** Asks once where the books are away and `isHeld`: they may have decided before, and would tell nothing of that the next time. */
+  const captureByBooks = (item: DecidedCapture, accountId: string, isHeld: boolean) => {
+    const isAway = (error: unknown) => isHeld && troubleOf(error) === "away";
+    return retry(() => groupCommit.enlist("captures", { item, accountId, after: (result) => result }), onError, isAway);
+  };
+
+  /** `held` is what the call held, in millionths of the unit. */
+  function charged(call: Capture, held: number, captured: Captured | undefined): Captured | undefined {
+    credit.held(call.account_id, call.key_id, (captured?.cost ?? 0) - held);
+    return captured;
+  }
+
+  async function captureOwnLater(call: Capture, amount: number): Promise<Captured | undefined> {
+    try {
+      return charged(call, amount, await captureLater(within(call, amount), groupCommit));
+    } catch (error) {
+      unreleased.add(call.id);
+      throw error;
+    }
+  }
+
+  return async (call, held) => {
+    const own = held && holds.delete(held) ? held : undefined;
+    const item = { call, most: held?.amount ?? call.cost, budgets: held?.request.budgets };
+    capturing.add(call.id);
+    try {
+      return charged(call, own?.amount ?? 0, await captureByBooks(item, call.account_id, own !== undefined));
+    } catch (error) {
+      if (own && isToCome(error)) return await captureOwnLater(call, own.amount);
+      if (own) unreleased.add(call.id);
+      throw error;
+    } finally {
+      capturing.delete(call.id);
+    }
   };
 }

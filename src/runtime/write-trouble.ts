@@ -20,6 +20,16 @@ export class LockedError extends Error {
   }
 }
 
+/** This process has let go of the database, and works on it no more. */
+export class LetGoError extends Error {
+  override readonly name = "LetGoError";
+  readonly code = "DATABASE_AWAY";
+
+  constructor() {
+    super("this process has let go of the database, which another version of the program brings up to date");
+  }
+}
+
 export type Trouble = "locked" | "full" | "read_only" | "failing" | "away";
 
 const troubles: readonly (readonly [RegExp, Trouble])[] = [

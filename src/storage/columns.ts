@@ -53,9 +53,9 @@ export const callColumns = [
   { name: "characters", type: "bigint", journal: own(7), field: "usage.characters", isSummed: true },
   // 1 where the usage was counted by the gateway, for the upstream reported none.
   { name: "estimated", type: "integer", journal: shared(6), field: "estimated" },
-  // What was charged, and what the call cost beyond that; in millionths of the unit.
+  // What was charged, and what the call cost beyond that, which nobody pays; in millionths of the unit.
   { name: "cost", type: "bigint", journal: own(8), field: "cost", isSummed: true },
-  { name: "waived", type: "bigint", default: 0, field: "waived", isSummed: true },
+  { name: "waived", type: "bigint", default: 0, journal: own(16), field: "waived", isSummed: true },
   { name: "duration_ms", type: "bigint", journal: own(10), field: "duration_ms" },
   // Null where no byte came.
   { name: "first_byte_ms", type: "bigint", isNullable: true, journal: own(11), field: "first_byte_ms" },
@@ -97,7 +97,10 @@ type Optional = Extract<InJournal, { default: unknown }>;
 /** CallRow is the row of a call that has ended. */
 export type CallRow = { readonly [C in Column as C["name"]]: ValueOf<C> };
 
-/** Capture is a call that has ended, as the ledger charges it: `cost` is what it should be charged. */
+/**
+ * Capture is a call that has ended, as the ledger charges it: `cost` is what it should be charged, and `waived` what it cost beyond its hold,
+ * as far as that is known before.
+ */
 export type Capture = { readonly [C in Exclude<InJournal, Optional> as C["name"]]: ValueOf<C> } & {
   readonly [C in Optional as C["name"]]?: ValueOf<C>;
 };

@@ -3,13 +3,17 @@
  * file itself, and asks its owner for all that is money.
  */
 import type { Link } from "../runtime/ipc/link.ts";
+import { LetGoError } from "../runtime/write-trouble.ts";
 import { whenUnlocked } from "./engines/lock-retry.ts";
 import { openOwnedBooks } from "./engines/owner/books.ts";
 import { type BooksKeeper, keepBooks, type OwnerOptions } from "./engines/owner/keep-books.ts";
 import { watchOwner } from "./engines/owner/watch-owner.ts";
 import { createBooksParts } from "./engines/sqlite/books/parts.ts";
 import { type Durability, openDatabase } from "./engines/sqlite/database.ts";
+import { createRecordSent } from "./engines/sqlite/journal/record-sent.ts";
 import { createTakeOver } from "./engines/sqlite/journal/take-over.ts";
+import { createNodeLocks } from "./engines/sqlite/node-lock.ts";
+import { openSentLog } from "./journal/sent-log.ts";
 import { type Storage, storageOver } from "./storage.ts";
 
 export type { BooksKeeper } from "./engines/owner/keep-books.ts";
@@ -20,23 +24,34 @@ export interface OwnedStorage {
   readonly books: BooksKeeper;
 }
 
-/** Opens the file for an owner, as `openStorage` does. `node` names its own books. */
+export interface OwnerInit extends Pick<OwnerOptions, "node" | "clock" | "onError" | "isSuccessor"> {
+  /** Called where an older version made the tables, and others work on them: it waits for those to let go. */
+  readonly onOutdated?: (() => void) | undefined;
+}
+
+/** Opens the file for an owner, as `openStorage` does. `node` names its own books. `isSuccessor` says that another was owner before. */
 export async function openStorageOfOwner(
   path: string,
   durability: Durability,
-  { node, clock, onError }: Pick<OwnerOptions, "node" | "clock" | "onError">,
+  { node, clock, onError, isSuccessor, onOutdated }: OwnerInit,
 ): Promise<OwnedStorage> {
-  const opened = await openDatabase(path, durability);
+  const opened = await openDatabase(path, durability, { onOutdated });
   const { engine } = opened;
   const storage = storageOver(path, opened);
   const parts = createBooksParts(engine);
   const { statements, steps } = parts;
+  const recordSent = createRecordSent(parts, { clock, onError });
+  const keepHolds = engine.books.prepare<[until: number, until: number]>(
+    "UPDATE holds SET expires_at = ? WHERE expires_at < ?",
+  );
   const books = keepBooks({
-    ...{ node, clock, onError },
+    ...{ node, clock, onError, isSuccessor },
     ...createTakeOver(parts, { node, clock, onError }),
     openBooks: storage.openBooks,
     available: steps.available,
     flush: () => engine.read(() => {}),
+    recordSent: (sender) => whenUnlocked(() => recordSent.of(sender)),
+    keepUntil: (until) => whenUnlocked(() => engine.books.transact(() => void keepHolds.run(until, until))),
     endDeadlines: (of) => whenUnlocked(() => engine.books.transact(() => void statements.renewHolds.run(clock(), of))),
     version() {
       // None may go unnoticed.
@@ -48,25 +63,50 @@ export async function openStorageOfOwner(
   return { storage, books };
 }
 
+/** StorageOfWorker is the storage of a worker, which may go on without its file. */
+export interface StorageOfWorker extends Storage {
+  /**
+   * Lets go of the file for good, so that another version of the program can change it. Stores are refused from now on; what calls that
+   * run cost is told to the owner as before.
+   */
+  letGo(): Promise<void>;
+}
+
 /** Opens the file for a worker. `link` leads to its owner, who has opened it before. */
-export async function openStorageOfWorker(path: string, durability: Durability, link: Link): Promise<Storage> {
+export async function openStorageOfWorker(path: string, durability: Durability, link: Link): Promise<StorageOfWorker> {
   const owner = await watchOwner(link);
-  const opened = await openDatabase(path, durability, owner);
-  const { engine } = opened;
-  const { statements, steps } = createBooksParts(engine);
+  const opened = await openDatabase(path, durability, { owner });
+  const { engine, letting } = opened;
+  const { statements, steps, rows } = createBooksParts(engine);
+  const { folder } = engine.segments;
+  /** They end the locks by which others see that the books of this process are kept. */
+  const unlocks = new Set<() => void>();
   const storage = storageOver(path, opened);
   return {
     ...storage,
     openBooks:
       (hasJournal) =>
-      ({ node, onError, recall, holding }) =>
-        openOwnedBooks({
+      ({ node, onError, recall, holding }) => {
+        const locks = createNodeLocks(folder, onError);
+        unlocks.add(locks.close);
+        locks.keep(node);
+        const books = openOwnedBooks({
           ...{ link, node, hasJournal, onError, recall, holding },
           ...engine.changes,
-          mayLease: (keyId, isOfKey) => statements.mayLease.get(keyId, isOfKey ? 1 : 0) !== undefined,
-        }),
+          sentLog: openSentLog({ folder, node, database: rows.database(), onError }),
+          mayLease: (keyId, isOfKey) =>
+            !letting.isGone() && statements.mayLease.get(keyId, isOfKey ? 1 : 0) !== undefined,
+        });
+        return { ...books, close: () => books.close().finally(locks.close) };
+      },
+    letGo: letting.go,
+    async close() {
+      await storage.close();
+      for (const unlock of unlocks) unlock();
+    },
     async available(keyId) {
       await owner.flushed();
+      if (letting.isGone()) throw new LetGoError();
       return steps.available(keyId);
     },
     recall: owner.recall,

@@ -23,7 +23,7 @@ import { wholeAnswer } from "../support/upstreams/two-upstreams.ts";
 
 const callers = 12;
 const keys = 72;
-const later = Date.now() + holdMs + 60_000;
+const later = () => Date.now() + holdMs + 60_000;
 
 interface Upstream {
   readonly port: number;
@@ -94,6 +94,8 @@ const configuration = (port: number) =>
 /** Opens the database of a test, and has the time pass after which what dead processes held has expired. */
 interface Place {
   readonly env: Record<string, string>;
+  /** More of the command line. */
+  readonly args?: readonly string[];
   open(): Promise<Storage>;
   /** Has all holds expire. */
   expire(storage: Storage): Promise<void>;
@@ -113,7 +115,7 @@ async function killedAt(count: number, accelerators: string | undefined, folder:
   await before.close();
   const config = join(folder, "gateway.yaml");
   await writeFile(config, configuration(upstream.port));
-  const gateway = new Running(process.execPath, [starter, "serve", "--config", config], {
+  const gateway = new Running(process.execPath, [starter, "serve", "--config", config, ...(place.args ?? [])], {
     ...{ PORT: "0", DATA_DIR: folder, LOG_LEVEL: "error", KILL_PORT: `${upstream.port}`, KILL_AT: `${count}` },
     NODE_OPTIONS: `--import ${pathToFileURL(join(import.meta.dirname, "kill-at-send.ts")).href}`,
     ...(accelerators === undefined ? {} : { ACCELERATORS: accelerators }),
@@ -184,7 +186,7 @@ function sqlitePlace(folder: string): Place {
     async expire(storage) {
       const errors: unknown[] = [];
       const onError = (error: unknown) => void errors.push(error);
-      const ledger = createLeasedLedger({ openBooks: storage.openBooks(true), clock: () => later, onError });
+      const ledger = createLeasedLedger({ openBooks: storage.openBooks(true), clock: later, onError });
       await ledger.sweep();
       await ledger.close();
       expect(errors).toEqual([]);
@@ -284,6 +286,18 @@ describe("on SQLite", () => {
   test("a call whose caller has left is lost, and costs nothing, where the gateway dies while it reads on", async () => {
     expect(await killedDraining(folder.path, sqlitePlace(folder.path))).toEqual(lostWhileDraining);
   });
+});
+
+describe("of two workers that are killed with their owner and all others", () => {
+  test.each(cases)(
+    "each call that was sent has its row, killed at request %i of one of them, with accelerators %s",
+    async (count, accelerators) => {
+      const { env, ...place } = sqlitePlace(folder.path);
+      const ofAll = { ...place, env: { ...env, KILL_ALL: "1" }, args: ["--workers", "2"] };
+      await proveEachHasItsRow(count, accelerators, folder.path, ofAll);
+    },
+    120_000,
+  );
 });
 
 describe.skipIf(!postgresPrograms)("on Postgres", () => {

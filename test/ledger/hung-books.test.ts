@@ -43,9 +43,17 @@ test.each([
     const written: Entry[] = [];
     const ledger = create({ openBooks: () => hungBooks(written), clock: Date.now, onError: () => {} });
     const hold = (await ledger.hold(unlimitedRequest("req_1", 100, Date.now()))) as Hold;
+    const dear = (await ledger.hold(unlimitedRequest("req_2", 100, Date.now()))) as Hold;
     const call = endedCall("req_1", 40, Date.now());
-    expect(await ledger.capture(call, hold)).toEqual({ cost: 40, waived: 0 });
-    expect(written).toEqual([expect.objectContaining({ kind: "settle", call, isHeld: true })]);
+    const beyond = endedCall("req_2", 140, Date.now());
+    expect(await Promise.all([ledger.capture(call, hold), ledger.capture(beyond, dear)])).toEqual([
+      { cost: 40, waived: 0 },
+      { cost: 100, waived: 40 },
+    ]);
+    expect(written).toEqual([
+      expect.objectContaining({ kind: "settle", call, isHeld: true }),
+      expect.objectContaining({ kind: "settle", call: { ...beyond, cost: 100, waived: 40 }, isHeld: true }),
+    ]);
     await ledger.close();
   },
   60_000,

@@ -37,8 +37,13 @@ export interface OwnerTask {
   readonly port: number;
   /** The bound socket for metrics, and its port; null where nobody reads them. */
   readonly metrics: { readonly fd: number; readonly port: number } | null;
-  /** Says that it takes the place of one that has died: what that served by is served on where the configuration cannot be read. */
+  /**
+   * Says that it takes the place of one that has died: what that served by is served on where the configuration cannot be read, and its
+   * workers let go of the database where its program has to change that.
+   */
   readonly isRestarted: boolean;
+  /** Says that there are workers that another owner has served. */
+  readonly isSuccessor: boolean;
 }
 
 /** WorkerCounts is what the primary knows of workers, for their metrics. */
@@ -56,6 +61,8 @@ export type PrimaryQuestions = {
   readonly "owner.configured": readonly [config: string, answer: Done];
   /** Says that workers find it at its path. */
   readonly "owner.listens": readonly [asked: null, answer: Done];
+  /** Says that its program has to change the database, and waits for those who work on it to let go of it. */
+  readonly "owner.waits": readonly [asked: null, answer: Done];
 };
 
 /** OwnerQuestions are asked by the primary, and answered by an owner. */
@@ -103,6 +110,8 @@ export type WorkerQuestions = {
   readonly "worker.adopt": readonly [fd: number, answer: Done];
   /** Ends, once its calls are over: for good, or because another has taken its place. */
   readonly "worker.end": readonly [how: "close" | "leave", answer: Done];
+  /** Lets go of the database, and ends as one that leaves: its calls run on, and are charged by the next owner. */
+  readonly "worker.yield": readonly [asked: null, answer: Done];
   /** Asks whether its event loop runs. */
   readonly "worker.ping": readonly [asked: null, answer: Done];
 };

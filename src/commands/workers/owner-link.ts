@@ -18,15 +18,20 @@ const retryMs = 50;
 export function createOwnerLink(joining: Joining): OwnerLink {
   const link = createLink();
   let wanted = "";
+  /** at is the path that it is connected at, or was. */
+  let at = "";
   let connecting: Promise<void> | undefined;
+  let leading: Promise<void> = Promise.resolve();
   let isLed = false;
 
   async function connectAtLast(): Promise<void> {
     while (link.isClosed()) {
       const path = wanted;
       const socket = await open(path);
-      if (socket && path === wanted) link.connect(socket);
-      else {
+      if (socket && path === wanted) {
+        at = path;
+        link.connect(socket);
+      } else {
         socket?.destroy();
         await delay(retryMs);
       }
@@ -40,28 +45,33 @@ export function createOwnerLink(joining: Joining): OwnerLink {
     return connecting;
   }
 
+  async function leadOnce(): Promise<void> {
+    if (at === wanted && !link.isClosed()) return;
+    isLed = true;
+    await link.leave();
+    isLed = false;
+    await reconnect();
+  }
+
+  const join = () =>
+    void link
+      .by<LinkQuestions>()
+      .ask("worker.join", joining)
+      .then(undefined, () => {});
   // The first of all: an owner answers nothing else before.
-  link.onConnect(
-    () =>
-      void link
-        .by<LinkQuestions>()
-        .ask("worker.join", joining)
-        .then(undefined, () => {}),
-  );
+  link.onConnect(join);
   link.onClose(() => void reconnect());
   return {
     link,
-    onLost(listener) {
+    onLost: (listener) =>
       link.onClose(() => {
         if (!isLed) listener();
-      });
-    },
-    async lead(path) {
+      }),
+    lead(path) {
       wanted = path;
-      isLed = true;
-      await link.leave();
-      isLed = false;
-      await reconnect();
+      // One after another: the owner that it leaves has written what it was told before another goes on with that.
+      leading = leading.then(leadOnce);
+      return leading;
     },
   };
 }

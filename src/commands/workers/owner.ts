@@ -11,7 +11,7 @@ import { keepLimits } from "../../limits/owner/keep-limits.ts";
 import { newId } from "../../runtime/ids.ts";
 import { type Channel, createChannel } from "../../runtime/ipc/channel.ts";
 import type { Storage } from "../../storage/storage.ts";
-import { openStorageOfOwner } from "../../storage/storage-of-owner.ts";
+import { type OwnerInit, openStorageOfOwner } from "../../storage/storage-of-owner.ts";
 import { databasePath, openConfigured } from "../command.ts";
 import { setEngine } from "../engine/engine.ts";
 import { StartError } from "../line/errors.ts";
@@ -71,10 +71,12 @@ async function own(parent: Channel, task: OwnerTask, control: Control): Promise<
   const given = unpackConfig(task.config);
   setEngine();
   const log = openLog(given.logLevel);
-  const shared = await openShared(given, log);
+  const { tell } = parent.by<PrimaryQuestions>();
+  // The workers that it is to serve may be of a program that was replaced.
+  const onOutdated = task.isRestarted ? () => tell("owner.waits", null) : undefined;
+  const shared = await openShared(given, { isSuccessor: task.isSuccessor, onOutdated }, log);
   log.info(enginesOf(given, task.workers), "the gateway starts");
   const configuration = await openOwnerConfiguration({ task, given, storage: shared.storage, log });
-  const { tell } = parent.by<PrimaryQuestions>();
   let counts: WorkerCounts = { serving: 0, replaced: 0 };
   const metrics = createWorkersMetrics({
     fd: task.metrics?.fd ?? null,
@@ -156,11 +158,16 @@ interface Shared {
 }
 
 /** Opens the database and brings its tables up to date, before any worker does. Throws a StorageError. */
-async function openShared(config: Config, log: Logger): Promise<Shared> {
+async function openShared(
+  config: Config,
+  init: Pick<OwnerInit, "isSuccessor" | "onOutdated">,
+  log: Logger,
+): Promise<Shared> {
   const onError = (err: unknown) => log.error({ err }, "work on the database failed, and goes on");
   if (config.database) return overPostgres(await openConfigured(config, onError));
   const node = newId("nod");
-  const opened = await openStorageOfOwner(databasePath(config), config.durability, { node, clock: Date.now, onError });
+  const of = { node, clock: Date.now, onError, ...init };
+  const opened = await openStorageOfOwner(databasePath(config), config.durability, of);
   const { storage, books } = opened;
   let current = config;
   const retention = createRetention({ store: storage.retention, settings: () => current, clock: Date.now, onError });

@@ -10,7 +10,8 @@ import type { Gateway } from "../../composition/gateway.ts";
 import type { Config } from "../../config/config.ts";
 import { withOperational } from "../../config/live/live-config.ts";
 import type { Link } from "../../runtime/ipc/link.ts";
-import { openStorageOfWorker } from "../../storage/storage-of-owner.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { openStorageOfWorker, type StorageOfWorker } from "../../storage/storage-of-owner.ts";
 import { databasePath, openConfigured } from "../command.ts";
 import { setEngine } from "../engine/engine.ts";
 import { openSource } from "../serving/configuration-source.ts";
@@ -38,6 +39,10 @@ export async function worker(): Promise<void> {
     "worker.owner": (path) => control.lead(path),
     "worker.adopt": (fd) => control.gateway?.adopt(fd),
     "worker.end": (how) => control.end(how),
+    async "worker.yield"() {
+      control.end("leave");
+      await control.letGo?.();
+    },
     "worker.ping": () => {},
   });
   process.on("SIGTERM", () => control.end("leave"));
@@ -64,6 +69,8 @@ interface Control {
   begin(path: string, lead: (path: string) => Promise<void>): string;
   /** The gateway, once it serves. */
   gateway: Gateway | undefined;
+  /** Lets go of the database, once that is open; undefined where other processes may change it meanwhile. */
+  letGo: (() => Promise<void>) | undefined;
 }
 
 function createControl(): Control {
@@ -79,7 +86,7 @@ function createControl(): Control {
       leading = lead;
       return latest ?? path;
     },
-    ...{ end: resolve, ended: promise, gateway: undefined },
+    ...{ end: resolve, ended: promise, gateway: undefined, letGo: undefined },
   };
 }
 
@@ -125,6 +132,7 @@ async function serveTask(task: WorkerTask, control: Control, onReady: () => Prom
   await lead(control.begin(task.path, lead));
   let inForce = config;
   const storage = await openStorage(config, link, log, () => inForce);
+  if ("letGo" in storage) control.letGo = storage.letGo;
   const source = openSource({ config, storage, file: task.file ?? undefined, log });
   // The owner reads for all workers, so that they serve by the same.
   source.onStoredChange(async () => {
@@ -149,7 +157,12 @@ async function serveTask(task: WorkerTask, control: Control, onReady: () => Prom
   });
 }
 
-function openStorage(config: Config, link: Link, log: Logger, inForce: () => Config) {
+function openStorage(
+  config: Config,
+  link: Link,
+  log: Logger,
+  inForce: () => Config,
+): Promise<Storage | StorageOfWorker> {
   const onError = (err: unknown) => log.error({ err }, "work on the database failed, and goes on");
   // Each worker is a node of its own there.
   if (config.database) return openConfigured(config, onError, inForce);

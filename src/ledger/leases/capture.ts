@@ -1,13 +1,13 @@
 /**
- * Charges a call that has ended, and ends its hold: in full where the hold covers the cost, and else by asking the books, which also
- * record what is waived. While the books are away, or do not answer for long, they are told of a call that its hold covers as soon as they
- * are back: what is written for them survives this process, and counts once, whatever became of the question before.
+ * Charges a call that has ended, and ends its hold. A call is charged its hold at most, and what it cost beyond that is waived: so nobody
+ * has to be asked where the hold is known to be there. Else the books decide; while they are away, or do not answer for long, they are
+ * told as soon as they are back: what is written for them survives this process, and counts once, whatever became of the question before.
  */
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { troubleOf } from "../../runtime/write-trouble.ts";
 import type { CaptureEntry } from "../../storage/money/books.ts";
 import { type Capture, type Captured, type Hold, isUnchanged } from "../contract.ts";
-import { isToCome } from "../exact-ledger.ts";
+import { isToCome, within } from "../exact-ledger.ts";
 import { retry } from "../retry.ts";
 import { adjust, isAwake, type LedgerState, record, releaseEntry } from "./ledger-state.ts";
 
@@ -16,23 +16,20 @@ export function capture(state: LedgerState, call: Capture, hold?: Hold): MaybePr
   const isCapturing = state.capturing.has(id);
   // A hold stays among the holds until the books have captured its call.
   const ended = hold && !isCapturing && state.holds.delete(hold) ? hold : undefined;
-  const isCovered = ended ? covers(state, ended, cost) : cost === 0 && !isCapturing;
-  return isCovered ? captureInFull(state, call, ended) : captureByBooks(state, call, ended, hold?.amount);
-}
-
-/** Reports whether a hold covers a cost, and this process knows that the hold is still there. */
-function covers(state: LedgerState, { amount, isExact }: Hold, cost: number): boolean {
-  return !isExact && isAwake(state) && cost <= amount;
+  // This process knows that the hold is still there, or that there is nothing to charge.
+  const isCertain = ended ? !ended.isExact && isAwake(state) : cost === 0 && !isCapturing;
+  return isCertain ? captureByHold(state, call, ended) : captureByBooks(state, call, ended, hold?.amount);
 }
 
 /** `hold` is the call's, which has been deleted; undefined for a call that costs nothing and had none. */
-function captureInFull(state: LedgerState, call: Capture, hold: Hold | undefined): MaybePromise<Captured> {
-  const { cost } = call;
+function captureByHold(state: LedgerState, of: Capture, hold: Hold | undefined): MaybePromise<Captured> {
+  const call = hold ? within(of, hold.amount) : of;
+  const { cost, waived = 0 } = call;
   if (hold) adjust(state, hold, cost - hold.amount);
   const taken = hold?.lease?.taken;
   const isLimited = !hold || hold.request.isLimited || !isUnchanged(hold.request, state.books);
   const entry: CaptureEntry = { kind: "settle", call, isHeld: hold !== undefined, isLimited, taken };
-  const charged = () => ({ cost, waived: 0 });
+  const charged = () => ({ cost, waived });
   return record(state, entry).then(charged, (error: unknown) => {
     // A later write may have taken the entry along: then the call is charged.
     if (!state.groupCommit.withdraw(entry)) return charged();
@@ -59,8 +56,7 @@ async function captureByBooks(
     credit.held(accountId, keyId, (captured?.cost ?? 0) - (hold?.amount ?? 0));
     return captured;
   };
-  const isHeld = hold !== undefined && call.cost <= hold.amount;
-  const isAway = (error: unknown) => isHeld && troubleOf(error) === "away";
+  const isAway = (error: unknown) => hold !== undefined && troubleOf(error) === "away";
   capturing.add(id);
   try {
     // A hold within budgets that covers the cost needs nothing that leases of the account have.
@@ -69,7 +65,7 @@ async function captureByBooks(
     const asked = { item, accountId: isCovered ? "" : accountId, after };
     return await retry(() => groupCommit.enlist("captures", asked), onError, isAway);
   } catch (error) {
-    if (isHeld && isToCome(error) && holds.delete(hold)) return await captureInFull(state, call, hold);
+    if (hold && isToCome(error) && holds.delete(hold)) return await captureByHold(state, call, hold);
     if (hold && holds.delete(hold)) releaseEntry(state, hold);
     throw error;
   } finally {

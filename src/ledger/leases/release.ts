@@ -28,7 +28,8 @@ export function releaseIdleLater(state: LedgerState): void {
   const { leases, onError } = state;
   state.releasing ??= setTimeout(() => {
     state.releasing = undefined;
-    const idle = leases.giveBack(({ wasUsed }) => !wasUsed);
+    // One that has not grown yet may do so at any moment, by a turn that is being decided.
+    const idle = leases.giveBack(({ isGrown, wasUsed }) => isGrown && !wasUsed);
     if (idle.length > 0) void releaseLeases(state, idle).catch(onError);
     leases.lookAgain();
     if (leases.count() > 0) releaseIdleLater(state);

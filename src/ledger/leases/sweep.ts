@@ -17,7 +17,7 @@ async function startAnew(state: LedgerState): Promise<void> {
   const { leases, holds } = state;
   await releaseLeases(
     state,
-    leases.giveBack(() => true),
+    leases.giveBack(({ isGrown }) => isGrown),
   );
   for (const hold of holds.all()) hold.isExact = true;
 }

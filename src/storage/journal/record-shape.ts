@@ -62,7 +62,7 @@ function faultOfRun(run: unknown): string | undefined {
   for (const own of calls) {
     if (own.length < firstOwnLength || own.length > ownColumns.length) return "one of its calls has another length";
     const [id, key_id, cost] = [valueIn(own, "id"), valueIn(own, "key_id"), valueIn(own, "cost")];
-    const fault = faultOfCall({ id, account_id: account, key_id, cost });
+    const fault = faultOfCall({ id, account_id: account, key_id, cost, waived: valueIn(own, "waived") });
     if (fault !== undefined) return fault;
   }
   return undefined;
@@ -98,9 +98,15 @@ function faultOfEntry({ kind, call, taken, requestId, amount }: Partial<Record<s
     : undefined;
 }
 
-function faultOfCall({ id, account_id, key_id, cost }: Partial<Record<string, unknown>>): string | undefined {
+function faultOfCall({
+  id,
+  account_id,
+  key_id,
+  cost,
+  waived = 0,
+}: Partial<Record<string, unknown>>): string | undefined {
   if (![id, account_id, key_id].every((name) => typeof name === "string")) return "a call has no name, account or key";
-  return isCount(cost) ? undefined : "the cost of a call is no whole number of millionths";
+  return isCount(cost) && isCount(waived) ? undefined : "the cost of a call is no whole number of millionths";
 }
 
 function isTaken(taken: unknown): boolean {

@@ -24,6 +24,8 @@ import { chained, firstSum } from "./chain.ts";
 import { type Head, headBytes, type ReadHead, readHead, textOfHead } from "./head.ts";
 
 export interface Segments {
+  /** folder is where the files are. */
+  readonly folder: string;
   /** Begins the file of this process, with its head, unless it is open. `at` is in milliseconds since 1970. */
   open(node: string, database: string, at: number): void;
   /**
@@ -95,6 +97,7 @@ export function journalFolder(database: string): string {
 /** `isSynced` has every record survive a loss of power, too. */
 export function createSegments(folder: string, isSynced: boolean): Segments {
   return {
+    folder,
     ...ownSegments(folder, isSynced),
     ...segmentReads(folder),
     ...rejectedFiles(folder),

@@ -105,7 +105,10 @@ export async function openWorkers(
   { hasJournal, createLedger: create }: Pick<Accelerators, "hasJournal" | "createLedger">,
 ): Promise<OpenedProcesses> {
   const database = await newTestDatabase();
-  const owner = await openStorageOfOwner(database.path, "process", { node: newId("nod", options.clock()), ...options });
+  const owner = await openStorageOfOwner(database.path, "process", {
+    ...{ node: newId("nod", options.clock()), isSuccessor: false },
+    ...options,
+  });
   const open = async () => {
     const ends = createLinked();
     await ends.connect(owner.books.serve);

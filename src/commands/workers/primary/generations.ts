@@ -30,6 +30,8 @@ export interface Generation {
   hello: Hello | undefined;
   /** replacedBefore is how many workers of generations before were replaced because they had died. */
   readonly replacedBefore: number;
+  /** Says that its workers were to let go of the database: they serve no more, and others are to take their place. */
+  hasYielded: boolean;
   /** Says that all its workers have ended for good. */
   isOver: boolean;
 }
@@ -62,7 +64,7 @@ const endMs = 30_000;
 
 export function newGeneration(number: number, workers: number, config: Config, replacedBefore = 0): Generation {
   return {
-    ...{ number, workers, config, replacedBefore, isOver: false },
+    ...{ number, workers, config, replacedBefore, isOver: false, hasYielded: false },
     ...{ owner: undefined, owned: Promise.withResolvers(), supervisor: undefined, hello: undefined },
   };
 }
@@ -82,13 +84,14 @@ export function giveOwner(all: Generations, generation: Generation): void {
   const owner = startOwner({
     task: {
       ...{ config: packConfig(config), file: file ?? null, workers, generation: number },
-      ...{ path, port: sockets.port, isRestarted },
+      ...{ path, port: sockets.port, isRestarted, isSuccessor: all.hasServed },
     },
     metrics: sockets.metricsPort === undefined ? null : { fd: sockets.metricsFd, port: sockets.metricsPort },
     onConfigured(next) {
       generation.config = next;
     },
     onListens: () => onListens(all, generation, owner),
+    onWaits: () => onWaits(all, generation, owner),
   });
   generation.owner = owner;
   all.owners.add(owner);
@@ -119,7 +122,20 @@ function onListens(all: Generations, generation: Generation, owner: OwnerProcess
     all.previous.owned = generation.owned;
     void all.previous.supervisor?.join(owner.path);
   }
-  if (owner.hello.version !== hello.version) all.onOutdated();
+  if (owner.hello.version !== hello.version || generation.hasYielded) all.onOutdated();
+  generation.hasYielded = false;
+}
+
+/**
+ * Has workers let go of the database, which the program of their next owner is to change: they are of the program that was replaced.
+ */
+function onWaits(all: Generations, generation: Generation, owner: OwnerProcess): void {
+  if (generation.owner !== owner) return;
+  all.log.warn(
+    "the program was replaced by a version that changes the database: the workers end their calls, and new ones take their place",
+  );
+  generation.hasYielded = true;
+  for (const one of [generation, all.previous]) one?.supervisor?.yieldDatabase();
 }
 
 function startWorkers(all: Generations, generation: Generation): void {

@@ -19,6 +19,8 @@ export interface OwnerProcessOptions {
   readonly onConfigured: (config: Config) => void;
   /** Called when workers find it at its path. */
   readonly onListens: (owner: OwnerProcess) => void;
+  /** Called when it waits for workers to let go of the database. */
+  readonly onWaits: () => void;
 }
 
 export interface OwnerProcess {
@@ -39,7 +41,7 @@ export interface OwnerProcess {
   kill(): void;
 }
 
-export function startOwner({ task, metrics, onConfigured, onListens }: OwnerProcessOptions): OwnerProcess {
+export function startOwner({ task, metrics, onConfigured, onListens, onWaits }: OwnerProcessOptions): OwnerProcess {
   const child = startChild("owner", metrics ? [metrics.fd] : []);
   const { ask, tell } = child.channel.by<OwnerQuestions>();
   let its = hello();
@@ -68,6 +70,7 @@ export function startOwner({ task, metrics, onConfigured, onListens }: OwnerProc
       isListening = true;
       onListens(owner);
     },
+    "owner.waits": onWaits,
   });
   return owner;
 }

@@ -38,6 +38,8 @@ export interface SupervisorOptions {
   readonly onCount: (counts: WorkerCounts) => void;
   /** Called when a worker turns out to be of another version than its owner. */
   readonly onOutdated: () => void;
+  /** startWorker starts a process that has these sockets. Default: one of this program. */
+  readonly startWorker?: (fds: readonly number[]) => Child;
 }
 
 export interface Supervisor {
@@ -49,6 +51,8 @@ export interface Supervisor {
   join(path: string): Promise<void>;
   /** Has a worker end, or all for 0. It is not replaced. */
   end(number: number, how: "close" | "leave"): void;
+  /** Has all let go of the database, and end once their calls are over: each is replaced, unless it was to end. */
+  yieldDatabase(): void;
   /** Kills all that there are: each is replaced, unless it was to end. */
   kill(): void;
   counts(): WorkerCounts;
@@ -101,6 +105,13 @@ export function superviseWorkers(options: SupervisorOptions): Supervisor {
     end(number, how) {
       for (const slot of slots) if (number === 0 || slot.number === number) end(state, slot, how);
     },
+    yieldDatabase() {
+      for (const { child, serves } of slots) {
+        if (serves) child?.channel.by<WorkerQuestions>().tell("worker.yield", null);
+        // It may have the database, or not: it serves nobody.
+        else child?.process.kill("SIGKILL");
+      }
+    },
     kill() {
       for (const { child } of slots) child?.process.kill("SIGKILL");
     },
@@ -119,7 +130,8 @@ function countsOf({ slots, replaced }: State): WorkerCounts {
 
 function start(state: State, slot: Slot): void {
   const { options } = state;
-  const child = startChild("worker", options.fds);
+  const { startWorker = (fds) => startChild("worker", fds) } = options;
+  const child = startWorker(options.fds);
   const answers = createPings(() => child.channel.by<WorkerQuestions>().ask("worker.ping", null));
   Object.assign(slot, { child, answers, startedAt: performance.now() });
   let pauseMs: number | undefined;

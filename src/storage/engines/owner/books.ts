@@ -7,19 +7,19 @@
 import { ClosedError, errorOf } from "../../../runtime/ipc/channel.ts";
 import type { Link } from "../../../runtime/ipc/link.ts";
 import { catchError, type MaybePromise } from "../../../runtime/maybe-promise.ts";
+import type { SentLog } from "../../journal/sent-log.ts";
 import {
   type Books,
   type BooksOptions,
   type Decision,
   type Decisions,
   type Granted,
-  type HoldEntry,
   type JournalRecord,
   maxWaitMs,
   type Turn,
 } from "../../money/books.ts";
 import type { Captured } from "../../money/contract.ts";
-import type { BooksQuestions, LedgerQuestions, NotedHold, ToldDecision, ToldDecisions } from "./contract.ts";
+import type { BooksQuestions, LedgerQuestions, ToldDecision, ToldDecisions } from "./contract.ts";
 import { type KeptOpen, keepOpen } from "./keep-open.ts";
 
 export interface OwnedBooksOptions
@@ -27,15 +27,17 @@ export interface OwnedBooksOptions
     Pick<Books, "version" | "changedSince" | "mayLease"> {
   readonly link: Link;
   readonly hasJournal: boolean;
+  /** Notes calls on this machine before they are sent. */
+  readonly sentLog: SentLog;
 }
 
-/** A call that ends within this time is told to the owner once, but for a note. */
+/** A call that ends within this time is told to the owner once. */
 const holdDelayMs = 5;
 /** closeMs is how long after an owner is gone closing waits for another, in milliseconds. */
 const closeMs = 20_000;
 
 export function openOwnedBooks(options: OwnedBooksOptions): Books {
-  const { link, recall, version, changedSince, mayLease, onError } = options;
+  const { link, recall, version, changedSince, mayLease, onError, sentLog } = options;
   const { ask, tell } = link.by<BooksQuestions>();
   link.answer<Pick<LedgerQuestions, "ledger.recall">>({
     "ledger.recall"(accountIds) {
@@ -45,15 +47,16 @@ export function openOwnedBooks(options: OwnedBooksOptions): Books {
     },
   });
   const kept = keepOpen(options);
+  const told = createTold();
   return {
     version,
     changedSince,
     mayLease,
     holdDelayMs,
-    // It is with the owner before the calls are sent: the channel writes behind each step of the event loop.
-    note: (holds, seq) => tell("books.note", { holds: holds.map(notedOf), seq }),
-    decide: createDecide(link, kept),
-    write: createWrite(link, kept),
+    // Both processes may be killed before the owner has read what it is told.
+    note: (holds, seq) => sentLog.note(holds, seq, told.last()),
+    decide: createDecide(link, kept, told),
+    write: createWrite(link, kept, told),
     // Its owner knows sooner than a read could tell.
     apply: () => false,
     touch: (keyId, at) => tell("books.touch", [keyId, at]),
@@ -76,6 +79,7 @@ export function openOwnedBooks(options: OwnedBooksOptions): Books {
         await kept.whenOpen(closeMs);
         kept.end();
         await ask("books.close", recall(""));
+        sentLog.remove();
       } catch (error) {
         kept.end();
         onError(error);
@@ -92,7 +96,25 @@ function unlessClosed<T>(work: () => MaybePromise<T>, otherwise: () => MaybeProm
   });
 }
 
-function createWrite(link: Link, { isOpen, whenOpen }: KeptOpen): Books["write"] {
+/** Told is how far the owner has written what it was told. */
+interface Told {
+  /** Says that these records are written, and all before them. */
+  add(records: readonly JournalRecord[]): void;
+  /** Returns the number of the last one. */
+  last(): number;
+}
+
+function createTold(): Told {
+  let last = 0;
+  return {
+    add(records) {
+      last = Math.max(last, records.at(-1)?.seq ?? 0);
+    },
+    last: () => last,
+  };
+}
+
+function createWrite(link: Link, { isOpen, whenOpen }: KeptOpen, told: Told): Books["write"] {
   const { ask } = link.by<BooksQuestions>();
 
   async function writeLater(record: JournalRecord): Promise<void> {
@@ -103,20 +125,24 @@ function createWrite(link: Link, { isOpen, whenOpen }: KeptOpen): Books["write"]
   function write(record: JournalRecord): MaybePromise<void> {
     if (!isOpen()) return writeLater(record);
     return unlessClosed(
-      () => ask("books.write", record),
+      () => ask("books.write", record).then(() => told.add([record])),
       () => writeLater(record),
     );
   }
   return write;
 }
 
-function createDecide(link: Link, { isOpen, whenOpen }: KeptOpen): Books["decide"] {
+function createDecide(link: Link, { isOpen, whenOpen }: KeptOpen, told: Told): Books["decide"] {
   const { ask } = link.by<BooksQuestions>();
 
   function decideNow(next: () => Turn): MaybePromise<Decisions> {
     const turn = plainTurn(next());
     return unlessClosed(
-      () => ask("books.decide", turn).then(decisionsOf),
+      () =>
+        ask("books.decide", turn).then((decisions) => {
+          told.add(turn.records);
+          return decisionsOf(decisions);
+        }),
       () => decideAgain({ ...turn, records: [], leases: [] }),
     );
   }
@@ -131,10 +157,6 @@ function createDecide(link: Link, { isOpen, whenOpen }: KeptOpen): Books["decide
   }
 
   return (next) => (isOpen() ? decideNow(next) : whenOpen(maxWaitMs).then(() => decideNow(next)));
-}
-
-function notedOf({ requestId, accountId, keyId, operation, model, createdAt }: HoldEntry): NotedHold {
-  return { requestId, accountId, keyId, operation, model, createdAt };
 }
 
 /** Returns a turn with what its owner needs of it: leases and requests know more. */

@@ -4,13 +4,14 @@
  *
  * The owner decides and writes in the order in which a worker asks. A record counts once by its number, whatever question brings it. What
  * was answered is durable in the owner's database or journal. A worker that dies is as one that gave everything back: its leases are
- * released, and its running calls are recorded as lost, at once.
+ * released, and its running calls are recorded as lost, at once. Those that it had sent and not told of yet it has noted on the machine's
+ * disk, so that the next owner finds them where this one dies in the same moment.
  *
  * An owner that dies leaves its workers alive. Each opens its books with the next owner, and tells what it does not know to be written
  * and which calls run: nothing that was told is lost, and nothing counts twice. So it goes from owner to owner on SIGHUP, too.
  */
 import type { Done } from "../../../runtime/ipc/channel.ts";
-import type { Decisions, HoldEntry, JournalRecord, Recalled, Turn } from "../../money/books.ts";
+import type { Decisions, JournalRecord, Recalled, Turn } from "../../money/books.ts";
 
 /** BooksQuestions are asked by a worker, and answered by its owner. */
 export type BooksQuestions = {
@@ -18,8 +19,6 @@ export type BooksQuestions = {
   readonly "books.open": readonly [asked: Opening, answer: Done];
   readonly "books.decide": readonly [turn: AskedTurn, decisions: ToldDecisions];
   readonly "books.write": readonly [record: JournalRecord, answer: Done];
-  /** Notes calls that run, whose holds are in a record that is still to come, with a number up to `seq`. */
-  readonly "books.note": readonly [noted: Noted, answer: Done];
   readonly "books.touch": readonly [used: readonly [keyId: string, at: number], answer: Done];
   readonly "books.release": readonly [leases: readonly string[], answer: Done];
   readonly "books.renew": readonly [asked: null, answer: Done];
@@ -43,6 +42,8 @@ export interface Opening {
   readonly node: string;
   /** Has them write into a journal first. */
   readonly hasJournal: boolean;
+  /** sender is the name under which the worker notes calls before it sends them (`journal/sent-log.ts`). */
+  readonly sender: string;
   /** before is what other owners that kept them know of, or may know of; null where there was none. */
   readonly before: Before | null;
 }
@@ -62,14 +63,6 @@ export interface AskedTurn extends Turn {
   /** Says that an owner that has died may have decided it: a call that it has captured is answered by what that was charged. */
   readonly isRepeated?: boolean;
 }
-
-/** Noted is calls that run: should their worker die before their record is written, they are recorded as lost. */
-export interface Noted {
-  readonly holds: readonly NotedHold[];
-  readonly seq: number;
-}
-
-export type NotedHold = Pick<HoldEntry, "requestId" | "accountId" | "keyId" | "operation" | "model" | "createdAt">;
 
 /** LedgerQuestions are asked by an owner, and answered by a worker. */
 export type LedgerQuestions = {

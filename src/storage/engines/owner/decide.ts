@@ -28,8 +28,10 @@ export interface Keeping {
 
 /** recallMs is how long a turn waits for the idle leases of other workers, in milliseconds. */
 export const recallMs = 400;
-/** comingMs is how long after its start an owner waits for workers that another has served, in milliseconds; lookMs how often it looks. */
-const [comingMs, lookMs] = [10_000, 10];
+/** comingMs is how long after its start an owner waits for workers that another has served, in milliseconds. */
+export const comingMs = 10_000;
+/** lookMs is how often it looks whether they have come, in milliseconds. */
+const lookMs = 10;
 
 export function decide(worker: Served, turn: AskedTurn, keeping: Keeping): MaybePromise<ToldDecisions> {
   const { workers, options } = keeping;

@@ -5,14 +5,15 @@
  * has kept is posted, then the worker's records, as far as those are not among it, and then all is released that none of its calls holds.
  * Each step may be repeated, so that any of the two may die at any moment.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import type { Answers, Channel } from "../../../runtime/ipc/channel.ts";
 import type { MaybePromise } from "../../../runtime/maybe-promise.ts";
 import { type OpenBooks, type Recalled, sweepMs } from "../../money/books.ts";
 import type { TakeOver } from "../sqlite/journal/take-over.ts";
 import type { Before, BooksQuestions, Opening } from "./contract.ts";
-import { type DecideOptions, decide, type Keeping, recallMs } from "./decide.ts";
+import { comingMs, type DecideOptions, decide, type Keeping, recallMs } from "./decide.ts";
 import { createHeldLeases } from "./held-leases.ts";
-import { giveBack, note, recallFrom, recordNoted, type Served, tracked, write } from "./served.ts";
+import { giveBack, recallFrom, type Served, tracked, write } from "./served.ts";
 import { createTellState, type StateSource } from "./tell-state.ts";
 
 export interface OwnerOptions extends StateSource, DecideOptions, Pick<TakeOver, "post" | "move"> {
@@ -21,6 +22,15 @@ export interface OwnerOptions extends StateSource, DecideOptions, Pick<TakeOver,
   readonly flush: () => void;
   /** Ends the deadlines of a node's holds and leases. */
   readonly endDeadlines: (node: string) => Promise<void>;
+  /** Moves the deadlines of all holds and leases on that are before `until`, in milliseconds since 1970. */
+  readonly keepUntil: (until: number) => Promise<void>;
+  /**
+   * Has calls recorded as lost that a worker noted before it sent them, and of which nothing is known. Resolves to false where its process
+   * lives.
+   */
+  readonly recordSent: (sender: string) => Promise<boolean>;
+  /** Says that it takes the place of another: workers that live may come, and what they hold does not expire before. */
+  readonly isSuccessor: boolean;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly onError: (error: unknown) => void;
@@ -37,7 +47,10 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
   const { node, clock, openBooks, onError } = options;
   const own = openBooks(false)({ node, clock, onError, recall: () => nothing });
   const state = createTellState(options);
+  // While there was no owner nobody moved the deadlines of holds on.
+  const kept = options.isSuccessor ? options.keepUntil(clock() + comingMs).catch(onError) : undefined;
   const sweep = async () => {
+    await kept;
     await own.renew();
     while ((await own.expire()) > 0);
   };
@@ -79,17 +92,17 @@ function createServedWorkers(options: OwnerOptions, sweep: () => Promise<void>) 
     workers.delete(worker);
     // Questions that it asked while it lived count: a turn that waits for others brings records of calls that it has noted.
     while (worker.underWay.size > 0) await Promise.allSettled(worker.underWay);
-    await recordNoted(worker, clock());
     await worker.books.releaseLeases([...worker.leases.all(), ...worker.unreleased]);
     await worker.books.close();
     await options.endDeadlines(worker.node);
     await sweep();
+    if (worker.sender !== undefined) await recordSentOf(worker.sender, options);
   }
 
-  function add(channel: Channel, { node, hasJournal }: Opening, written: number): Served {
+  function add(channel: Channel, { node, hasJournal, sender }: Opening, written: number): Served {
     const books = openBooks(hasJournal)({ node, clock, onError, recall: () => nothing, isElsewhere: true });
-    const left = { noted: [], unreleased: [], underWay: new Set<PromiseLike<unknown>>(), hasLeft: false };
-    const worker: Served = { channel, node, books, leases: createHeldLeases(), written, ...left };
+    const left = { unreleased: [], underWay: new Set<PromiseLike<unknown>>(), hasLeft: false };
+    const worker: Served = { channel, node, sender, books, leases: createHeldLeases(), written, ...left };
     workers.add(worker);
     void channel.closed.then(() => {
       if (worker.hasLeft) return;
@@ -127,6 +140,14 @@ function createServedWorkers(options: OwnerOptions, sweep: () => Promise<void>) 
   return { workers, open, ended: () => Promise.all(ending) };
 }
 
+/** A process closes its files one by one when it ends. What is not found so is recorded by a sweep. */
+const [endedMs, lookMs] = [200, 10];
+
+async function recordSentOf(sender: string, { recordSent }: Pick<OwnerOptions, "recordSent">): Promise<void> {
+  for (const until = performance.now() + endedMs; performance.now() < until; await delay(lookMs))
+    if (await recordSent(sender)) return;
+}
+
 /** Brings in order what another owner left of a worker's books. */
 async function goOn(
   worker: Served,
@@ -147,7 +168,6 @@ function answersOf(worker: Served, keeping: Keeping, leave: Leave): Answers<Book
   return {
     "books.decide": (turn) => tracked(worker, decide(worker, turn, keeping)),
     "books.write": (record) => tracked(worker, write(worker, record)),
-    "books.note": (noted) => note(worker, noted),
     "books.touch": ([keyId, at]) => books.touch(keyId, at),
     "books.release": (leases) => giveBack(worker, { records: [], leases }),
     async "books.renew"() {

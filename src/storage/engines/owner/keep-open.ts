@@ -99,7 +99,7 @@ async function openOnce(state: State): Promise<void> {
   const node = nodes.length === 0 ? state.node : newId("nod");
   const before = nodes.length === 0 ? null : leftBefore(state);
   state.nodes = [...nodes, node];
-  await link.by<BooksQuestions>().ask("books.open", { node, hasJournal, before });
+  await link.by<BooksQuestions>().ask("books.open", { node, hasJournal, sender: state.node, before });
   if (round === state.round) state.nodes = [node];
 }
 

@@ -3,19 +3,19 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Channel } from "../../../runtime/ipc/channel.ts";
 import { andThen, isPromise, type MaybePromise } from "../../../runtime/maybe-promise.ts";
 import type { Books, Recalled } from "../../money/books.ts";
-import type { LedgerQuestions, Noted } from "./contract.ts";
+import type { LedgerQuestions } from "./contract.ts";
 import type { HeldLeases } from "./held-leases.ts";
 
 /** Served is a worker whose books are open. */
 export interface Served {
   readonly channel: Channel;
   readonly node: string;
+  /** sender is the name under which it notes calls before it sends them; undefined for one of an older version, which does not. */
+  readonly sender: string | undefined;
   readonly books: Books;
   readonly leases: HeldLeases;
   /** The last record that is written or applied. */
   written: number;
-  /** Calls whose records are still to come. */
-  noted: Noted[];
   /** Leases that a turn that failed was to give back: they go with what is given back next. */
   unreleased: readonly string[];
   /** underWay is what it has asked and is not done. */
@@ -33,11 +33,6 @@ export function tracked<T>({ underWay }: Served, made: MaybePromise<T>): MaybePr
   return made;
 }
 
-/** Notes calls whose record is still to come: a turn that was asked just before may have brought it. */
-export function note({ noted, written }: Served, calls: Noted): void {
-  if (calls.seq > written) noted.push(calls);
-}
-
 /** Writes a record, unless a question before this one has brought it. */
 export function write(worker: Served, record: Recalled["records"][number]): MaybePromise<void> {
   if (record.seq <= worker.written) return undefined;
@@ -46,15 +41,6 @@ export function write(worker: Served, record: Recalled["records"][number]): Mayb
 
 export function wrote(worker: Served, records: Recalled["records"]): void {
   worker.written = Math.max(worker.written, records.at(-1)?.seq ?? 0);
-  while (worker.noted[0] && worker.noted[0].seq <= worker.written) worker.noted.shift();
-}
-
-/** Has calls of a worker that died held for nothing, where its record of them never came: they are lost with all that it held. */
-export async function recordNoted({ books, noted, written }: Served, at: number): Promise<void> {
-  const entries = noted.flatMap(({ holds }) =>
-    holds.map((hold) => ({ kind: "hold" as const, ...hold, amount: 0, taken: undefined })),
-  );
-  if (entries.length > 0) await books.write({ seq: written + 1, at, entries });
 }
 
 /** Writes records, and releases leases behind them. */

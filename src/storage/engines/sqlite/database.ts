@@ -38,6 +38,28 @@ export interface DatabaseOwner {
   changed(): Promise<void>;
 }
 
+/** OpenOptions are how a database is opened besides. */
+export interface OpenOptions {
+  /** owner is another process that has its ledger; undefined where this one has. */
+  readonly owner?: DatabaseOwner;
+  /** Called where an older version made the tables, and another process works on them (`presence.ts`). */
+  readonly onOutdated?: (() => void) | undefined;
+}
+
+/** OpenedDatabase is a database that this process works on. */
+export interface OpenedDatabase {
+  readonly db: Database;
+  readonly engine: Engine;
+  /** letting has this process work on it no more, for good. */
+  readonly letting: Letting;
+}
+
+export interface Letting {
+  /** Lets go of the file, once no transaction is under way. What is asked of it from now on is refused with a LetGoError. */
+  go(): Promise<void>;
+  isGone(): boolean;
+}
+
 /** Durability is what a commit survives: the death of the process, or also a loss of power. */
 export type Durability = "process" | "power";
 
@@ -80,8 +102,8 @@ export function keepAlone(path: string): (() => void) | undefined {
 export async function openDatabase(
   path: string,
   durability: Durability = "process",
-  owner?: DatabaseOwner,
-): Promise<{ db: Database; engine: Engine }> {
+  { owner, onOutdated }: OpenOptions = {},
+): Promise<OpenedDatabase> {
   const open: Sqlite.Database[] = [];
   const made: MadeFiles[] = [];
   try {
@@ -103,6 +125,7 @@ export async function openDatabase(
       lock,
       isOutdated: () => isOutdated(books),
       update: () => migrate(books, plainOf(books)),
+      onOutdated,
     });
     await refuseMoved(plainOf(books), path);
     const stores = connect(path, { timeout: 0 });
@@ -110,15 +133,32 @@ export async function openDatabase(
     set(stores, durability);
     const segments = createSegments(journalFolder(path), durability === "power");
     const close = () => {
-      for (const one of open) one.close();
+      for (const one of open.splice(0)) one.close();
     };
-    return await engineOf({ books, stores, segments, close, owner });
+    const letting = createLetting([books, stores], close);
+    return { ...(await engineOf({ books, stores, segments, close, owner, isGone: letting.isGone })), letting };
   } catch (error) {
     const told = openingError(path, error);
     for (const one of open) one.close();
     removeAlone(path, made);
     throw told;
   }
+}
+
+/** letGoMs is how long a transaction is waited for, in milliseconds. */
+const letGoMs = 1_000;
+
+function createLetting(connections: readonly Sqlite.Database[], close: () => void): Letting {
+  let isGone = false;
+  return {
+    isGone: () => isGone,
+    async go() {
+      isGone = true;
+      const isBusyYet = () => connections.some(({ inTransaction }) => inTransaction);
+      for (const until = performance.now() + letGoMs; isBusyYet() && performance.now() < until; ) await setTimeout(10);
+      close();
+    },
+  };
 }
 
 function set(sqlite: Sqlite.Database, durability: Durability): void {
@@ -178,9 +218,10 @@ interface Connections {
   /** Closes both, and whatever else is open. */
   close(): void;
   readonly owner: DatabaseOwner | undefined;
+  readonly isGone: () => boolean;
 }
 
-async function engineOf({ books: sqlite, stores, segments, close, owner }: Connections) {
+async function engineOf({ books: sqlite, stores, segments, close, owner, isGone }: Connections) {
   const runner = sqlite.transaction((work: () => unknown) => work());
   const transactions = createTransactions(runner, () => sqlite.inTransaction);
   const { whenCommitted } = transactions;
@@ -202,6 +243,7 @@ async function engineOf({ books: sqlite, stores, segments, close, owner }: Conne
       onWritten: version.changed,
       writable,
       close,
+      isGone,
     },
     { prepare: (sql) => booksStatement(stores.prepare(sql)) },
   );
@@ -227,7 +269,7 @@ async function engineOf({ books: sqlite, stores, segments, close, owner }: Conne
       return () => void behind.delete(one);
     },
     version: version.current,
-    changes: createChanges(books, version.current),
+    changes: createChanges(books, version.current, isGone),
   };
   return { db, engine };
 }

@@ -22,7 +22,15 @@ export interface Presence {
   readonly isOutdated: () => Promise<boolean>;
   /** Brings the tables up to date, or makes them. */
   readonly update: () => Promise<void>;
+  /**
+   * Called once where the tables are of an older version, and another process works on them: has those let go of it that can be asked to,
+   * for which there is more time then. Undefined where nobody can.
+   */
+  readonly onOutdated?: (() => void) | undefined;
 }
+
+/** letGoMs is how long processes may take to let go of a database, in milliseconds. */
+const letGoMs = 20_000;
 
 const pauseMs = 50;
 
@@ -44,14 +52,19 @@ export async function awaitTurn(path: string, lock: LockConnection): Promise<() 
 }
 
 /** Has the tables brought up to date, and keeps the shared lock. Throws a StorageError where another process keeps it from that. */
-export async function showPresence({ path, lock, isOutdated, update }: Presence): Promise<void> {
-  for (const deadline = Date.now() + maxWaitMs; ; await setTimeout(pauseMs)) {
+export async function showPresence({ path, lock, isOutdated, update, onOutdated }: Presence): Promise<void> {
+  let ask = onOutdated;
+  for (let deadline = Date.now() + maxWaitMs; ; await setTimeout(pauseMs)) {
     // Another process of this version may bring them up to date meanwhile.
     const isOld = await isOutdated();
     if (takes(lock, isOld ? "BEGIN EXCLUSIVE" : shared)) {
       await update();
       if (!isOld) return;
       lock.exec("ROLLBACK");
+    } else if (isOld && ask) {
+      deadline = Date.now() + letGoMs;
+      ask();
+      ask = undefined;
     } else if (Date.now() > deadline)
       throw new StorageError(
         isOld ? `${path} is of an older version, and ${stopIt}` : `${path} is kept by another process. ${repeatIt}`,

@@ -11,6 +11,8 @@ import { createExactLedger } from "../../../../src/ledger/exact-ledger.ts";
 import { createLeasedLedger } from "../../../../src/ledger/leases/leased-ledger.ts";
 import { newId } from "../../../../src/runtime/ids.ts";
 import type { BooksQuestions, LedgerQuestions } from "../../../../src/storage/engines/owner/contract.ts";
+import { createNodeLocks } from "../../../../src/storage/engines/sqlite/node-lock.ts";
+import { openSentLog, sentLogs } from "../../../../src/storage/journal/sent-log.ts";
 import type { JournalRecord } from "../../../../src/storage/money/books.ts";
 import type { Storage } from "../../../../src/storage/storage.ts";
 import {
@@ -74,7 +76,8 @@ beforeEach(async () => {
   errors = [];
   workers = [];
   seen = await ledgerOf({ balance: ample });
-  owner = await openStorageOfOwner(seen.path, "process", { node: newId("nod"), clock: Date.now, onError });
+  const of = { node: newId("nod"), clock: Date.now, onError, isSuccessor: false };
+  owner = await openStorageOfOwner(seen.path, "process", of);
 });
 
 afterEach(async () => {
@@ -109,8 +112,11 @@ describe.each([
     await delay(5);
     // What is on its way to the owner when the worker dies may count or not: the call is lost either way.
     await one.hold("req_3", 100);
-    one.ends.kill();
+    await one.ends.kill();
+    // As its process closes all that it has open.
+    await one.storage.close();
     await settled(ample - 10);
+    await eventually(() => expect(outcomes().length).toBeGreaterThan(1));
     expect(outcomes()).toMatchObject(
       [
         { id: "req_1", outcome: Outcome.ANSWERED, cost: 10 },
@@ -191,7 +197,7 @@ test("a record counts once, whatever brings it, and however often", async () => 
   const ends = await connectEnds();
   owner.books.serve(ends.parent);
   const { ask } = ends.child.by<BooksQuestions>();
-  await ask("books.open", { node: newId("nod"), hasJournal: true, before: null });
+  await ask("books.open", { node: newId("nod"), hasJournal: true, sender: newId("nod"), before: null });
   const record = (seq: number): JournalRecord => {
     const call = endedCall(`req_${seq}`, 10, Date.now());
     return { seq, at: Date.now(), entries: [{ kind: "settle", call, isHeld: false, isLimited: false }] };
@@ -253,28 +259,66 @@ test("a worker whose owner is gone waits for another, is refused after five seco
   expect(held.kind).toBe("held");
 });
 
-test("calls that were only noted when their worker died are lost, and what was written of others is not", async () => {
-  const ends = await connectEnds();
-  owner.books.serve(ends.parent);
-  const { ask, tell } = ends.child.by<BooksQuestions>();
-  await ask("books.open", { node: newId("nod"), hasJournal: true, before: null });
-  const noted = (id: string) => unlimitedRequest(id, 100, Date.now());
-  const holds = (...ids: string[]) => ids.map((id) => ({ ...noted(id), createdAt: Date.now() }));
-  tell("books.note", { holds: holds("req_1", "req_2"), seq: 1 });
-  const call = endedCall("req_1", 10, Date.now());
-  const free = { kind: "free", requestId: "req_2" } as const;
-  const entries = [{ kind: "settle", call, isHeld: false, isLimited: false } as const, free];
-  await ask("books.write", { seq: 1, at: Date.now(), entries });
-  tell("books.note", { holds: holds("req_3"), seq: 2 });
-  // A question that is answered: so the note has arrived.
-  await ask("books.renew", null);
-  ends.kill();
-  await settled(ample - 10);
-  await eventually(() => expect(outcomes()).toHaveLength(2));
-  expect(outcomes()).toMatchObject([
-    { id: "req_1", outcome: Outcome.ANSWERED, cost: 10 },
-    { id: "req_3", outcome: Outcome.LOST, cost: 0 },
-  ]);
+/** Makes the log of a worker that is no more, of calls that it has sent. */
+function noteCalls(sender: string, ids: readonly string[]): void {
+  const { segments } = seen.engine;
+  const log = openSentLog({ folder: segments.folder, node: sender, database: seen.parts.rows.database(), onError });
+  const holds = ids.map((id) => {
+    const { requestId, accountId, keyId, operation, model } = unlimitedRequest(id, 100, Date.now());
+    const names = { requestId, accountId, keyId, operation, model, createdAt: Date.now() };
+    return { kind: "hold" as const, ...names, amount: 100, taken: { leaseId: "lease", isOfKey: false } };
+  });
+  log.note(holds, 1, 0);
+}
+
+describe("calls that were only noted when their worker died", () => {
+  test("are lost, and what was written of others is not", async () => {
+    const ends = await connectEnds();
+    owner.books.serve(ends.parent);
+    const { ask } = ends.child.by<BooksQuestions>();
+    const sender = newId("nod");
+    await ask("books.open", { node: newId("nod"), hasJournal: true, sender, before: null });
+    noteCalls(sender, ["req_1", "req_2", "req_3"]);
+    const call = endedCall("req_1", 10, Date.now());
+    const settled1 = { kind: "settle", call, isHeld: false, isLimited: false } as const;
+    const begun = { accountId: "acc_1", keyId: "key_1", operation: "chat", model: "m", createdAt: Date.now() };
+    const held = { kind: "hold", requestId: "req_2", ...begun, amount: 0, taken: undefined } as const;
+    await ask("books.write", { seq: 1, at: Date.now(), entries: [settled1, held] });
+    ends.kill();
+    await settled(ample - 10);
+    await eventually(() => expect(outcomes()).toHaveLength(3));
+    expect(outcomes()).toMatchObject([
+      { id: "req_1", outcome: Outcome.ANSWERED, cost: 10 },
+      { id: "req_2", outcome: Outcome.LOST, cost: 0 },
+      { id: "req_3", outcome: Outcome.LOST, cost: 0 },
+    ]);
+    expect(seen.engine.segments.folder).toSatisfy((folder: string) => sentLogs(folder).length === 0);
+    expect((await reconcile(seen.engine)).findings).toEqual([]);
+  });
+
+  test("are lost where its owner died with it, and another process looks, but not those of one that lives", async () => {
+    const [dead, living] = [newId("nod"), newId("nod")];
+    noteCalls(dead, ["req_1", "req_2"]);
+    noteCalls(living, ["req_3"]);
+    const unlock = createNodeLocks(seen.engine.segments.folder, onError).keep(living);
+    await seen.ledger.sweep();
+    const lost = { outcome: Outcome.LOST, cost: 0 };
+    expect(outcomes()).toEqual([
+      { id: "req_1", ...lost },
+      { id: "req_2", ...lost },
+    ]);
+    // What such a worker had ended is charged, whatever is found later.
+    const call = endedCall("req_1", 10, Date.now());
+    const [hold] = [await seen.ledger.hold(unlimitedRequest("req_1", 10, Date.now()))];
+    expect(hold).toMatchObject({ kind: "held" });
+    expect(await seen.ledger.capture(call)).toEqual({ cost: 10, waived: 0 });
+    await seen.ledger.sweep();
+    await eventually(() => expect(outcomes()[0]).toMatchObject({ id: "req_1", outcome: Outcome.ANSWERED, cost: 10 }));
+    unlock();
+    await seen.ledger.sweep();
+    expect(outcomes().at(-1)).toEqual({ id: "req_3", ...lost });
+    expect((await reconcile(seen.engine)).findings).toEqual([]);
+  });
 });
 
 test("a worker that dies while its turn waits for others has what it told charged, and what it noted not written twice", async () => {
@@ -289,11 +333,12 @@ test("a worker that dies while its turn waits for others has what it told charge
   });
   const ends = await connectEnds();
   owner.books.serve(ends.parent);
-  const { ask, tell } = ends.child.by<BooksQuestions>();
-  await ask("books.open", { node: newId("nod"), hasJournal: true, before: null });
+  const { ask } = ends.child.by<BooksQuestions>();
+  const sender = newId("nod");
+  await ask("books.open", { node: newId("nod"), hasJournal: true, sender, before: null });
   const { accountId, keyId, operation, model } = unlimitedRequest("req_1", 100, Date.now());
   const begun = { requestId: "req_1", accountId, keyId, operation, model, createdAt: Date.now() };
-  tell("books.note", { holds: [begun], seq: 1 });
+  noteCalls(sender, ["req_1"]);
   const call = endedCall("req_2", 10, Date.now());
   const entries = [
     { kind: "hold", ...begun, amount: 0, taken: undefined } as const,
@@ -318,8 +363,9 @@ test("a worker that dies while its turn waits for others has what it told charge
 test("a call that is noted just behind the turn that brings its hold has one hold, and is lost once with its worker", async () => {
   const ends = await connectEnds();
   owner.books.serve(ends.parent);
-  const { ask, tell } = ends.child.by<BooksQuestions>();
-  await ask("books.open", { node: newId("nod"), hasJournal: true, before: null });
+  const { ask } = ends.child.by<BooksQuestions>();
+  const sender = newId("nod");
+  await ask("books.open", { node: newId("nod"), hasJournal: true, sender, before: null });
   const lease = { id: "lease", isOfKey: false };
   const turn = { captures: [], releases: [], leases: [] };
   await ask("books.decide", {
@@ -331,7 +377,7 @@ test("a call that is noted just behind the turn that brings its hold has one hol
   const taken = { leaseId: lease.id, isOfKey: false };
   const record = { seq: 1, at: Date.now(), entries: [{ kind: "hold" as const, ...request, amount: 10, taken }] };
   const deciding = ask("books.decide", { ...turn, records: [record], holds: [] });
-  tell("books.note", { holds: [request], seq: 1 });
+  noteCalls(sender, ["req_1"]);
   await deciding;
   await ask("books.renew", null);
   ends.kill();

@@ -2,83 +2,24 @@
  * Workers whose owner is killed at any moment, again and again, while their calls run: every charge that was told is there once, every
  * hold ends, and nothing else is charged.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { connect } from "node:net";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { Outcome } from "../../../../gen/modelgateway/v1/usage_pb.ts";
-import type { Hold, Ledger, Short } from "../../../../src/ledger/contract.ts";
+import type { Hold, Short } from "../../../../src/ledger/contract.ts";
 import { createExactLedger } from "../../../../src/ledger/exact-ledger.ts";
 import { createLeasedLedger } from "../../../../src/ledger/leases/leased-ledger.ts";
-import { createLink, type Link } from "../../../../src/runtime/ipc/link.ts";
-import type { Storage } from "../../../../src/storage/storage.ts";
-import { openStorageOfWorker } from "../../../../src/storage/storage-of-owner.ts";
-import { temporaryFolder } from "../../../support/command.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { endedCall, unlimitedRequest } from "../../../support/money/ledger.ts";
 import { reconcile } from "../../../support/money/proof.ts";
 import { ledgersOfTests, type TestLedger } from "../../../support/money/sqlite-ledger.ts";
+import { type OwnedWorker, type OwnedWorkers, ownWorkers } from "../../../support/workers/killed-owners.ts";
 
 // Processes take a second to start, and more on a busy machine.
 vi.setConfig({ testTimeout: 300_000 });
 
 const ledgerOf = ledgersOfTests();
-const program = join(import.meta.dirname, "../../../support/workers/owner-program.ts");
-
-interface Owner {
-  readonly path: string;
-  readonly process: ChildProcess;
-}
-
-interface TestWorker {
-  readonly link: Link;
-  readonly storage: Storage;
-  readonly ledger: Ledger;
-}
-
 let seen: TestLedger;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let owner: Owner;
-let owners = 0;
-let workers: TestWorker[];
-let errors: string[];
-
-async function startOwner(): Promise<Owner> {
-  const path = join(folder.path, `owner-${++owners}`);
-  const child = spawn(process.execPath, [program, seen.path, path], { stdio: ["ignore", "pipe", "pipe"] });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => errors.push(text));
-  await once(child.stdout, "data");
-  return { path, process: child };
-}
-
-async function kill({ process: child }: Owner): Promise<void> {
-  child.kill("SIGKILL");
-  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-}
-
-async function lead(link: Link, { path }: Owner): Promise<void> {
-  const socket = connect(path);
-  await once(socket, "connect");
-  link.connect(socket);
-}
-
-async function addWorker(hasJournal: boolean, create: typeof createLeasedLedger): Promise<TestWorker> {
-  const link = createLink();
-  await lead(link, owner);
-  const storage = await openStorageOfWorker(seen.path, "process", link);
-  const ledger = create({ openBooks: storage.openBooks(hasJournal), clock: Date.now, onError: () => {} });
-  const worker = { link, storage, ledger };
-  workers.push(worker);
-  return worker;
-}
-
-/** Starts another owner, and has the workers go by it. */
-async function replaceOwner(): Promise<void> {
-  owner = await startOwner();
-  await Promise.all(workers.map(({ link }) => lead(link, owner)));
-}
+let owned: OwnedWorkers;
 
 const rows = () =>
   seen.engine
@@ -87,21 +28,7 @@ const rows = () =>
     )
     .all();
 
-beforeEach(async () => {
-  [workers, errors] = [[], []];
-  folder = await temporaryFolder();
-});
-
-afterEach(async () => {
-  for (const { ledger } of workers) await ledger.close();
-  for (const { link, storage } of workers) {
-    await link.leave();
-    await storage.close();
-  }
-  await kill(owner);
-  await folder.remove();
-  expect(errors).toEqual([]);
-});
+afterEach(() => owned.close());
 
 describe.each([
   ["a journal", true, createLeasedLedger],
@@ -111,13 +38,13 @@ describe.each([
   test("an owner that is killed ten times loses no charge, and makes none twice", async () => {
     const ample = 1_000_000_000;
     seen = await ledgerOf({ balance: ample });
-    owner = await startOwner();
-    await addWorker(hasJournal, create);
-    await addWorker(hasJournal, create);
+    owned = await ownWorkers(seen.path);
+    await owned.addWorker(hasJournal, create);
+    await owned.addWorker(hasJournal, create);
     const told = new Map<string, number>();
     let isOver = false;
     let number = 0;
-    const call = async ({ ledger }: TestWorker) => {
+    const call = async ({ ledger }: OwnedWorker) => {
       const id = `req_${String(++number).padStart(6, "0")}`;
       const max = 100 + Math.floor(Math.random() * 1_000);
       const held = (await ledger.hold(unlimitedRequest(id, max, Date.now()))) as Hold;
@@ -130,7 +57,7 @@ describe.each([
       told.set(id, cost);
     };
     const refused: unknown[] = [];
-    const calling = workers.flatMap((worker) =>
+    const calling = owned.workers.flatMap((worker) =>
       Array.from({ length: 12 }, async () => {
         while (!isOver) await call(worker).catch((error: unknown) => refused.push(error));
       }),
@@ -139,17 +66,17 @@ describe.each([
       const before = told.size;
       await eventually(() => expect(told.size).toBeGreaterThan(before + 20), 60_000);
       await delay(Math.random() * 20);
-      await kill(owner);
+      await owned.kill();
       // Calls end, and others begin, while there is none.
       await delay(Math.random() * 50);
-      await replaceOwner();
+      await owned.start();
     }
     isOver = true;
     await Promise.all(calling);
     // A call whose hold waited for longer than it may, on a busy machine.
     for (const error of refused)
       expect(error).toMatchObject({ code: expect.stringMatching(/DATABASE_AWAY|SQLITE_BUSY/) });
-    for (const { ledger } of workers) await ledger.close();
+    for (const { ledger } of owned.workers) await ledger.close();
     const spent = told.values().reduce((sum, cost) => sum + cost, 0);
     await eventually(() => expect(seen.account()).toEqual({ balance: ample - spent, held: 0 }), 60_000);
     const charged = new Map(rows().map((row) => [row.id, row]));
@@ -163,11 +90,11 @@ describe.each([
 test("credit for exactly so many calls answers so many, whoever owned the leases of it", async () => {
   const [each, covered] = [100, 3_000];
   seen = await ledgerOf({ balance: each * covered });
-  owner = await startOwner();
-  for (let i = 0; i < 3; i++) await addWorker(true, createLeasedLedger);
+  owned = await ownWorkers(seen.path);
+  for (let i = 0; i < 3; i++) await owned.addWorker(true, createLeasedLedger);
   let answered = 0;
   let number = 0;
-  const call = async ({ ledger }: TestWorker): Promise<boolean> => {
+  const call = async ({ ledger }: OwnedWorker): Promise<boolean> => {
     const id = `req_${String(++number).padStart(6, "0")}`;
     const held: Hold | Short = await ledger.hold(unlimitedRequest(id, each, Date.now()));
     if (held.kind === "short") return false;
@@ -175,39 +102,36 @@ test("credit for exactly so many calls answers so many, whoever owned the leases
     answered++;
     return true;
   };
-  const calling = workers.flatMap((worker) =>
+  const calling = owned.workers.flatMap((worker) =>
     Array.from({ length: 4 }, async () => {
       for (let short = 0; short < 3; ) if (!(await call(worker).catch(() => true))) short++;
     }),
   );
   for (const after of [500, 1_500, 2_500]) {
     await eventually(() => expect(answered).toBeGreaterThan(after), 60_000);
-    await kill(owner);
-    await replaceOwner();
+    await owned.kill();
+    await owned.start();
   }
   await Promise.all(calling);
   expect(answered).toBe(covered);
-  for (const { ledger } of workers) await ledger.close();
+  for (const { ledger } of owned.workers) await ledger.close();
   await eventually(() => expect(seen.account()).toEqual({ balance: 0, held: 0 }), 60_000);
   expect((await reconcile(seen.engine)).findings).toEqual([]);
 });
 
 test("workers go from one owner to another while both live, and their calls keep what they hold", async () => {
   seen = await ledgerOf({ balance: 1_000_000 });
-  owner = await startOwner();
-  const [one, other] = [await addWorker(true, createLeasedLedger), await addWorker(true, createLeasedLedger)];
-  const hold = ({ ledger }: TestWorker, id: string, max: number) => ledger.hold(unlimitedRequest(id, max, Date.now()));
+  owned = await ownWorkers(seen.path);
+  const [one, other] = [
+    await owned.addWorker(true, createLeasedLedger),
+    await owned.addWorker(true, createLeasedLedger),
+  ];
+  const hold = ({ ledger }: OwnedWorker, id: string, max: number) => ledger.hold(unlimitedRequest(id, max, Date.now()));
   const held = [await hold(one, "req_1", 100), await hold(other, "req_2", 100)] as Hold[];
-  const before = owner;
-  owner = await startOwner();
-  for (const { link } of workers) {
-    await link.leave();
-    await lead(link, owner);
-  }
-  await kill(before);
+  await owned.handOver();
   for (const [i, { ledger }] of [one, other].entries())
     expect(await ledger.capture(endedCall(`req_${i + 1}`, 10, Date.now()), held[i])).toEqual({ cost: 10, waived: 0 });
-  for (const { ledger } of workers) await ledger.close();
+  for (const { ledger } of owned.workers) await ledger.close();
   await eventually(() => expect(seen.account()).toEqual({ balance: 999_980, held: 0 }), 60_000);
   expect(rows().map(({ outcome }) => outcome)).toEqual([Outcome.ANSWERED, Outcome.ANSWERED]);
   expect((await reconcile(seen.engine)).findings).toEqual([]);

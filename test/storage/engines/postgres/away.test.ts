@@ -5,13 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createNodeLocks } from "../../../../src/storage/engines/postgres/books/node-lock.ts";
-import { openSentLog } from "../../../../src/storage/engines/postgres/books/sent-log.ts";
+import type { Hold } from "../../../../src/ledger/contract.ts";
+import { createLeasedLedger } from "../../../../src/ledger/leases/leased-ledger.ts";
 import { openSpool, writeLeftBehind } from "../../../../src/storage/engines/postgres/books/spool.ts";
 import { AwayError } from "../../../../src/storage/engines/postgres/errors.ts";
 import { startWatcher } from "../../../../src/storage/engines/postgres/watcher.ts";
+import { createNodeLocks } from "../../../../src/storage/engines/sqlite/node-lock.ts";
 import { createSegments } from "../../../../src/storage/journal/segments.ts";
+import { openSentLog } from "../../../../src/storage/journal/sent-log.ts";
 import { mayMount } from "../../../support/disk.ts";
+import { endedCall, unlimitedRequest } from "../../../support/money/ledger.ts";
 import {
   begun,
   callOf,
@@ -95,6 +98,34 @@ describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
     expect(faults).toEqual([]);
     expect(rows).toHaveLength(52);
     expect(account.balance).toBe(1e9 - 30 - 40 - 100);
+  });
+
+  test("a call that cost more than it held is kept with what is waived, and charged its hold when it is back", async () => {
+    const books = await t.open("nod_a");
+    const ledger = createLeasedLedger({ openBooks: () => books, clock: Date.now, onError: () => {} });
+    const ask = async (id: string, max: number) => (await ledger.hold(unlimitedRequest(id, max, Date.now()))) as Hold;
+    // The first takes its hold from a lease; the second's is decided, for it is of nearly all that there is.
+    const [leased, decided] = [await ask("req_1", 100), await ask("req_2", 5e8)];
+    expect([leased.isExact, decided.isExact]).toEqual([false, true]);
+    await expect.poll(() => t.holds()).toContainEqual({ id: "req_1", amount: 100 });
+    await postgres.crash();
+    const end = (held: Hold, beyond: number) =>
+      ledger.capture(endedCall(held.request.requestId, held.amount + beyond, Date.now()), held);
+    expect(await end(leased, 7)).toEqual({ cost: 100, waived: 7 });
+    expect(await end(decided, 9)).toEqual({ cost: 5e8, waived: 9 });
+    expect(segments().nodes()).toEqual(["nod_a"]);
+    await postgres.start();
+    await expect.poll(() => segments().nodes(), { timeout: 10_000 }).toEqual([]);
+    const { account, faults } = await look();
+    expect(faults).toEqual([]);
+    expect(account.balance).toBe(1e9 - 100 - 5e8);
+    const stage = await openPostgresStage(serverAt(url));
+    expect(await stage.query("SELECT id, cost, waived FROM requests ORDER BY id")).toEqual([
+      { id: "req_1", cost: 100, waived: 7 },
+      { id: "req_2", cost: 5e8, waived: 9 },
+    ]);
+    expect(await stage.query("SELECT sum(waived)::bigint AS waived FROM usage_hours_now")).toEqual([{ waived: 16 }]);
+    await stage.close();
   });
 
   test("what a process that died has left in its file is written by the next", async () => {

@@ -7,6 +7,7 @@
  * asked and not answered because the connection broke is asked again under the same number; a turn that was given up is undone before the
  * next one.
  */
+import type { SentLog } from "../../../journal/sent-log.ts";
 import type { Books, BooksOptions, JournalRecord } from "../../../money/books.ts";
 import { type Counts, createCounts } from "../counts.ts";
 import { AwayError } from "../errors.ts";
@@ -16,7 +17,6 @@ import { call } from "./call.ts";
 import { createDecide } from "./deciding.ts";
 import { recall, releaseLeases } from "./functions/leases.ts";
 import { createLane, type Lane } from "./lane.ts";
-import type { SentLog } from "./sent-log.ts";
 import type { Spool } from "./spool.ts";
 import { createUpkeep, type Upkeep } from "./upkeeping.ts";
 import { createWriter, type Writer } from "./writing.ts";

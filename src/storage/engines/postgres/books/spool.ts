@@ -7,11 +7,12 @@ import { checkJournal } from "../../../journal/check.ts";
 import { lineOf } from "../../../journal/records.ts";
 import { createRejects } from "../../../journal/rejects.ts";
 import type { Segments } from "../../../journal/segments.ts";
+import { sentLogs } from "../../../journal/sent-log.ts";
 import type { JournalRecord } from "../../../money/books.ts";
+import { createNodeLocks } from "../../sqlite/node-lock.ts";
 import type { Server, Session } from "../session.ts";
-import { createNodeLocks } from "./node-lock.ts";
 import { createPosting } from "./posting.ts";
-import { recordSent, sentLogs } from "./sent-log.ts";
+import { recordSent } from "./record-sent.ts";
 
 export interface Spool {
   /** Appends a record. Throws, with nothing appended, where the disk refuses it. */
@@ -80,8 +81,10 @@ export async function writeLeftBehind({ server, segments, folder, own, onError }
       return spooled.has(node) || sent.has(node) ? 1 : 0;
     };
     const locks = createNodeLocks(folder, onError);
-    for (const other of others.filter((node) => !living.has(node)))
-      count += (await locks.ifEnded(other, () => take(other))) ?? 0;
+    for (const other of others.filter((node) => !living.has(node))) {
+      const endLock = locks.takeEnded(other);
+      if (endLock) count += await take(other).finally(endLock);
+    }
     return count;
   } finally {
     session.close();

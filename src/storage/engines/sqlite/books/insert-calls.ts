@@ -2,7 +2,7 @@
 import type { Capture } from "../../../columns.ts";
 import { type LedgerStatements, requestValues } from "./statements.ts";
 
-/** EndedCall is a call whose row is to be inserted: it costs what it states. */
+/** EndedCall is a call whose row is to be inserted: it costs what it states, and what it states as waived is. */
 export interface EndedCall {
   readonly call: Capture;
   /** Set by the insert where the call has a row already, which is left as it is. */
@@ -20,7 +20,7 @@ export function createInsertCalls({
 }: Pick<LedgerStatements, "insertRequest" | "deleteLost" | "keptFrom">): InsertCalls {
   function insertOne(ended: EndedCall, kept: string): void {
     const { call, hadHold = false } = ended;
-    const values = requestValues({ ...call, waived: 0 });
+    const values = requestValues(call);
     if (insertRequest.run(...values) === 1) {
       if (call.id < kept && call.cost > 0 && !hadHold) throw forgottenError(call.id);
       return;

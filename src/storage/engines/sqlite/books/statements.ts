@@ -21,7 +21,7 @@ type HoldValues = readonly [
 type Value = string | number | null;
 
 /** A row to insert: columns that it lacks get their defaults. */
-export type NewCallRow = Partial<CallRow> & Pick<CallRow, "id" | "cost" | "waived">;
+export type NewCallRow = Partial<CallRow> & Pick<CallRow, "id" | "cost">;
 
 /** Lists the values that `insertRequest` binds. */
 export const requestValues = compileValues<NewCallRow, Value>(columnNames, defaultOf);

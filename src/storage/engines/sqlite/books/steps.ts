@@ -9,6 +9,7 @@
  */
 
 import { noSums } from "../../../columns.ts";
+import type { SentCall } from "../../../journal/sent-log.ts";
 import { availableOf, countableOf, type Room } from "../../../money/available.ts";
 import { type DecidedHold, type Granted, type HoldEntry, holdMs } from "../../../money/books.ts";
 import { lost, maxHeld, maxOwed, maxSum } from "../../../money/bounds.ts";
@@ -49,6 +50,8 @@ export interface Steps {
    * as lost. Returns how many.
    */
   expire(now: number, except?: readonly string[]): number;
+  /** Records calls as lost that were sent, and of which nothing is known. One that has a hold is recorded when that expires. */
+  lose(calls: readonly SentCall[], now: number): void;
 }
 
 export function createSteps(books: Connection, statements: LedgerStatements, budgets: BudgetBooks): Steps {
@@ -59,6 +62,7 @@ export function createSteps(books: Connection, statements: LedgerStatements, bud
     release: (id) => release(statements, id),
     capture: createCapture(books, statements, holds.available, budgets),
     expire: createExpire(books, statements),
+    lose: createLose(books, statements),
   };
 }
 
@@ -175,7 +179,7 @@ function createCapture(
       captureOfAccount.run(released, 0, account_id);
     }
     const cost = isBeyond ? Math.min(asked, Math.max(released, availableFor(call))) : asked;
-    const waived = call.cost - cost;
+    const waived = (call.waived ?? 0) + call.cost - cost;
     const freed = isBeyond ? 0 : released;
     captureOfKey.run(freed, cost, key_id);
     captureOfAccount.run(freed, cost, account_id);
@@ -186,8 +190,8 @@ function createCapture(
   };
 }
 
-interface ExpiredHold {
-  readonly request_id: string;
+/** LostCall is what is known of a call whose process died. */
+interface LostCall {
   readonly account_id: string;
   readonly key_id: string;
   readonly operation: string;
@@ -195,24 +199,48 @@ interface ExpiredHold {
   readonly created_at: number;
 }
 
+interface ExpiredHold extends LostCall {
+  readonly request_id: string;
+}
+
+/** Records a call as lost, unless it has a row. */
+function insertLost(
+  { insertRequest, addToHour }: Pick<LedgerStatements, "insertRequest" | "addToHour">,
+  id: string,
+  lostCall: LostCall,
+  now: number,
+): void {
+  const call = { id, ...lostCall, ...nothingUsed, outcome: lost, duration_ms: now - lostCall.created_at };
+  if (insertRequest.run(...requestValues(call)) === 1) addToHour.run(...hourValues(hourTotalOf(call, 0, 0)));
+}
+
 function createExpire(books: Connection, statements: LedgerStatements): Steps["expire"] {
-  const { insertRequest, addToHour } = statements;
   const selectExpired = books.prepare<[now: number, except: string], ExpiredHold>(
     `SELECT request_id, account_id, key_id, operation, model, created_at FROM holds
      WHERE expires_at <= ? AND node NOT IN (SELECT value FROM json_each(?)) LIMIT ${batch}`,
   );
-  const selectKnown = books.prepare<[id: string], { readonly id: string }>("SELECT id FROM requests WHERE id = ?");
   return (now, except = []) => {
     const holds = selectExpired.all(now, JSON.stringify(except));
     for (const { request_id, ...hold } of holds) {
       release(statements, request_id);
       // A lease is no call.
-      if (hold.operation === "" || selectKnown.get(request_id)) continue;
-      const call = { id: request_id, ...hold, ...nothingUsed, outcome: lost, duration_ms: now - hold.created_at };
-      insertRequest.run(...requestValues({ ...call, waived: 0 }));
-      addToHour.run(...hourValues(hourTotalOf(call, 0, 0)));
+      if (hold.operation !== "") insertLost(statements, request_id, hold, now);
     }
     return holds.length;
+  };
+}
+
+function createLose(books: Connection, statements: LedgerStatements): Steps["lose"] {
+  const selectHold = books.prepare<[id: string], { readonly id: string }>(
+    "SELECT request_id AS id FROM holds WHERE request_id = ?",
+  );
+  return (calls, now) => {
+    const kept = statements.keptFrom();
+    for (const { requestId, accountId, keyId, operation, model, createdAt } of calls) {
+      if (requestId < kept || selectHold.get(requestId)) continue;
+      const call = { account_id: accountId, key_id: keyId, operation, model, created_at: createdAt };
+      insertLost(statements, requestId, call, now);
+    }
   };
 }
 

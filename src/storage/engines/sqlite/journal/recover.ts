@@ -13,6 +13,7 @@ import { createRejects } from "../../../journal/rejects.ts";
 import { type BooksOptions, holdMs } from "../../../money/books.ts";
 import { applyEach } from "../books/apply-each.ts";
 import type { BooksParts } from "../books/parts.ts";
+import { createRecordSent } from "./record-sent.ts";
 
 /** A journal whose last record is older than this was left behind: a process that lives posts its own long before. */
 const leftBehindMs = 5_000;
@@ -24,6 +25,7 @@ export function createRecover(parts: BooksParts, options: BooksOptions): () => r
   const { engine, rows } = parts;
   const { node, onError } = options;
   const reported = new Set<string>();
+  const recordSent = createRecordSent(parts, options);
 
   /** Returns false where it failed. Throws where another process is writing: then all of it is tried again. */
   function tried(owner: string, work: (owner: string) => void): boolean {
@@ -42,6 +44,7 @@ export function createRecover(parts: BooksParts, options: BooksOptions): () => r
     const unreadable = others.filter((owner) => !tried(owner, (one) => recoverOne(one, parts, options, reported)));
     const withoutFile = rows.open().filter((row) => row.node !== node && !others.includes(row.node));
     for (const row of withoutFile) tried(row.node, (one) => recoverLost(one, parts, options));
+    for (const sender of recordSent.nodes()) tried(sender, recordSent.of);
     tried(node, () => rows.forgetEnded(firstIdAt("nod", options.clock() - endedMs)));
     return unreadable;
   };

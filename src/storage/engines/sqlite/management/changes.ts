@@ -2,8 +2,15 @@
 import { createChangedNames, type NamedChange, type NamedChanges } from "../../changed-names.ts";
 import type { Connection } from "../../engine.ts";
 
-/** `written` returns another number whenever anything was written that is seen on `connection`: until then nothing is looked up. */
-export function createChanges({ prepare }: Pick<Connection, "prepare">, written: () => number): NamedChanges {
+/**
+ * `written` returns another number whenever anything was written that is seen on `connection`: until then nothing is looked up. Once
+ * `isGone` says that this process works on the database no more, everything counts as changed at every look.
+ */
+export function createChanges(
+  { prepare }: Pick<Connection, "prepare">,
+  written: () => number,
+  isGone: () => boolean,
+): NamedChanges {
   const selectNumber = prepare<[], { readonly number: number }>("SELECT number FROM changes");
   const selectNames = prepare<[after: number], { readonly number: number; readonly name: string }>(
     "SELECT number, name FROM changed_names WHERE number > ? ORDER BY number",
@@ -14,6 +21,10 @@ export function createChanges({ prepare }: Pick<Connection, "prepare">, written:
   let version = 0;
 
   function look(): void {
+    if (isGone()) {
+      names.begin(names.seen(), ++version);
+      return;
+    }
     const current = written();
     if (current === lookedAt) return;
     lookedAt = current;

@@ -10,6 +10,7 @@
 import { type CompiledQuery, type DatabaseConnection, type Driver, type QueryResult, SqliteDialect } from "kysely";
 import { LRUCache } from "lru-cache";
 import type { MaybePromise } from "../../../../runtime/maybe-promise.ts";
+import { LetGoError } from "../../../../runtime/write-trouble.ts";
 import { whenUnlocked } from "../../lock-retry.ts";
 import type { WritableWatch } from "../../writable.ts";
 
@@ -43,6 +44,8 @@ export interface ManagementParts {
   refuseWithin(): void;
   readonly writable: Pick<WritableWatch, "watch">;
   close(): void;
+  /** Reports whether this process works on the database no more. */
+  isGone(): boolean;
 }
 
 /** maxStatements is how many prepared statements are kept. Lists of ids have one for each length. */
@@ -121,6 +124,7 @@ async function runAlone<R>(management: Management, flushes: boolean, query: Comp
   let isTold: MaybePromise<void> | undefined;
   if (flushes && flushed) await flushed();
   const result = await whenFree(management, () => {
+    refuseGone(management);
     if (flushes) statement.readonly ? flushToRead() : flush();
     if (statement.readonly) return resultOf<R>(statement, query);
     const written = writable.watch("database", () => resultOf<R>(statement, query));
@@ -141,8 +145,10 @@ function runWithin<R>(management: Management, owner: Transacting, query: Compile
 /** One that only reads keeps no writer out, and waits for none. */
 async function begin(management: Management, connection: DatabaseConnection, readsOnly: boolean): Promise<void> {
   const { sqlite, flush, flushToRead, flushed } = management;
+  refuseGone(management);
   await flushed?.();
   await whenFree(management, () => {
+    refuseGone(management);
     if (readsOnly) flushToRead();
     else flush();
     watchFailure(management, () => sqlite.exec(readsOnly ? "BEGIN" : "BEGIN IMMEDIATE"));
@@ -170,7 +176,13 @@ function end(management: Management): void {
   owner?.over.resolve();
 }
 
-function prepared({ statements, sqlite }: Management, { sql }: CompiledQuery): SqliteStatement {
+function refuseGone({ isGone }: Management): void {
+  if (isGone()) throw new LetGoError();
+}
+
+function prepared(management: Management, { sql }: CompiledQuery): SqliteStatement {
+  refuseGone(management);
+  const { statements, sqlite } = management;
   let statement = statements.get(sql);
   if (!statement) {
     statement = sqlite.prepare(sql);

@@ -9,14 +9,11 @@ const columns: readonly CallColumn[] = callColumns;
 /** Columns that the functions decide on themselves. */
 const decided: ReadonlySet<string> = new Set(["cost", "waived"]);
 
-/** The columns of a record of a call, with their types: `id text, account_id text, …`. What is waived is decided. */
-export const callRecord = columns
-  .filter(({ name }) => name !== "waived")
-  .map(({ name, type }) => `${name} ${type}`)
-  .join(", ");
+/** The columns of a record of a call, with their types: `id text, account_id text, …`. */
+export const callRecord = columns.map(({ name, type }) => `${name} ${type}`).join(", ");
 
 /** charged is what a call is charged, and what of its cost nobody pays, in functions that decide on that. */
-export const charged = { cost: "v_cost", waived: "c.cost - v_cost" };
+export const charged = { cost: "v_cost", waived: "coalesce(c.waived, 0) + c.cost - v_cost" };
 
 export const requestColumns = columnNames.join(", ");
 
@@ -64,9 +61,9 @@ export function hourOfCall(from: string, { cost, waived }: { readonly cost: stri
     ${hourOf(`${from}.created_at`)}, ${from}.key_id, ${from}.model, 1, ${counts.join(", ")}, 0, 0, 0, 0, ${quarterOf(`${from}.created_at`)})`;
 }
 
-/** Returns the sums of what calls that are charged in full add to their hours. */
+/** Returns the sums of what calls that are charged as they state add to their hours. */
 export function sumsOfCalls(): string {
-  return summedNames.map((name) => (name === "waived" ? "0" : `sum(${name})`)).join(", ");
+  return summedNames.map((name) => `sum(${name})`).join(", ");
 }
 
 const summedNames: readonly string[] = summedColumns;

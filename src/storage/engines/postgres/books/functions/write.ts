@@ -10,7 +10,6 @@ import {
   type CallColumn,
   type ColumnName,
   callColumns,
-  columnNames,
   defaultOf,
   ownColumns,
   sharedColumns,
@@ -94,10 +93,8 @@ const ended = `there AS MATERIALIZED (SELECT unnest(v_there) AS id),
     UPDATE holds h SET amount = h.amount - w.take FROM wanted w
     WHERE h.request_id = w.lease AND h.request_id = ANY (p_leases) AND h.node = p_node AND h.amount >= w.take RETURNING 1)`;
 
-const value = (name: ColumnName) => (name === "waived" ? "0" : name);
-
 const written = `fresh AS (
-    INSERT INTO requests (${requestColumns}) SELECT ${columnNames.map(value).join(", ")} FROM told ON CONFLICT (id) DO NOTHING
+    INSERT INTO requests (${requestColumns}) SELECT ${requestColumns} FROM told ON CONFLICT (id) DO NOTHING
     RETURNING 1),
   made AS (
     INSERT INTO holds (request_id, node, account_id, key_id, operation, model, amount, created_at, expires_at)

@@ -6,9 +6,8 @@
  */
 import { closeSync, ftruncateSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { lineOf, readLine } from "../../../journal/records.ts";
-import type { HoldEntry } from "../../../money/books.ts";
-import type { Session } from "../session.ts";
+import type { HoldEntry } from "../money/books.ts";
+import { lineOf, readLine } from "./records.ts";
 
 export interface SentLog {
   /** Notes calls whose holds are in records up to `seq`. `written` is the number of the last record that is written. It never throws. */
@@ -111,44 +110,30 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** atOnce is how many calls are asked about at once. */
-const atOnce = 5000;
+/** SentCall is a call that was noted. */
+export type SentCall = Pick<HoldEntry, "requestId" | "accountId" | "keyId" | "operation" | "model" | "createdAt">;
 
-/**
- * Has calls that a dead node sent recorded as lost, where the database knows nothing of them: by holds of nothing that have expired
- * already. What the node has spooled is written before.
- */
-export async function recordSent(
-  session: Pick<Session, "query">,
-  { folder, node, database }: Pick<SentLogOptions, "folder" | "node" | "database">,
-): Promise<void> {
-  const paths = pathsOf(folder, node, database);
-  const calls = paths.flatMap(callsIn);
-  for (let from = 0; from < calls.length; from += atOnce)
-    await session.query(insertUnknown, [node, JSON.stringify(calls.slice(from, from + atOnce))]);
-  for (const path of paths) rmSync(path, { force: true });
+type LogName = Pick<SentLogOptions, "folder" | "node" | "database">;
+
+/** Returns the calls that a node has noted last. Of most of them more is known by now. */
+export function sentCalls({ folder, node, database }: LogName): readonly SentCall[] {
+  return pathsOf(folder, node, database).flatMap(callsIn);
 }
 
-const insertUnknown = `INSERT INTO holds (request_id, node, account_id, key_id, operation, model, amount, created_at, expires_at)
-  SELECT DISTINCT ON (s.i) s.i, $1, s.a, s.k, s.o, s.m, 0, s.t, now_ms()
-  FROM json_to_recordset($2::json) AS s(i text, a text, k text, o text, m text, t bigint)
-  WHERE NOT EXISTS (SELECT 1 FROM requests r WHERE r.id = s.i)
-    AND s.i COLLATE "C" >= coalesce((SELECT id FROM kept_from WHERE kind = 'requests'), '')
-  ON CONFLICT (request_id) DO NOTHING`;
+/** Removes the log of a node that has ended. */
+export function removeSentLog({ folder, node, database }: LogName): void {
+  for (const path of pathsOf(folder, node, database)) rmSync(path, { force: true });
+}
 
 /** Reads a file line by line. A line that is torn, or is none, tells of nothing. */
-function callsIn(path: string) {
-  return textOf(path)
+function callsIn(path: string): SentCall[] {
+  const entries = textOf(path)
     .split("\n")
     .flatMap((line) => {
       const read = readLine(line);
       return read.kind === "record" ? read.record.entries : [];
-    })
-    .flatMap((entry) => {
-      if (entry.kind !== "hold") return [];
-      const { requestId: i, accountId: a, keyId: k, operation: o, model: m, createdAt: t } = entry;
-      return [{ i, a, k, o, m, t }];
     });
+  return entries.filter((entry) => entry.kind === "hold");
 }
 
 function textOf(path: string): string {

@@ -5,14 +5,14 @@
  */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { connect } from "../../sqlite/database.ts";
-import { takes } from "../../sqlite/presence.ts";
+import { connect } from "./database.ts";
+import { takes } from "./presence.ts";
 
 export interface NodeLocks {
   /** Keeps the lock of a node of this process until the returned function is called. */
   keep(node: string): () => void;
-  /** Runs work with the lock of a node that has ended, and ends its lock. Returns undefined, with nothing run, where the node lives. */
-  ifEnded<T>(node: string, work: () => Promise<T>): Promise<T | undefined>;
+  /** Takes the lock of a node that has ended. Returns what ends it for good; undefined where the node lives. */
+  takeEnded(node: string): (() => void) | undefined;
   /** Ends all locks that are kept. */
   close(): void;
 }
@@ -58,17 +58,12 @@ export function createNodeLocks(folder: string, onError: (error: unknown) => voi
       for (const unlock of kept.values()) unlock();
       kept.clear();
     },
-    async ifEnded(node, work) {
+    takeEnded(node) {
       const file = fileOf(node);
       // One of an older version has no lock.
-      if (!existsSync(file)) return work();
+      if (!existsSync(file)) return () => {};
       const lock = take(file);
-      if (!lock) return undefined;
-      try {
-        return await work();
-      } finally {
-        end(lock, file);
-      }
+      return lock && (() => end(lock, file));
     },
   };
 }
