@@ -2,16 +2,25 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { browser, project } from "./test/support/run/projects.ts";
 
 /** Files that count what their process does, or pass much through its memory: each has one of its own. All others share a process. */
 const alone = ["test/families/translate-by-template.test.ts", "test/providers/responses/responses-ends.test.ts"];
 
-/** Short files that take long, for they wait for browsers, processes and clocks: none is to be waited for in the end. */
+/** Files that take longest, for they wait for processes and clocks, and are short: none is to be waited for in the end. */
 const longest = [
-  ...["clients/examples", "clients/packed-client"],
-  ...["project/hostile", "project/bench", "project/docs", "dashboard/pages", "commands/commands", "commands/demo"],
-  ...["commands/zero-configuration", "embedded/speech-worker", "embedded/speech", "dashboard/keys", "dashboard/tools"],
-  ...["dashboard/failing-over", "dashboard/settings", "story/20.dashboard", "composition/crash"],
+  ...[
+    "clients/examples",
+    "clients/packed-client",
+    "project/hostile",
+    "project/docs",
+    "project/bench",
+    "commands/demo/demo",
+  ],
+  ...["dashboard/pages", "dashboard/palette", "dashboard/keys", "dashboard/tools", "story/20.dashboard"],
+  ...["composition/reload", "composition/workers-lives", "embedded/speech-worker", "embedded/speech"],
+  ...["telemetry/log-lines", "providers/errors/faults", "commands/commands", "composition/workers-owners"],
+  ...["storage/moving/killed", "composition/crash", "commands/bad-start", "commands/zero-configuration"],
 ].map((path) => `/test/${path}.test.ts`);
 
 /** Begins with those that take longest, and goes on as Vitest does: by what it remembers of the last run, or by their size. */
@@ -30,6 +39,13 @@ class LongestFirst extends BaseSequencer {
 const ofEngines =
   (process.env.TEST_DATABASE ?? "sqlite") === "sqlite" ? [] : ["test/storage/engines/**", "test/storage/moving/**"];
 
+const every = ["test/**/*.test.ts"];
+
+/** Returns a part of the tests, by the name that `vitest --project` knows. */
+function of(name: string, test: { include: string[]; exclude?: string[]; isolate?: boolean }) {
+  return { extends: true as const, test: { name, ...test } };
+}
+
 export default defineConfig({
   test: {
     globalSetup: ["test/support/run/start-servers.ts", "test/support/run/bundle-gateway.ts"],
@@ -42,13 +58,13 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url)) },
     setupFiles: ["test/support/run/setup.ts"],
+    // `npm test` runs the first two, which are the gateway itself. To load its modules for each file took a tenth of the time: they are
+    // loaded once a process.
     projects: [
-      // The gateway's modules are loaded once a process: to load them for each file took a tenth of the time.
-      {
-        extends: true,
-        test: { name: "together", include: ["test/**/*.test.ts"], exclude: [...alone, ...ofEngines], isolate: false },
-      },
-      { extends: true, test: { name: "alone", include: alone } },
+      of("gateway", { include: every, exclude: [...alone, ...browser, ...project, ...ofEngines], isolate: false }),
+      of("alone", { include: alone }),
+      of("browser", { include: browser, isolate: false }),
+      of("project", { include: project, exclude: browser, isolate: false }),
     ],
   },
 });

@@ -32,8 +32,8 @@ const simulator = /embedded simulator/;
 /** Blocks that no test can paste, by what they begin with, and what runs them. */
 const notPasted: Readonly<Record<string, string>> = {
   "npm ci\nnpm run check": ".ci/run",
-  "npm ci\nnpm run demo": "test/commands/demo.test.ts",
-  "npm ci && npm run demo": "test/commands/demo.test.ts",
+  "npm ci\nnpm run demo": "test/commands/demo/demo.test.ts",
+  "npm ci && npm run demo": "test/commands/demo/demo.test.ts",
   "OPENAI_BASE_URL=": "test/commands/zero-configuration.test.ts",
   "export UPSTREAM_KEY=sk-your-key\nnpx model-gateway serve": "test/commands/commands.test.ts",
   "export GATEWAY_CONFIG=gateway.yaml\n": "test/commands/commands.test.ts",

@@ -1,8 +1,10 @@
 /** The tests are laid out as the source is, in folders of which each can be seen at a glance. */
-import { existsSync, readdirSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, matchesGlob } from "node:path";
 import { expect, test } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
 import { root } from "../support/command.ts";
+import { browser, project } from "../support/run/projects.ts";
 
 const files = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
   .filter((path) => /\.m?ts$/.test(path))
@@ -21,6 +23,7 @@ const ofTheWhole: ReadonlySet<string> = new Set([
   "packaging",
   "packaging/openapi",
   "site",
+  "fuzz",
   "http1/conformance",
   "fleet/verify",
 ]);
@@ -40,4 +43,24 @@ test("the story is told in numbered files, from 01 on without a gap", () => {
   const numbers = files.flatMap((path) => /^story\/(\d\d)\.[a-z-]+\.test\.ts$/.exec(path)?.[1] ?? []);
   expect(numbers).toEqual(numbers.map((_, i) => String(i + 1).padStart(2, "0")));
   expect(numbers.length).toBe(files.filter((path) => path.startsWith("story/")).length);
+});
+
+test("what drives Chromium is a part of `npm run test:browser`, and each path that names a part has tests", () => {
+  const tests = files.filter((path) => path.endsWith(".test.ts")).map((path) => `test/${path}`);
+  const driving = tests.filter((path) =>
+    /"[./]*\/support\/dashboard\/browser.ts"/.test(readFileSync(join(root, path), "utf8")),
+  );
+  expect(driving.length).toBeGreaterThan(10);
+  expect(driving.filter((path) => !browser.some((pattern) => matchesGlob(path, pattern)))).toEqual([]);
+  const empty = [...browser, ...project].filter((pattern) => !tests.some((path) => matchesGlob(path, pattern)));
+  expect(empty).toEqual([]);
+});
+
+test("`npm run test:all` runs what the others run together", () => {
+  const { scripts } = packageJson;
+  const parts = [scripts.test, scripts["test:browser"], scripts["test:project"]].flatMap((script) => [
+    ...script.matchAll(/--project (\S+)/g),
+  ]);
+  expect(scripts["test:all"]).toBe("vitest run");
+  expect(parts.map(([, name]) => name).sort()).toEqual(["alone", "browser", "gateway", "project"]);
 });

@@ -5,7 +5,8 @@
  *
  * zlib works outside the event loop, piece by piece. Of results that become long, only one at a time goes on, and it keeps its
  * lock until it has been read. So many at once take their memory and one processor in turn, and leave other calls time between
- * them. Short results take no lock.
+ * them. Short results take no lock, and a few of them are made at a time: fifty that begin in one turn of the event loop are a
+ * tenth of a second for everybody else.
  */
 import { once } from "node:events";
 import { cancelled, compressedTooWell, malformedBody, requestTooLarge } from "../../call/refusals.ts";
@@ -15,6 +16,9 @@ import type { BodyShare } from "./body-budget.ts";
 
 /** The length of a piece, and of the longest short result. In bytes. */
 const chunkSize = 65_536;
+
+/** mostAtOnce is how many results are made at a time that are not long yet: as many as the threads of zlib. */
+const mostAtOnce = 4;
 
 /** The length that any body may become, however well it was compressed. In bytes. */
 const alwaysAllowed = 1_048_576;
@@ -38,15 +42,20 @@ export interface Inflated {
 export type Inflate = (bytes: Uint8Array, inflating: Inflating) => Promise<Inflated>;
 
 export function createInflate(): Inflate {
-  const mutex = createMutex();
+  const [first, long] = [createSemaphore(mostAtOnce), createSemaphore(1)];
   return async (bytes, { coding, maxBytes, share, signal }) => {
     if (bytes.length === 0) return { pieces: [], done: () => {} };
+    const begun = first.lock(signal);
+    await begun.acquire();
     const stream = createDecompressor(coding, bytes, chunkSize);
-    if (!stream) throw malformedBody(`the compression ${coding} is not known`);
+    if (!stream) {
+      begun.release();
+      throw malformedBody(`the compression ${coding} is not known`);
+    }
     const pieces: Buffer[] = [];
     const mostBytes = Math.max(alwaysAllowed, mostGrowth * bytes.length);
     let length = 0;
-    const lock = mutex.lock(signal);
+    const lock = long.lock(signal);
     // The iteration throws the error.
     stream.on("error", () => {}).end(bytes);
     try {
@@ -57,7 +66,9 @@ export function createInflate(): Inflate {
         if (length > mostBytes) throw compressedTooWell(mostGrowth);
         share.add(piece.length);
         pieces.push(piece);
-        if (length >= chunkSize) await lock.acquire();
+        if (length < chunkSize) continue;
+        begun.release();
+        await lock.acquire();
       }
       if (stream.bytesWritten < bytes.length) throw malformedBody("more follows behind the end of what is compressed");
       return { pieces, done: lock.release };
@@ -65,6 +76,7 @@ export function createInflate(): Inflate {
       lock.release();
       throw isOfZlib(error) ? malformedBody("it cannot be decompressed") : error;
     } finally {
+      begun.release();
       if (!stream.closed) await once(stream.destroy(), "close");
     }
   };
@@ -82,8 +94,8 @@ export function doneSince({ done }: Pick<Inflated, "done">, readAt: number): voi
   setImmediate(() => setTimeout(done, performance.now() - readAt));
 }
 
-/** Mutex has at most one lock acquired at a time. The others wait in the order in which they asked. */
-interface Mutex {
+/** Semaphore has at most some of its locks acquired at a time. The others wait in the order in which they asked. */
+interface Semaphore {
   /** Returns a lock that is not acquired yet. The signal releases it. */
   lock(signal: Signal): Lock;
 }
@@ -95,22 +107,23 @@ interface Lock {
   release(): void;
 }
 
-function createMutex(): Mutex {
-  let holder: Lock | undefined;
+/** Returns a semaphore of which `most` locks are acquired at a time: with 1, a mutex. */
+function createSemaphore(most: number): Semaphore {
+  const holders = new Set<Lock>();
   const waiting: { readonly lock: Lock; readonly resolve: () => void }[] = [];
   return {
     lock(signal) {
       const lock: Lock = {
         async acquire() {
-          if (holder === lock) return;
-          if (holder) await new Promise<void>((resolve) => waiting.push({ lock, resolve }));
-          else holder = lock;
+          if (holders.has(lock)) return;
+          if (holders.size < most) holders.add(lock);
+          else await new Promise<void>((resolve) => waiting.push({ lock, resolve }));
           if (signal.aborted) lock.release();
         },
         release() {
-          if (holder !== lock) return;
+          if (!holders.delete(lock)) return;
           const next = waiting.shift();
-          holder = next?.lock;
+          if (next) holders.add(next.lock);
           next?.resolve();
         },
       };

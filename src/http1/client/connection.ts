@@ -13,6 +13,7 @@ import { ClosedError, type PhaseTimeouts, type ReplyHandler, type SentRequest } 
 import { announcesBody, checkInterim, defaultKeepMs, type Framing, framingOf, hasNoBody, malformed } from "./reply.ts";
 import { ReplyHeads } from "./reply-heads.ts";
 import { reusableForMs } from "./reuse.ts";
+import { mayWriteNow } from "./write-turns.ts";
 
 export interface ConnectionOptions {
   readonly connect: Connector;
@@ -151,7 +152,8 @@ export class Connection implements SentRequest, Timed {
     const { request } = this.#state;
     // The connection of a cancelled request serves another.
     if (request.handler.isCancelled) this.#becomeIdle(performance.now(), defaultKeepMs);
-    else this.send(request);
+    else if (mayWriteNow(request.body)) this.send(request);
+    else setImmediate(this.#onConnected);
   };
 
   readonly #onData = (bytes: Buffer): void => {

@@ -13,6 +13,7 @@ import { Connection, type ConnectionOptions, type WrittenRequest } from "./conne
 import { type Connector, createConnector } from "./connector.ts";
 import type { PhaseTimeouts, ReplyHandler, UpstreamClient, UpstreamRequest } from "./contract.ts";
 import { createHeadWriter } from "./request-head.ts";
+import { mayWriteNow } from "./write-turns.ts";
 
 /**
  * createConnectionPool creates a pool of connections to the server at `origin`. With `remembersHeads` a head that comes again on a
@@ -69,12 +70,19 @@ class ConnectionPool implements UpstreamClient {
     this.#resolveIfClosed();
   };
 
-  /** Sends what is queued. A request that a resting connection could take waits a turn for it, which is quicker than connecting. */
+  /**
+   * Sends what is queued. A request that a resting connection could take waits a turn for it, which is quicker than connecting. A long body
+   * waits where enough of others were written in this turn.
+   */
   #sendQueued(now: number): void {
     const sending = this.#queued;
     this.#queued = [];
     for (const request of sending) {
       if (request.handler.isCancelled) continue;
+      if (this.#idle.length > 0 && !mayWriteNow(request.body)) {
+        this.#queued.push(request);
+        continue;
+      }
       const connection = this.#takeIdle(now);
       if (connection) connection.send(request);
       else if (this.#queued.length < this.#resting.length) this.#queued.push(request);

@@ -1,7 +1,7 @@
 /**
  * Tells what each test file takes of the CPU: where `TEST_CPU` names a file, a line for each is appended to it, as
  *
- *   12.3 s, of which 8.9 in processes: test/commands/demo.test.ts
+ *   12.3 s, of which 8.9 in processes: test/commands/demo/demo.test.ts
  *
  * Time on the clock says little on a machine that does other things, too. Of processes it has those that have ended.
  */

@@ -22,7 +22,10 @@ const settings = [
   "max_wal_size = '4GB'",
 ];
 
+/** Each of the projects of vitest.config.ts runs this: they share what the first has started. */
 export default async function startServers(): Promise<() => Promise<void>> {
+  if (process.env.TEST_SERVERS !== undefined) return nothing;
+  process.env.TEST_SERVERS = "started";
   const { TEST_DATABASE: database = "sqlite", TEST_LIMITS: limits = "memory" } = process.env;
   const endings = [await startDatabase(database), await startLimits(limits)];
   return async () => {

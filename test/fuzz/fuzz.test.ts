@@ -2,9 +2,9 @@
  * The fuzzers of `npm run fuzz`, for a moment: every case of the corpus, and some cases of chance of a seed that is told.
  */
 import { describe, expect, test } from "vitest";
-import { readCorpus } from "../fuzz/corpus.ts";
-import { bySeed, Difference } from "../fuzz/target.ts";
-import { loadTarget, targetNames } from "../fuzz/targets/index.ts";
+import { readCorpus } from "./corpus.ts";
+import { bySeed, Difference } from "./target.ts";
+import { loadTarget, targetNames } from "./targets/index.ts";
 
 const seconds = 1.5;
 const seed = 20_261_125;

@@ -1,0 +1,21 @@
+/**
+ * What each command of package.json tests. A folder decides; a file that stands elsewhere is named. What is in none of these is the
+ * gateway itself: `npm test`.
+ */
+
+/** browser is what drives Chromium, and the pages that it is for: `npm run test:browser`. */
+export const browser = [
+  "test/dashboard/**/*.test.ts",
+  "test/site/**/*.test.ts",
+  "test/story/20.dashboard.test.ts",
+  "test/clients/packed-client.test.ts",
+];
+
+/** project is what stands around the gateway: clients, packages, deployment, pages, benches, attacks, the demo: `npm run test:project`. */
+export const project = [
+  "test/clients/**/*.test.ts",
+  "test/commands/demo/**/*.test.ts",
+  "test/deploy/**/*.test.ts",
+  "test/packaging/**/*.test.ts",
+  "test/project/**/*.test.ts",
+];
