@@ -6,7 +6,6 @@ import type { ReactNode } from "react";
 import { type FailedAttempt, Outcome, type Request } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
-import { useNarrow } from "../../parts/narrow.ts";
 import { OutcomeMark } from "../../parts/outcome.tsx";
 import text from "../../parts/text.module.css";
 import { useFailureText } from "../../parts/use-failure-text.ts";
@@ -58,7 +57,7 @@ interface Row {
 
 export function AttemptTable({ request }: { readonly request: Request }) {
   const rows = rowsOf(request);
-  return useNarrow("62em") ? <Cards rows={rows} /> : <Wide rows={rows} />;
+  return <Wide rows={rows} />;
 }
 
 /** rowsOf returns the attempts, the last one last. */
@@ -80,7 +79,7 @@ function rowsOf(request: Request): readonly Row[] {
     return {
       ...{ upstream: attempt.upstream, model: several ? attempt.model || model : undefined },
       outcome: attempt.overtaken ? <Overtaken of={attempt} /> : <Failed of={attempt} />,
-      bar: { from, to: from + attempt.durationMs, of: durationMs, look: attempt.overtaken ? "overtaken" : "failed" },
+      bar: { from, to: from + attempt.durationMs, of: durationMs, look: lookOf(attempt) },
       ...{ firstByteMs: undefined, durationMs: attempt.durationMs },
     };
   });
@@ -102,7 +101,7 @@ function Wide({ rows }: { readonly rows: readonly Row[] }) {
   const t = useTexts(said);
   const format = useFormat();
   return (
-    <WideTable label={t.asked} minWidth={620} flush>
+    <WideTable label={t.asked} minWidth={620} cards={<Cards rows={rows} />} flush>
       <Table.Thead>
         <Table.Tr>
           <Table.Th scope="col">{t.upstream}</Table.Th>
@@ -172,6 +171,11 @@ function beginOf({ createdAt, durationMs }: Request, { at }: FailedAttempt): num
   return Math.min(durationMs, Math.max(0, timestampMs(at) - timestampMs(createdAt)));
 }
 
+function lookOf({ overtaken, outcome }: FailedAttempt): BarProps["look"] {
+  if (overtaken || outcome === Outcome.LEFT) return "overtaken";
+  return outcome === Outcome.REJECTED ? "rejected" : "failed";
+}
+
 const looks: Readonly<Partial<Record<Outcome, BarProps["look"]>>> = {
   [Outcome.FAILED]: "failed",
   [Outcome.LOST]: "failed",
@@ -210,7 +214,7 @@ function Failed({ of }: { readonly of: FailedAttempt }) {
   const tell = useFailureText();
   return (
     <>
-      <OutcomeMark of={{ outcome: Outcome.FAILED, cached: false }} />
+      <OutcomeMark of={{ outcome: of.outcome, cached: false }} />
       <Aside>{tell(of.failure)}</Aside>
       <Told of={of} />
     </>

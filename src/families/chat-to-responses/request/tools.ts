@@ -2,6 +2,7 @@
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
+import { repairedSchema } from "../../tools/repaired-schema.ts";
 import type { IsUnpriced, TranslationContext } from "../../translation.ts";
 
 type Context = Pick<TranslationContext, "customTools" | "isUnpriced">;
@@ -45,7 +46,7 @@ function flatFunction(called: JsonValue, path: string, dropped: Dropped): JsonOb
   if (!isObject(called)) return [];
   const { name, description, parameters, strict, ...more } = called;
   dropped.addExtra(more, path);
-  const schema = isObject(parameters) ? parameters : { type: "object", properties: {} };
+  const schema = isObject(parameters) ? repairedSchema(parameters) : { type: "object", properties: {} };
   return [definedFields({ type: "function", name, description, parameters: schema, strict: strict ?? false })];
 }
 

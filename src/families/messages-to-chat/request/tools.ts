@@ -12,6 +12,7 @@ import {
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { definedFields } from "../../fields.ts";
+import { repairedSchema } from "../../tools/repaired-schema.ts";
 import type { ToolNames } from "../tool-names.ts";
 import type { PlacedTool } from "./offered-tools.ts";
 
@@ -32,7 +33,7 @@ export function toolsOf(tools: readonly PlacedTool[], names: ToolNames, omitted:
 function functionTool(tool: MessageTool, path: string, names: ToolNames): JsonObject {
   const { name, description, inputSchema, strict } = tool;
   if (!name) throw missingField(`${path}.name`);
-  const parameters = parametersOf(inputSchema ?? {});
+  const parameters = parametersOf(repairedSchema(inputSchema ?? {}));
   return { type: "function", function: definedFields({ name: names.toChat(name), description, parameters, strict }) };
 }
 
