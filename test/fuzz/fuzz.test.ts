@@ -6,7 +6,7 @@ import { readCorpus } from "./corpus.ts";
 import { bySeed, Difference } from "./target.ts";
 import { loadTarget, targetNames } from "./targets/index.ts";
 
-const seconds = 1.5;
+const seconds = 0.5;
 const seed = 20_261_125;
 
 describe.each(targetNames)("%s", (name) => {

@@ -30,6 +30,8 @@ export const systemNode =
 const { TEST_BUNDLE: bundle } = process.env;
 export const starter = bundle === undefined ? bin : join(bundle, "bin/model-gateway.js");
 const node = bundle === undefined ? systemNode : process.execPath;
+/** program is what `starter` becomes. What ends by itself is started so: it begins one process less. */
+const program = bundle === undefined ? bin : join(bundle, "dist/server/main.js");
 
 export interface Ended {
   readonly code: number | null;
@@ -52,7 +54,7 @@ export async function run(
 
 /** Runs `model-gateway` to its end. */
 export function modelGateway(args: readonly string[], env: Variables, options?: SpawnOptions): Promise<Ended> {
-  return run(node, [starter, ...args], env, options);
+  return run(node, [program, ...args], env, options);
 }
 
 export interface Commands {

@@ -64,8 +64,8 @@ function nodeOver(storage: Storage): Node {
 async function callAll({ known, asked }: Node, keys = count): Promise<{ found: number; read: number }> {
   const before = asked();
   let found = 0;
-  for (let from = 0; from < keys; from += 500) {
-    const some = Array.from({ length: 500 }, (_, i) => known.find(hashOf(from + i), now));
+  for (let from = 0; from < keys; from += 100) {
+    const some = Array.from({ length: 100 }, (_, i) => known.find(hashOf(from + i), now));
     for (const one of await Promise.all(some)) if (one) found++;
   }
   return { found, read: asked() - before };

@@ -19,7 +19,8 @@ import {
   startPostgres,
 } from "../../support/storage/postgres.ts";
 
-const calls = 120_000;
+/** Many more than are moved at once (4,000): each of ten kills finds some on their way. */
+const calls = 80_000;
 
 describe.skipIf(!postgresPrograms)("between SQLite and a server of Postgres", () => {
   let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -109,7 +110,7 @@ describe.skipIf(!postgresPrograms)("between SQLite and a server of Postgres", ()
     expect(await arrived()).toBeLessThan(calls);
     const { code, stdout, stderr } = await migrate(url, { DATA_DIR: folder.path });
     expect([code, stderr]).toEqual([0, expect.stringContaining("Moved all data of")]);
-    expect(stdout).toMatch(/^requests +1200\d\d /m);
+    expect(stdout).toMatch(/^requests +800\d\d /m);
     expect(await areOpen()).toEqual([false, true]);
     const [there, here] = [await rowsAt(url), rowsInFile(join(folder.path, "gateway.db"))];
     expect(Object.fromEntries(Object.entries(there).map(([name, { length }]) => [name, length > 0]))).toEqual({

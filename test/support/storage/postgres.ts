@@ -20,6 +20,7 @@ import { PGlite } from "@electric-sql/pglite";
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from "kysely";
 import { freePort } from "../../../bench/free-port.ts";
 import { connectServer, getTypeParser } from "../../../src/storage/engines/postgres/connection.ts";
+import { migrate } from "../../../src/storage/engines/postgres/migrate.ts";
 import type { Row, Server } from "../../../src/storage/engines/postgres/session.ts";
 import { readUrl } from "../../../src/storage/engines/postgres/url.ts";
 import { root } from "../command.ts";
@@ -36,6 +37,8 @@ function findPrograms(): string | undefined {
 export interface PostgresServer {
   /** Makes an empty database, and returns its URL. */
   createDatabase(): Promise<string>;
+  /** Makes one that has the gateway's tables, and returns its URL: a copy, for to make the tables takes a fifth of a second. */
+  copyDatabase(): Promise<string>;
   readonly port: number;
   /** The folder of its data. */
   readonly data: string;
@@ -65,6 +68,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   if (user.uid !== undefined) chownSync(join(data, "postgresql.auto.conf"), user.uid, user.gid ?? user.uid);
   let server: ReturnType<typeof spawn> | undefined;
   let databases = 0;
+  let copied: Promise<void> | undefined;
   const admin = `postgres://postgres@127.0.0.1:${port}/postgres`;
 
   async function start(): Promise<void> {
@@ -90,16 +94,28 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     await gone;
   }
 
+  async function create(name: string, how = ""): Promise<string> {
+    await query(admin, `CREATE DATABASE ${name} ${how}`);
+    return `postgres://postgres@127.0.0.1:${port}/${name}`;
+  }
+
+  async function makeCopied(): Promise<void> {
+    const made = serverAt(await create("copied"));
+    await migrate(kyselyOf(made), made.name);
+    await made.pool.end();
+  }
+
   await start();
   return {
     port,
     data,
     start,
     crash: () => end("SIGQUIT"),
-    async createDatabase() {
-      const name = `test_${++databases}`;
-      await query(admin, `CREATE DATABASE ${name}`);
-      return `postgres://postgres@127.0.0.1:${port}/${name}`;
+    createDatabase: () => create(`test_${++databases}`),
+    async copyDatabase() {
+      copied ??= makeCopied();
+      await copied;
+      return create(`test_${++databases}`, "TEMPLATE copied STRATEGY FILE_COPY");
     },
     async stop() {
       await end("SIGQUIT");

@@ -23,7 +23,7 @@ function onServer(): void {
 
   afterAll(() => postgres.stop());
 
-  booksContract(async () => openPostgresStage(serverAt(await postgres.createDatabase())));
+  booksContract(async () => openPostgresStage(serverAt(await postgres.copyDatabase())));
 }
 
 function onPglite(): void {

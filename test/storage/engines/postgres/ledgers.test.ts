@@ -29,7 +29,7 @@ describe.skipIf(!postgresPrograms).each(ledgers)("ledgers %s on Postgres", (_, c
   afterAll(() => postgres.stop());
 
   beforeEach(async () => {
-    t = await openPostgresStage(serverAt(await postgres.createDatabase()));
+    t = await openPostgresStage(serverAt(await postgres.copyDatabase()));
     closing = [];
     errors = [];
   });
@@ -115,12 +115,12 @@ describe.skipIf(!postgresPrograms).each(ledgers)("ledgers %s on Postgres", (_, c
         cut += rows.length;
       }
     })();
-    const until = performance.now() + 4000;
     const told: string[] = [];
+    const isEnough = () => cut > 40 && told.length > 100;
     await Promise.all(
       three.flatMap((ledger) =>
         Array.from({ length: 8 }, async () => {
-          while (performance.now() < until) {
+          while (!isEnough()) {
             const id = await call(ledger, 1000, 7, Math.random() * 20).catch(() => undefined);
             if (id) told.push(id);
           }
@@ -129,8 +129,6 @@ describe.skipIf(!postgresPrograms).each(ledgers)("ledgers %s on Postgres", (_, c
     );
     isOver = true;
     await cutting;
-    expect(cut).toBeGreaterThan(20);
-    expect(told.length).toBeGreaterThan(100);
     const rows = await t.query("SELECT id FROM requests WHERE cost = 7");
     const charged = new Set(rows.map(({ id }) => id as string));
     expect(told.filter((id) => !charged.has(id))).toEqual([]);

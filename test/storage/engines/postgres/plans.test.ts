@@ -20,7 +20,7 @@ describe.skipIf(!postgresPrograms)("the functions of the books", () => {
   afterAll(() => postgres.stop());
 
   test("read no table from end to end that they first saw empty", async () => {
-    const t = await openPostgresStage(serverAt(await postgres.createDatabase()));
+    const t = await openPostgresStage(serverAt(await postgres.copyDatabase()));
     await t.addAccount("acc_1", { balance: 1e12 });
     await t.addKey("key_1", "acc_1");
     const books = await t.open("nod_1");

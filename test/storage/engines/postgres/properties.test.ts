@@ -13,5 +13,5 @@ describe.skipIf(!postgresPrograms)("two nodes on Postgres", () => {
 
   afterAll(() => postgres.stop());
 
-  booksProperties(async () => openPostgresStage(serverAt(await postgres.createDatabase())), 25);
+  booksProperties(async () => openPostgresStage(serverAt(await postgres.copyDatabase())), 25);
 });
