@@ -1,6 +1,6 @@
 /** How V8 is configured in a gateway that serves: a real process, as the kernel sees it. */
-import { deepStrictEqual, ok } from "node:assert";
-import { execFileSync } from "node:child_process";
+import { deepStrictEqual, match, ok } from "node:assert";
+import { execFileSync, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { getPriority, totalmem } from "node:os";
 import { join } from "node:path";
@@ -92,27 +92,56 @@ describe.skipIf(process.platform !== "linux")("on Linux", () => {
   });
 });
 
+/** Whether freed memory stays with this process's C library until it is asked for. */
+const isGlibc = process.platform === "linux" && !readFileSync("/proc/self/maps", "latin1").includes("/ld-musl-");
+
 describe("memory is given back", () => {
   const megabytes = (count: number) => count * 2 ** 20;
 
-  test("once nobody calls, and again only after more was taken", async () => {
-    const resident = [100, 100, 110, 150, 100].map(megabytes);
-    let collections = 0;
-    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  /**
+   * Looks every millisecond at a process of 100 MB, of which a collection frees ten and giving back leaves 60. Between looks it grows, to `most`
+   * megabytes. Returns the first steps, each with the megabytes that it found.
+   */
+  async function stepsOf(isIdle: boolean, most: number, count: number): Promise<string[]> {
+    const steps: string[] = [];
+    const done = Promise.withResolvers<void>();
+    let resident = 100;
+    const step = (name: string, left: () => number) => () => {
+      steps.push(`${name} at ${resident}`);
+      resident = left();
+      if (steps.length === count) done.resolve();
+    };
     const end = collectWhenIdle({
-      isIdle: () => true,
-      residentBytes: () => resident.shift() ?? megabytes(100),
-      collect: () => (++collections === 1 ? first : second).resolve(),
+      isIdle: () => {
+        resident = Math.min(resident + 1, most);
+        return isIdle;
+      },
+      residentBytes: () => megabytes(resident),
+      collect: step("collect", () => resident - 10),
+      trim: step("trim", () => 60),
       everyMs: 1,
     });
-    await first.promise;
-    await second.promise;
+    await done.promise;
     end();
-    // 100 before and after the first, 110 is no reason, 150 is; then 100 for ever.
-    deepStrictEqual([collections, resident], [2, []]);
+    return steps;
+  }
+
+  test("once nobody calls, and again only after more was taken", async () => {
+    const [first, second, third] = await stepsOf(true, 120, 4);
+    match(first as string, /^collect/);
+    match(second as string, /^trim/);
+    const [, grown] = /^collect at (\d+)$/.exec(third as string) ?? [];
+    ok(Number(grown) >= 60 + 32, third);
   });
 
-  test("not while a call is under way", async () => {
+  test("while calls go on, without a pause for garbage, once there is much", async () => {
+    const [first, second] = await stepsOf(false, 300, 2);
+    match(first as string, /^trim/);
+    const [, grown] = /^trim at (\d+)$/.exec(second as string) ?? [];
+    ok(Number(grown) >= 60 + 192, second);
+  });
+
+  test("not by a collection while a call is under way", async () => {
     let looks = 0;
     const looked = Promise.withResolvers<void>();
     const end = collectWhenIdle({
@@ -121,10 +150,34 @@ describe("memory is given back", () => {
         return looks % 3 === 0;
       },
       collect: () => looked.reject(new Error("collected")),
+      residentBytes: () => megabytes(100),
       everyMs: 1,
     });
     await looked.promise;
     end();
+  });
+
+  test.skipIf(!isGlibc)("by the C library, between what lives, without a warning", async () => {
+    const script = `
+      import { trimHeap } from ${JSON.stringify(join(import.meta.dirname, "../../src/commands/engine/c-heap.ts"))};
+      let kept = Array.from({ length: 30_000 }, () => Buffer.allocUnsafeSlow(8_000).fill(1));
+      kept = kept.filter((_, i) => i % 50 === 0);
+      const rss = () => process.memoryUsage.rss();
+      const most = rss();
+      for (let i = 0; rss() > most - 150e6 && i < 500; i++) {
+        gc();
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        if (process.argv[1] === "trims") trimHeap();
+      }
+      console.log(rss() > most - 150e6 ? "kept" : "given back", kept.length);`;
+    const outcome = (how: string, count: string) => {
+      const source = script.replace("i < 500", `i < ${count}`);
+      const args = ["--expose-gc", "--input-type=module", "-e", source, how];
+      return spawnSync(process.execPath, args, { encoding: "utf8", timeout: 60_000 });
+    };
+    const [trimmed, other] = [outcome("trims", "500"), outcome("leaves", "20")];
+    deepStrictEqual([trimmed.stdout, trimmed.stderr], ["given back 600\n", ""]);
+    deepStrictEqual(other.stdout, "kept 600\n");
   });
 
   test("by V8 itself, in a process that serves", async () => {

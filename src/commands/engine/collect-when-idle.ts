@@ -1,50 +1,71 @@
 /**
- * Collects garbage when no calls run, so that memory goes back to the system: V8 by itself keeps what it took for the start, or for a
- * busy hour.
+ * Gives memory back to the system: V8 and the C library by themselves keep what they took for the start, or for a busy hour.
  *
- * A collection is a pause of a tenth of a second or two. So it comes only after seconds without work, and again only after work that took
- * memory.
+ * Garbage is collected when no calls run, for a collection is a pause of a tenth of a second or two. What the C library keeps of freed memory
+ * is given back a second later, when V8 has freed all that it found, and besides while there is little to do, so that a gateway that is never
+ * idle is not as large for ever as it was once: that is a pause of some ten milliseconds for each hundred megabytes. Both come only after
+ * seconds without much work, and again only after work that took memory.
  */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { trimHeap } from "./c-heap.ts";
 
 export interface IdleOptions {
   /** Reports whether no call is under way, nor was since it was asked last. It is asked every second, and may not throw. */
   readonly isIdle: () => boolean;
   /** Collects all that is garbage. */
   readonly collect?: () => void;
+  /** Gives back what is free. */
+  readonly trim?: () => void;
   /** Returns the resident memory, in bytes. */
   readonly residentBytes?: () => number;
   /** The time between two looks, in milliseconds. */
   readonly everyMs?: number;
 }
 
-/** quietLooks is how many looks in a row must find no work. */
+/** quietLooks is how many looks in a row must find no work, or little. */
 const quietLooks = 5;
 /** A share of time below which an event loop has no work. */
 const idleShare = 0.02;
-/** worthBytes is how much more memory than after the last collection makes another worth its pause. */
+/** A share of time below which a pause of some ten milliseconds delays few calls. */
+const calmShare = 0.2;
+/** worthBytes is how much more memory than after the last time makes another collection worth its pause. */
 const worthBytes = 32 * 2 ** 20;
+/** trimBytes is the same of giving back alone. It is more than V8's young generation takes, which holds nothing to give back. */
+const trimBytes = 192 * 2 ** 20;
 
 /** Looks at the process again and again, until the returned function is called. */
 export function collectWhenIdle({
   isIdle,
   collect = collectAll,
+  trim = trimHeap,
   residentBytes = () => process.memoryUsage.rss(),
   everyMs = 1000,
 }: IdleOptions): () => void {
   let seen = performance.eventLoopUtilization();
-  let quiet = 0;
+  let [quiet, calm] = [0, 0];
   let left = 0;
+  let isCollected = false;
   const timer = setInterval(() => {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, seen);
     seen = now;
+    calm = utilization < calmShare ? calm + 1 : 0;
     quiet = utilization < idleShare && isIdle() ? quiet + 1 : 0;
-    if (quiet < quietLooks || residentBytes() < left + worthBytes) return;
-    collect();
+    if (calm < quietLooks) return;
+    const grownBytes = residentBytes() - left;
+    if (!isCollected && quiet >= quietLooks && grownBytes >= worthBytes) {
+      collect();
+      isCollected = true;
+      quiet = 0;
+    } else if (isCollected || grownBytes >= trimBytes) {
+      trim();
+      isCollected = false;
+      calm = 0;
+    } else return;
     left = residentBytes();
-    quiet = 0;
+    // The pause was no work.
+    seen = performance.eventLoopUtilization();
   }, everyMs);
   timer.unref();
   return () => clearInterval(timer);
