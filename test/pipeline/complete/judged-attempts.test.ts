@@ -156,7 +156,7 @@ describe("of two hedged attempts", () => {
 
   /** secondHasEnded resolves when the hedge has been made and has ended. */
   async function secondHasEnded(): Promise<void> {
-    await stage.second.next();
+    while (stage.second.received.length === 0) await new Promise(setImmediate);
     await vi.waitFor(async () => {
       const { value } = await scrape(stage.gateway.metricsPort);
       expect(value("model_gateway_upstream_running", { upstream: "second" })).toBe(0);
@@ -165,7 +165,7 @@ describe("of two hedged attempts", () => {
 
   /** Has both fail, the first one only when the second has failed. */
   async function failBoth(first: number, second: number): Promise<Response> {
-    await open({ hedging });
+    await open({ hedging, retries: { attempts: 2, share: 0 } });
     stage.first.script = undefined;
     stage.second.script = (exchange) => exchange.json(second, refusal);
     const asking = stage.ask();
@@ -198,7 +198,7 @@ describe("of two hedged attempts", () => {
   });
 
   test("one rejects what the other answers", async () => {
-    await open({ hedging });
+    await open({ hedging, retries: { attempts: 2, share: 0 } });
     stage.first.script = undefined;
     stage.second.script = (exchange) => exchange.json(400, refusal);
     const asking = stage.ask();
