@@ -3,7 +3,9 @@ import "./styles.ts";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
+import { keepFocus } from "./focus/keep-focus.ts";
 
+keepFocus();
 createRoot(document.getElementById("root") as HTMLElement).render(
   <StrictMode>
     <App />

@@ -12,7 +12,12 @@ export const theme = createTheme({
   fontFamilyMonospace: 'ui-monospace, "SF Mono", Menlo, Consolas, monospace',
   headings: { fontWeight: "600" },
   respectReducedMotion: true,
-  components: { Table: { classNames: { thead: classes.head } } },
+  components: {
+    Table: { classNames: { thead: classes.head } },
+    Button: { classNames: { root: classes.button, inner: classes.buttonInner, label: classes.buttonLabel } },
+    SegmentedControl: { classNames: { root: classes.segments } },
+    Badge: { classNames: { root: classes.badge, label: classes.badgeLabel } },
+  },
 });
 
 /** variables replaces the library's grey for dimmed text, whose contrast is too low, and adds colours of this dashboard's own. */

@@ -17,6 +17,8 @@ export interface CallRecord extends Slotted {
   named?: string | undefined;
   /** In the order in which they began. */
   attempts: readonly AttemptRecord[];
+  /** lastAttempt is the attempt that answered, or whose failure the caller was told; unset before one was sent. */
+  lastAttempt?: AttemptRecord;
   /** The pauses before retries, in all. */
   pausedMs?: number;
   /** The bound that credit sets to the output of each answer, in tokens; undefined where it sets none. */
@@ -64,8 +66,10 @@ export interface AttemptRecord {
   /** The time until the head of the answer arrived; unset where none did. */
   firstByteMs?: number;
   endedAt?: number;
-  /** The upstream's fault in the gateway's own words; unset if the attempt did not fail. */
+  /** failure is what failed, in the gateway's own words; unset if the attempt did not fail, or was rejected. */
   failure?: string;
+  /** outcome is how it ended without its upstream's fault: the request was rejected, or a time-out of the caller's own passed. */
+  outcome?: typeof Outcome.REJECTED | typeof Outcome.LEFT;
   /** isHedge is whether it was made beside another attempt that had not answered yet. */
   isHedge?: boolean;
   /** isOvertaken is whether it was aborted because another attempt was faster. */

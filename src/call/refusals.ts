@@ -319,10 +319,12 @@ export function wayUnpriced(model: string, param: "service_tier" | "speed" | "in
   return new Refusal(Reason.MODEL_UNPRICED, message, { param });
 }
 
-export function otherModelUnpriced(model: string): Refusal {
+/** `tool` is the type of a vendor's tool. Claude Code offers one by itself, and has a setting that leaves it out. */
+export function otherModelUnpriced(model: string, tool: string): Refusal {
+  const setting = tool.startsWith("advisor_") ? " (in Claude Code: set CLAUDE_CODE_DISABLE_ADVISOR_TOOL=1)" : "";
   const message =
-    `The model \`${model}\` has no price for a tool by which its vendor calls another model. ` +
-    "Leave the tool out, and call that model yourself.";
+    `The model \`${model}\` has no price for \`${tool}\`, a tool by which its vendor calls another model. ` +
+    `Leave the tool out${setting}, and call that model yourself.`;
   return new Refusal(Reason.MODEL_UNPRICED, message, { param: "tools" });
 }
 
@@ -616,13 +618,13 @@ export function upstreamResting(retryAfterMs: number): Refusal {
 
 const resting = "it is left alone";
 
-/** Refuses a call to an upstream whose queue is full. */
-export function upstreamBusy(retryAfterMs: number): Refusal {
+/** Refuses a call to an upstream whose queue is full. `isCallersBound` says that the caller would have waited no longer. */
+export function upstreamBusy(retryAfterMs: number, isCallersBound = false): Refusal {
   const seconds = Math.min(60, secondsOf(retryAfterMs));
   return new Refusal(
     Reason.UPSTREAM_BUSY,
     `The upstream of this model has as many calls as it may have. Try again in ${seconds} s.`,
-    { cause: busy, fault: busy, headers: { "retry-after": String(seconds) } },
+    { cause: busy, fault: busy, headers: { "retry-after": String(seconds) }, isCallersBound },
   );
 }
 

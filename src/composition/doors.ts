@@ -96,7 +96,7 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
   };
 }
 
-/** Builds what serves responses over a WebSocket; undefined where the configuration switches that off. */
+/** createUpgrades builds what serves responses over a WebSocket; undefined where the configuration switches that off. */
 function createUpgrades(
   { config }: Parts,
   { bodies, memories }: Shared,
@@ -127,7 +127,7 @@ function loadContract(): PackageFile[] {
   return Object.entries(contractFiles).map(([path, file]) => ({ path, body: packageBytes(file) }));
 }
 
-/** Builds what every door asks: admission by the headers, and the handling of an admitted call. */
+/** createGateway builds what every door asks: admission by the headers, and the handling of an admitted call. */
 function createGateway(
   parts: Parts,
   shared: Shared,

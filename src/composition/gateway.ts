@@ -90,7 +90,7 @@ export interface Gateway {
   leave(): Promise<void>;
 }
 
-/** Starts the gateway. Throws where the port is taken or a route is broken. */
+/** startGateway starts the gateway. Throws where the port is taken or a route is broken. */
 export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const live = "live" in given ? given.live : createLiveConfig(given.config);
   const config = live.current();
@@ -151,7 +151,7 @@ function isAnyOpen({ undecided, http1, http2, websocket }: ConnectionCounts): bo
   return undecided + http1 + http2 + websocket > 0;
 }
 
-/** Returns what finishes everything that runs, once no further calls come. */
+/** createFinish returns what finishes everything that runs, once no further calls come. */
 function createFinish({ config }: Parts, shared: Shared, { listening, seeing, ...open }: Open): () => Promise<void> {
   const { ledger, drains, background, upstreams } = shared;
   return async () => {
@@ -185,7 +185,7 @@ interface Open {
   readonly endApplying: () => void;
 }
 
-/** Returns what rejects with the error of a start that failed, once these are closed. */
+/** afterClosing returns what rejects with the error of a start that failed, once these are closed. */
 function afterClosing(...open: readonly { close(): Promise<void> }[]): (error: unknown) => Promise<never> {
   return async (error) => {
     await Promise.all(open.map((one) => one.close()));

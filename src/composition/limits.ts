@@ -52,7 +52,7 @@ export interface WorkerPlace {
 /** Of how many addresses, and neighbourhoods, failed credentials are counted. */
 const mostGuessing = 100_000;
 
-/** Starts the limiters. Resolves when Redis has answered or failed to: the first calls are limited as all others. */
+/** startLimits starts the limiters. Resolves when Redis has answered or failed to: the first calls are limited as all others. */
 export function startLimits(parts: LimitsParts): Promise<Limits> | Limits {
   const { config, clock, worker } = parts;
   if (config.redis) return startOverRedis(parts, config.redis);
@@ -117,7 +117,7 @@ interface SharedLimits {
   readonly whenAway: (() => Error) | undefined;
 }
 
-/** Puts the limiters over slices and places that several processes share. */
+/** shareLimits puts the limiters over slices and places that several processes share. */
 function shareLimits(
   { createLeasedLimiter, createPlaces }: Awaited<ReturnType<typeof loadLimiters>>,
   { places: keeper, whenAway, ...shared }: SharedLimits,
@@ -145,7 +145,7 @@ function hidden(kind: string): (id: string) => string {
   return (id) => `${kind}:${createHash("sha256").update(id).digest("base64url").slice(0, 22)}`;
 }
 
-/** Returns what may be printed of a URL: neither user nor password. */
+/** addressOf returns what may be printed of a URL: neither user nor password. */
 function addressOf(url: string): string {
   const { protocol, host, pathname } = new URL(url);
   return `${protocol}//${host}${pathname}`;

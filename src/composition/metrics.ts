@@ -29,7 +29,7 @@ export interface Counted {
 }
 
 /**
- * Returns undefined where the address is taken and nobody asked for it: then the gateway does without. Throws where somebody
+ * startMetrics returns undefined where the address is taken and nobody asked for it: then the gateway does without. Throws where somebody
  * did, and says so in the error's `purpose`.
  */
 export async function startMetrics(
@@ -57,7 +57,7 @@ export async function startMetrics(
   }
 }
 
-/** Tells the owner of workers this one's metrics whenever it asks, and at the end. Returns what ends that. */
+/** tellOwner tells the owner of workers this one's metrics whenever it asks, and at the end. Returns what ends that. */
 function tellOwner(link: Link, registry: Registry): () => Promise<void> {
   const read = async () =>
     [...(await registry.getMetricsAsJSON()), ...(await processMetrics().getMetricsAsJSON())] as MetricJson[];

@@ -57,7 +57,7 @@ function recordRefused({ storage, log, clock }: Parts, { catalog }: Shared) {
   });
 }
 
-/** Returns what finds a model's id by any of its names, and throws for none. */
+/** createModelIds returns what finds a model's id by any of its names, and throws for none. */
 function createModelIds(catalog: Catalog): (name: string) => string | undefined {
   let listed: readonly Model[] | undefined;
   let ids = new Map<string, string>();

@@ -109,7 +109,7 @@ export function createShared({ config, live, storage, log, clock }: Parts, limit
   };
 }
 
-/** Returns how the models of a configuration are made. */
+/** catalogOptions returns how the models of a configuration are made. */
 export function catalogOptions({ unpriced, upstreams }: Pick<Config, "unpriced" | "upstreams">): CatalogOptions {
   const regional = upstreams.filter((one) => one.regional).map(({ name }) => name);
   return { unpriced: unpriced.price, regional: new Set(regional) };

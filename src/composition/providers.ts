@@ -48,7 +48,7 @@ export const embeddedModels: readonly ModelConfig[] = [
   embedded({ id: "tts-1-hd", kind: "speech" }),
 ];
 
-/** Returns the models of a configuration with the embedded ones, where it serves them. */
+/** withEmbedded returns the models of a configuration with the embedded ones, where it serves them. */
 export function withEmbedded({
   models,
   embeddedModels: isServed,
@@ -76,14 +76,14 @@ export interface ProviderParts extends Faster {
   readonly clock: () => number;
 }
 
-/** Makes the provider of an upstream. Each of its keys has connections of its own. */
+/** createProvider makes the provider of an upstream. Each of its keys has connections of its own. */
 export function createProvider(upstream: UpstreamConfig, { clock, ...faster }: ProviderParts): Provider {
   const [first = upstream.api_key, ...others] = upstream.api_keys ?? [];
   const byKey = (apiKey: string | undefined) => kinds[upstream.kind](upstream, apiKey, faster);
   return rotateKeys([byKey(first), ...others.map(byKey)], clock);
 }
 
-/** Makes the provider of the embedded models. */
+/** embeddedProvider makes the provider of the embedded models. */
 export function embeddedProvider({ clock }: Pick<ProviderParts, "clock">): Provider {
   return createEmbeddedProvider({ clock });
 }

@@ -1,7 +1,7 @@
 /** Has the log tell when writes begin to fail, by what, and when they work again; and the same of a replica that is read. */
 import type { Parts } from "./parts.ts";
 
-/** Returns what ends that. */
+/** logTrouble returns what ends that. */
 export function logTrouble({ storage, log }: Pick<Parts, "storage" | "log">): () => void {
   const { writable, database } = storage;
   const endWrites = writable.onChange(() => {

@@ -154,11 +154,12 @@ const facts = {
       examples: ["any"],
     }),
   schemas: z
-    .enum(["whole", "plain"])
+    .enum(["whole", "plain", "nullable"])
     .optional()
     .meta({
       description: `What the parameters of functions may have: all of JSON Schema (whole), or no references, no tuples, no \`type\` beside
-      \`anyOf\`, and the usual keywords only (plain). What is left out is told in the description, and named.`,
+      \`anyOf\`, no null, and the usual keywords only (plain), or these and \`nullable\`. What is left out is told in the description, and
+      named.`,
       examples: ["whole"],
     }),
   include_usage: z

@@ -104,7 +104,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   return { handle, handlePlain, upgrades: options.upgrades };
 }
 
-/** Returns what answers requests that are not for a REST route. */
+/** createAnswerOther returns what answers requests that are not for a REST route. */
 function createAnswerOther({ routes, rpc, readiness, addresses, sites, bodyTimeoutMs }: DispatchOptions) {
   const probes = createProbes(readiness);
   return ({ req, res, id, sentPath, path, match }: OtherRequest): MaybePromise<void> => {
@@ -130,7 +130,7 @@ function createAnswerOther({ routes, rpc, readiness, addresses, sites, bodyTimeo
   };
 }
 
-/** Reports whether a browser opens the page: it is sent to the dashboard, and other clients get the addresses. */
+/** isBrowser reports whether a browser opens the page: it is sent to the dashboard, and other clients get the addresses. */
 function isBrowser(req: IncomingMessage): boolean {
   return (req.method === "GET" || req.method === "HEAD") && /\btext\/html\b/.test(req.headers.accept ?? "");
 }

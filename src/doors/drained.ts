@@ -2,7 +2,7 @@
 import type { HttpAnswer } from "../http1/server/index.ts";
 import type { Signal } from "../runtime/caller-abort.ts";
 
-/** Resolves when what was written has been taken, or when the connection closes or the signal fires. */
+/** drained resolves when what was written has been taken, or when the connection closes or the signal fires. */
 export function drained(writable: Pick<HttpAnswer, "once" | "off">, signal: Signal): Promise<void> {
   return new Promise((resolve) => {
     const settle = () => {

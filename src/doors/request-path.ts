@@ -5,7 +5,7 @@
  * understood. Percent-encoded slashes are part of a name and stay.
  */
 
-/** Returns the path as it was sent, without the query. A proxy may send the whole URL. */
+/** pathOf returns the path as it was sent, without the query. A proxy may send the whole URL. */
 export function pathOf(url: string): string {
   if (!url.startsWith("/")) return URL.canParse(url) ? new URL(url).pathname : url;
   const query = url.indexOf("?");

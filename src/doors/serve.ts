@@ -59,7 +59,7 @@ export interface Exchange extends Refuser {
 }
 
 /**
- * Serves one call. What it throws, now or later, is a fault in writing the refusal.
+ * serve serves one call. What it throws, now or later, is a fault in writing the refusal.
  *
  * Every step may be synchronous: a REST call whose body arrived with its head allocates no promise here.
  */
@@ -93,7 +93,7 @@ function serveAdmitted({ gateway, bodies }: Door, exchange: Exchange, admission:
   );
 }
 
-/** Has the call answered, and gives back the bytes of its body as soon as it is: a stream no longer needs them. */
+/** handle has the call answered, and gives back the bytes of its body as soon as it is: a stream no longer needs them. */
 function handle(
   gateway: Gateway,
   { arrival }: Exchange,

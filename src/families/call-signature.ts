@@ -14,33 +14,32 @@ import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
 const mark = "-sig-";
 const skipValidation = "skip_thought_signature_validator";
 
-/** Returns the id for the caller. `model` is the model's name at its upstream. */
+/** signedId returns the id for the caller. `model` is the model's name at its upstream. */
 export function signedId(id: string, signature: string, model: string | undefined): string {
   return signature === "" ? id : `${id}${mark}${encoded(signature, model)}`;
 }
 
-/** Returns a text's signature for the caller. `model` is the model's name at its upstream. */
+/** sealedSignature returns a text's signature for the caller. `model` is the model's name at its upstream. */
 export function sealedSignature(signature: string, model: string | undefined): string {
   return `${sealMark}${encoded(signature, model)}`;
 }
 
 /**
- * Returns the members that go beside a text of the history, from its sealed signature; none where another model made
- * it.
+ * signatureForText returns the members that go beside a text of the history, from its sealed signature; none where another model made it.
  */
 export function signatureForText(sealed: string, model: string | undefined): JsonObject {
   const [, form, maker, text = ""] = pattern.exec(`-${sealed}`) ?? [];
   return maker !== undefined && maker === makerOf(model) ? beside(decoded(form, text)) : {};
 }
 
-/** Returns OpenRouter's details for the caller. `model` is the model's name at its upstream. */
+/** sealedDetails returns OpenRouter's details for the caller. `model` is the model's name at its upstream. */
 export function sealedDetails(details: readonly JsonObject[], model: string | undefined): string {
   return `${sealMark}d${makerOf(model)}-${Buffer.from(JSON.stringify(details)).toString("base64url")}`;
 }
 
 const detailsPattern = /^sig-d([0-9a-f]{8})-([A-Za-z0-9_-]+)$/;
 
-/** Returns sealed details; none where another model made them, and undefined for any other seal. */
+/** detailsIn returns sealed details; none where another model made them, and undefined for any other seal. */
 export function detailsIn(sealed: string, model: string | undefined): readonly JsonObject[] | undefined {
   const [, maker, text = ""] = detailsPattern.exec(sealed) ?? [];
   if (maker === undefined) return undefined;
@@ -53,7 +52,7 @@ export function detailsIn(sealed: string, model: string | undefined): readonly J
   }
 }
 
-/** Returns the member for details of the history. The signature of a text comes without it: the text is the caller's. */
+/** detailsMember returns the member for details of the history. The signature of a text comes without it: the text is the caller's. */
 export function detailsMember(details: readonly JsonObject[], reasoning: string): JsonObject {
   if (details.length === 0) return {};
   const isBare = ({ type, text = "" }: JsonObject) => type === "reasoning.text" && text === "";
@@ -71,14 +70,14 @@ function decoded(form: string | undefined, text: string): string {
   return form === "b" ? longOf(text) : Buffer.from(text, "base64url").toString();
 }
 
-/** Returns the id as its upstream knows it. */
+/** unsignedId returns the id as its upstream knows it. */
 export function unsignedId(id: string): string {
   const at = id.indexOf(mark);
   return at !== -1 && pattern.test(id.slice(at)) ? id.slice(0, at) : id;
 }
 
 /**
- * Returns the members that go beside a call of the history, from its signed id. `isFirst` of its turn: parallel calls
+ * signatureForCall returns the members that go beside a call of the history, from its signed id. `isFirst` of its turn: parallel calls
  * share a signature.
  */
 export function signatureForCall(id: string, isFirst: boolean, model: string | undefined): JsonObject {
@@ -90,7 +89,7 @@ export function signatureForCall(id: string, isFirst: boolean, model: string | u
   return isFirst && model !== undefined && demandsSignatures.test(model) ? beside(skipValidation) : {};
 }
 
-/** Returns the signature beside a call or a text of an answer; empty without one. */
+/** signatureOf returns the signature beside a call or a text of an answer; empty without one. */
 export function signatureOf(extra: JsonObject | undefined): string {
   const google = (extra?.extra_content as JsonObject | null | undefined)?.google as JsonObject | null | undefined;
   const signature: JsonValue | undefined = google?.thought_signature;

@@ -50,7 +50,7 @@ export interface CallPiece {
 
 const nothing: ChatOutput = { reasoning: "", sealed: [], text: "", refusal: "", calls: [], signature: "", details: [] };
 
-/** Returns the next part of a choice. Some vendors have it in `message`, as in a unary answer. */
+/** deltaOf returns the next part of a choice. Some vendors have it in `message`, as in a unary answer. */
 export function deltaOf({ delta, extra }: Pick<ChunkChoice, "delta" | "extra">): AssistantMessage | undefined {
   if (delta || !isObject(extra?.message)) return delta;
   return readMessage(AssistantMessageSchema, extra.message, { lenient: true });
@@ -82,7 +82,7 @@ function detailedText(details: readonly JsonObject[]): string {
   return details.map(({ text, summary }) => textOrEmpty(text) || textOrEmpty(summary)).join("");
 }
 
-/** Returns the last signature of the parts: it covers all of the text. */
+/** signatureIn returns the last signature of the parts: it covers all of the text. */
 function signatureIn(parts: readonly JsonValue[]): string {
   const signatures = parts.map((part) => signatureOf(part as JsonObject | undefined));
   return signatures.findLast((signature) => signature !== "") ?? "";
@@ -112,7 +112,7 @@ function textIn(parts: readonly JsonValue[]): string {
   return parts.map((part) => textOrEmpty((part as JsonObject | null)?.text)).join("");
 }
 
-/** Reads Mistral's reasoning: `{type: "thinking", thinking: [{type: "text", text}]}`. */
+/** thinkingIn reads Mistral's reasoning: `{type: "thinking", thinking: [{type: "text", text}]}`. */
 function thinkingIn(parts: readonly JsonValue[]): string {
   return parts
     .map((part) => (part as JsonObject | null)?.thinking)
@@ -121,7 +121,7 @@ function thinkingIn(parts: readonly JsonValue[]): string {
 }
 
 /**
- * Reports whether a piece begins another call than the one it seems to belong to. Some vendors give every call index 0:
+ * beginsAnotherCall reports whether a piece begins another call than the one it seems to belong to. Some vendors give every call index 0:
  * there another id begins another call. Some give calls neither index nor id: there a name after a complete input does.
  */
 export function beginsAnotherCall(

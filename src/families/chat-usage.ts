@@ -55,12 +55,12 @@ export class ChatUsageTracker {
   }
 }
 
-/** Bounds a count to what is charged at most. */
+/** boundedCount bounds a count to what is charged at most. */
 export function boundedCount(count = 0): number {
   return Math.min(count, maxCount);
 }
 
-/** Returns all input tokens, cache reads and writes included. */
+/** totalInput returns all input tokens, cache reads and writes included. */
 export function totalInput({ input, cacheRead, cacheWrite }: UsageParts): number {
   return input + cacheRead + cacheWrite;
 }

@@ -55,14 +55,15 @@ function onlyVector(embedding: JsonValue[]): JsonValue[] {
   return embedding.length === 1 && Array.isArray(first) ? first : embedding;
 }
 
-/** Items without an index keep their position. */
+/** Items without an index keep their position, and get it. */
 function inOrder(items: readonly JsonValue[]): JsonValue[] {
   const indexOf = (item: JsonValue, position: number) => {
     const index = (item as JsonObject | null)?.index;
     return typeof index === "number" ? index : position;
   };
   const placed = items.map((item, position) => ({ item, index: indexOf(item, position) }));
-  return placed.sort((a, b) => a.index - b.index).map(({ item }) => item);
+  const ordered = placed.sort((a, b) => a.index - b.index).map(({ item }) => item as JsonObject);
+  return ordered.map((item, position) => (item.index === position ? item : { ...item, index: position }));
 }
 
 function checkNumbers(vector: readonly JsonValue[]): asserts vector is readonly number[] {

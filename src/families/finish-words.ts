@@ -28,7 +28,7 @@ interface Ending {
   readonly extra?: JsonObject | undefined;
 }
 
-/** Returns the reason; `UNSPECIFIED` for a word that nobody knows, undefined while the choice goes on. */
+/** finishOf returns the reason; `UNSPECIFIED` for a word that nobody knows, undefined while the choice goes on. */
 export function finishOf({ finishReason, extra }: Ending): FinishReason | undefined {
   if (finishReason !== undefined) return finishReason;
   const word = extra?.finish_reason;

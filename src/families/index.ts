@@ -24,8 +24,8 @@ const translations = [
 export const throughChat = [responsesToChat, chatToResponses] as unknown as readonly Translation[];
 
 /**
- * Returns the shortest list of translations from this operation to one that `isSupported` accepts: empty where it
- * accepts this operation itself, undefined without a route.
+ * findTranslations returns the shortest list of translations from this operation to one that `isSupported` accepts: empty where it accepts
+ * this operation itself, undefined without a route.
  */
 export function findTranslations(
   from: Operation,
@@ -45,14 +45,14 @@ export function findTranslations(
   return undefined;
 }
 
-/** Translates a path of the result back to the caller's request; undefined where the caller has no such path. */
+/** callersPath translates a path of the result back to the caller's request; undefined where the caller has no such path. */
 export function callersPath(path: string, way: readonly Translation[]): string | undefined {
   let known: string | undefined = path;
   for (const translation of way.toReversed()) known = known === undefined ? undefined : translation.callersPath(known);
   return known;
 }
 
-/** Applies translations in order; the answer passes through them in reverse. Throws a Refusal. */
+/** translateAll applies translations in order; the answer passes through them in reverse. Throws a Refusal. */
 export function* translateAll(
   way: readonly Translation[],
   request: Translated<Operation, Operation>["request"],

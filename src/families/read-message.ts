@@ -6,7 +6,7 @@ import { WireFault } from "../wire/fault.ts";
 import type { JsonObject } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 
-/** Returns the message. Throws a Refusal where the upstream sent something else: that is no fault of the caller's. */
+/** readAnswer returns the message. Throws a Refusal where the upstream sent something else: that is no fault of the caller's. */
 export function readAnswer<M>(answer: { message(): M }): M {
   try {
     return answer.message();
@@ -16,7 +16,7 @@ export function readAnswer<M>(answer: { message(): M }): M {
 }
 
 /**
- * Reads the chat request that a caller's request was translated to. Throws a Refusal where it does not fit: a key that the
+ * readChatRequest reads the chat request that a caller's request was translated to. Throws a Refusal where it does not fit: a key that the
  * caller's own schema does not know may be one of chat's, with a wrong value.
  */
 export function* readChatRequest(chat: JsonObject): CooperativeTask<Wire<typeof CreateChatCompletionRequestSchema>> {

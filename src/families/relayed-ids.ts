@@ -18,18 +18,18 @@ export function relayedId(own: string, maker: string, answerId: string, index: n
   return `${own}_${maker}_${answerId}_${index}`;
 }
 
-/** Returns undefined for an id that was not relayed. */
+/** relayedFrom returns undefined for an id that was not relayed. */
 export function relayedFrom(id: string): RelayedId | undefined {
   const [, own, maker] = pattern.exec(id) ?? [];
   return own === undefined || maker === undefined ? undefined : { own, maker };
 }
 
-/** Reports whether a translation made this id, so that no upstream knows it. */
+/** isMadeId reports whether a translation made this id, so that no upstream knows it. */
 export function isMadeId(id: string): boolean {
   return madeHere.test(id);
 }
 
-/** Returns the response part of an item's id; empty for a foreign id. */
+/** answerIdOf returns the response part of an item's id; empty for a foreign id. */
 export function answerIdOf(itemId: string): string {
   return pattern.exec(itemId)?.[3] ?? madeHere.exec(itemId)?.[1] ?? "";
 }

@@ -12,8 +12,8 @@ const plainItems: ReadonlySet<JsonValue | undefined> = new Set([
 const agentsTools: ReadonlySet<JsonValue | undefined> = new Set(["custom", "namespace", "tool_search"]);
 
 /**
- * Reports whether a request for a response has items or tools of agents, which only some servers of responses know.
- * Chat can express them.
+ * hasAgentItems reports whether a request for a response has items or tools of agents, which only some servers of responses know. Chat can
+ * express them.
  */
 export function hasAgentItems({ input, tools }: JsonObject): boolean {
   const isOdd = (item: JsonValue) => isObject(item) && !plainItems.has(item.type);
@@ -21,17 +21,17 @@ export function hasAgentItems({ input, tools }: JsonObject): boolean {
   return (Array.isArray(input) && input.some(isOdd)) || (Array.isArray(tools) && tools.some(isAgents));
 }
 
-/** Reports whether a request for a response asks to compact its conversation, or has done so. */
+/** hasCompactionTrigger reports whether a request for a response asks to compact its conversation, or has done so. */
 export function hasCompactionTrigger({ input }: JsonObject): boolean {
   return Array.isArray(input) && input.some((item) => isObject(item) && item.type === "compaction_trigger");
 }
 
-/** Reports whether a request offers tools. */
+/** hasTools reports whether a request offers tools. */
 export function hasTools({ tools, functions }: JsonObject): boolean {
   return [tools, functions].some((list) => Array.isArray(list) && list.length > 0);
 }
 
-/** Returns the requested reasoning effort in chat's words; undefined where the request sets none. */
+/** requestedEffort returns the requested reasoning effort in chat's words; undefined where the request sets none. */
 export function requestedEffort(asked: Operation, json: JsonObject): JsonValue | undefined {
   if (asked !== "messages") return json.reasoning_effort ?? undefined;
   const { thinking = null, output_config = null } = json;

@@ -42,7 +42,7 @@ function repeat<O extends DescMessage>({ desc, output }: TemplateRun<O>, text: B
   return text.length === 0 ? [] : [Wire.ofFrame(desc, Buffer.concat([output.before, text, output.after]))];
 }
 
-/** Returns undefined where a chunk became anything but one frame with its text in it once. */
+/** runOf returns undefined where a chunk became anything but one frame with its text in it once. */
 function runOf<O extends DescMessage>(
   { template, bytes }: PlainText,
   translated: readonly Wire<O>[],

@@ -119,7 +119,7 @@ export class ChunkedDecoder {
 
 const lastChunk = "0\r\n";
 
-/** Encodes at least one byte as a chunk, with `text` before it. */
+/** encodeChunk encodes at least one byte as a chunk, with `text` before it. */
 export function encodeChunk(text: string, bytes: Buffer): Buffer {
   const start = `${text}${bytes.length.toString(16)}\r\n`;
   const end = start.length + bytes.length;
@@ -131,7 +131,7 @@ export function encodeChunk(text: string, bytes: Buffer): Buffer {
   return chunk;
 }
 
-/** Encodes the end of a body in chunks, with trailers. */
+/** encodeLastChunk encodes the end of a body in chunks, with trailers. */
 export function encodeLastChunk(trailers: string): string {
   return `${lastChunk}${trailers}\r\n`;
 }

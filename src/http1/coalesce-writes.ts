@@ -12,8 +12,8 @@ interface Message {
 let messages: Message[] = [];
 
 /**
- * Writes a whole message at the end of the tick. Until then a short message is not in the socket's own buffer: `flushWrites` must
- * be called before the socket is ended.
+ * coalesceWrite writes a whole message at the end of the tick. Until then a short message is not in the socket's own buffer: `flushWrites`
+ * must be called before the socket is ended.
  */
 export function coalesceWrite(socket: Socket, head: string, body: Buffer | undefined): void {
   const isShort = head.length + (body?.length ?? 0) <= maxCoalescedBytes;
@@ -25,7 +25,7 @@ export function coalesceWrite(socket: Socket, head: string, body: Buffer | undef
   }
 }
 
-/** Writes the messages that wait for the end of the tick. */
+/** flushWrites writes the messages that wait for the end of the tick. */
 export function flushWrites(): void {
   const flushing = messages;
   messages = [];

@@ -8,7 +8,7 @@ import type { Socket } from "node:net";
 /** Corks a socket until everything that was corked with it is sent. */
 export type Cork = (socket: Socket) => void;
 
-/** Creates a cork. `schedule` calls back when what was corked is to be sent. */
+/** createCork creates a cork. `schedule` calls back when what was corked is to be sent. */
 function createCork(schedule: (uncork: () => void) => void): Cork {
   let corked: Socket[] = [];
   const uncork = () => {

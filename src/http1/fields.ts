@@ -10,8 +10,8 @@ import { STATUS_CODES } from "node:http";
 export type Fields = Record<string, string>;
 
 /**
- * Creates an object for fields that are to be read. It has no prototype, so that no field is found that has not come. V8 keeps such
- * an object as a dictionary, so that new names do not cause code to be compiled again.
+ * emptyFields creates an object for fields that are to be read. It has no prototype, so that no field is found that has not come. V8 keeps
+ * such an object as a dictionary, so that new names do not cause code to be compiled again.
  */
 export function emptyFields<V = string>(): Record<string, V> {
   return Object.create(null) as Record<string, V>;
@@ -42,8 +42,8 @@ const maxNameBytes = 40;
 const maxAlike = 16;
 
 /**
- * Reads the fields of a head from position `from` on. Calls `add` with each, and with the position of its colon. Returns false for
- * a malformed field: a folded line, or a name or value with forbidden characters.
+ * readFields reads the fields of a head from position `from` on. Calls `add` with each, and with the position of its colon. Returns false
+ * for a malformed field: a folded line, or a name or value with forbidden characters.
  */
 export function readFields(
   head: string,
@@ -92,7 +92,7 @@ function remember(place: number, name: Name): void {
   namesKept++;
 }
 
-/** Returns the text between two positions, without spaces and tabs around it. */
+/** valueIn returns the text between two positions, without spaces and tabs around it. */
 function valueIn(head: string, from: number, to: number): string {
   let [first, last] = [from, to];
   while (first < last && isSpace(head.charCodeAt(first))) first++;
@@ -100,7 +100,7 @@ function valueIn(head: string, from: number, to: number): string {
   return head.slice(first, last);
 }
 
-/** Reports that a text is a field value as it stands: not empty, no space around it, no forbidden characters. */
+/** isFieldValue reports that a text is a field value as it stands: not empty, no space around it, no forbidden characters. */
 export function isFieldValue(text: string): boolean {
   const isAround = isSpace(text.charCodeAt(0)) || isSpace(text.charCodeAt(text.length - 1));
   return text !== "" && !isAround && !forbiddenInValue.test(text);
@@ -110,7 +110,7 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x09;
 }
 
-/** Writes fields, each on a line. Throws TypeError for a value with forbidden characters. */
+/** writeFields writes fields, each on a line. Throws TypeError for a value with forbidden characters. */
 export function writeFields(fields: Readonly<Fields>): string {
   let text = "";
   for (const name in fields) {
@@ -121,21 +121,21 @@ export function writeFields(fields: Readonly<Fields>): string {
   return text;
 }
 
-/** Throws TypeError for a value with forbidden characters. */
+/** checkFieldValue throws TypeError for a value with forbidden characters. */
 export function checkFieldValue(name: string, value: string): void {
   if (forbiddenInValue.test(value)) throw new TypeError(`the field ${name} has characters that none may have`);
 }
 
 const ok = "HTTP/1.1 200 OK";
 
-/** Writes a status line without its end. Throws RangeError for an invalid status. */
+/** statusLine writes a status line without its end. Throws RangeError for an invalid status. */
 export function statusLine(status: number): string {
   if (status === 200) return ok;
   if (!Number.isInteger(status) || status < 100 || status > 599) throw new RangeError("no status of HTTP");
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`;
 }
 
-/** Parses a `content-length`. Returns undefined for anything but digits, and for a number that is not counted exactly. */
+/** parseLength parses a `content-length`. Returns undefined for anything but digits, and for a number that is not counted exactly. */
 export function parseLength(value: string): number | undefined {
   return /^\d{1,15}$/.test(value) ? Number(value) : undefined;
 }

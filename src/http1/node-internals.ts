@@ -18,8 +18,8 @@ const memorySymbol = symbolNamed("kBuffer");
 const callbackSymbol = symbolNamed("kBufferCb");
 
 /**
- * Has an accepted connection read into `memory`, and calls `onRead` with the length of each read; `data` is no longer emitted.
- * Returns a function that has each read pushed to the stream again, through `copy`.
+ * readIntoMemory has an accepted connection read into `memory`, and calls `onRead` with the length of each read; `data` is no longer
+ * emitted. Returns a function that has each read pushed to the stream again, through `copy`.
  *
  * Relies on what implements the documented `onread` of `net.connect`: the symbols `kBuffer` and `kBufferCb` of a socket, and
  * `useUserBuffer` of its handle. Where one is missing it returns undefined, and the connection goes on to emit `data`.
@@ -41,7 +41,7 @@ export function readIntoMemory(
 }
 
 /**
- * Reports that the next write is handed to the system before `socket.write` returns, if the system takes it: nothing waits to
+ * writesAtOnce reports that the next write is handed to the system before `socket.write` returns, if the system takes it: nothing waits to
  * be written. The caller may reuse the memory if `writableLength` is 0 afterwards.
  *
  * Relies on libuv's trying to write at once, and on `writableLength` counting what it could not write. A Node that always
@@ -52,8 +52,8 @@ export function writesAtOnce(socket: Socket): boolean {
 }
 
 /**
- * Takes an HTTP server's listener for new connections off it, so that the caller decides which connections it serves. Returns
- * the function that has it serve one.
+ * takeConnectionListener takes an HTTP server's listener for new connections off it, so that the caller decides which connections it
+ * serves. Returns the function that has it serve one.
  *
  * Relies on the server's serving by its only `connection` listener. To emit `connection` on a server is documented, but a
  * server that does not listen itself keeps no time-outs, so ours must listen. There is no plain way: it throws where a Node has
@@ -77,7 +77,7 @@ export function flattenHead(response: object & { readonly _header?: unknown }): 
 }
 
 /**
- * Reports that a response has told its client that the connection ends with it.
+ * isLastAnswer reports that a response has told its client that the connection ends with it.
  *
  * Relies on `_last` of a response whose head is written. Where it is missing it returns false, and Node serves requests behind such
  * an answer, whose own answers it then drops.

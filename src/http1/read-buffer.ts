@@ -14,7 +14,7 @@ const minUnpooledBytes = 4_096;
 const madeMemory = Buffer.allocUnsafeSlow(maxReadBytes);
 const acceptedMemory = Buffer.allocUnsafeSlow(maxReadBytes);
 
-/** Returns the `onread` option for a connection that is to be made. `onData` owns the buffers it is called with. */
+/** sharedOnRead returns the `onread` option for a connection that is to be made. `onData` owns the buffers it is called with. */
 export function sharedOnRead(onData: (bytes: Buffer) => void): OnReadOpts {
   const callback = (length: number) => {
     onData(copyOf(madeMemory, length));
@@ -24,8 +24,8 @@ export function sharedOnRead(onData: (bytes: Buffer) => void): OnReadOpts {
 }
 
 /**
- * Reads an accepted connection like this from now on; `data` is no longer emitted. The memory that `onRead` is called with holds
- * the bytes until it returns. Returns a function that has `data` emitted again; undefined where Node cannot read so
+ * readIntoSharedMemory reads an accepted connection like this from now on; `data` is no longer emitted. The memory that `onRead` is called
+ * with holds the bytes until it returns. Returns a function that has `data` emitted again; undefined where Node cannot read so
  * (`readIntoMemory`).
  */
 export function readIntoSharedMemory(
@@ -40,7 +40,7 @@ export function readIntoSharedMemory(
   );
 }
 
-/** Returns a copy of the first `length` bytes. */
+/** copyOf returns a copy of the first `length` bytes. */
 export function copyOf(memory: Buffer, length: number): Buffer {
   const bytes = length < minUnpooledBytes ? Buffer.allocUnsafe(length) : Buffer.allocUnsafeSlow(length);
   memory.copy(bytes, 0, 0, length);

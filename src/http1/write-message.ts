@@ -11,12 +11,12 @@ let scratch = Buffer.allocUnsafeSlow(maxCoalescedBytes);
 /** A body, whole or in pieces. */
 export type Body = Buffer | readonly Buffer[];
 
-/** Returns the number of bytes of a body. */
+/** byteLength returns the number of bytes of a body. */
 export function byteLength(body: Body): number {
   return Buffer.isBuffer(body) ? body.length : body.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Writes a message. Returns false where the reader has to catch up before more is written. */
+/** writeMessage writes a message. Returns false where the reader has to catch up before more is written. */
 export function writeMessage(socket: Socket, head: string, body: Body | undefined): boolean {
   if (!body || body.length === 0) return socket.write(head, "latin1");
   if (!Buffer.isBuffer(body)) return writeCorked(socket, head, body);

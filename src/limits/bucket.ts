@@ -33,12 +33,12 @@ export function refill(bucket: Bucket, { capacity, windowMs }: Rate, now: number
   }
 }
 
-/** Takes what was used already: a bucket goes into debt by one window's worth at most. */
+/** drawFrom takes what was used already: a bucket goes into debt by one window's worth at most. */
 export function drawFrom(bucket: Bucket, cost: number): void {
   bucket.parts = Math.min(fullOf(bucket), Math.max(-fullOf(bucket), bucket.parts - cost * bucket.windowMs));
 }
 
-/** Returns the decision on a cost, of a bucket that held `parts` before it. The caller takes the cost where it is allowed. */
+/** decide returns the decision on a cost, of a bucket that held `parts` before it. The caller takes the cost where it is allowed. */
 export function decide({ capacity, windowMs }: Rate, parts: number, cost: number): Decision {
   const full = capacity * windowMs;
   const price = cost * windowMs;

@@ -61,7 +61,7 @@ export function newHeldBucket(id: string, { capacity, windowMs }: Rate, now: num
   };
 }
 
-/** Decides from what is at hand. Returns undefined where the keeper must be asked. */
+/** decideHeld decides from what is at hand. Returns undefined where the keeper must be asked. */
 export function decideHeld(held: HeldBucket, cost: number, now: number): Decision | undefined {
   if (cost === 0) return now - held.toldAt < sliceMs ? look(held, now) : undefined;
   if (held.left >= cost && !isStale(held, now)) return take(held, cost, now);
@@ -69,7 +69,7 @@ export function decideHeld(held: HeldBucket, cost: number, now: number): Decisio
   return undefined;
 }
 
-/** Decides just after the keeper has answered: what is not at hand now is refused. */
+/** decideAnswered decides just after the keeper has answered: what is not at hand now is refused. */
 export function decideAnswered(held: HeldBucket, cost: number, now: number): Decision {
   if (cost === 0) return look(held, now);
   if (held.left >= cost) return take(held, cost, now);
@@ -79,7 +79,7 @@ export function decideAnswered(held: HeldBucket, cost: number, now: number): Dec
   return refusal;
 }
 
-/** Notes what was used beyond slices, to be told. What would lead deeper into debt than one window is never told. */
+/** drawHeld notes what was used beyond slices, to be told. What would lead deeper into debt than one window is never told. */
 export function drawHeld(held: HeldBucket, cost: number, now: number): void {
   const { rate, left } = held;
   const most = Math.floor((levelAt(held, now) + fullOf(rate)) / rate.windowMs) + left;
@@ -87,7 +87,7 @@ export function drawHeld(held: HeldBucket, cost: number, now: number): void {
   if (cost < 0) held.emptyUntil = Number.NEGATIVE_INFINITY;
 }
 
-/** Returns the ask for the calls that wait, and takes what it tells of from `held`. */
+/** askOf returns the ask for the calls that wait, and takes what it tells of from `held`. */
 export function askOf(held: HeldBucket, now: number): Ask {
   const { id, rate, waiting } = held;
   if (isStale(held, now)) {
@@ -108,7 +108,7 @@ export function askOf(held: HeldBucket, now: number): Ask {
   return { id, rate, least, need, spare, drawn };
 }
 
-/** Puts the answer to an ask into `held`. */
+/** receive puts the answer to an ask into `held`. */
 export function receive(held: HeldBucket, { units, parts }: Slice, now: number): void {
   held.parts = parts;
   held.toldAt = now;
@@ -116,12 +116,12 @@ export function receive(held: HeldBucket, { units, parts }: Slice, now: number):
   held.left += units;
 }
 
-/** Reports whether a slice was unused for so long that others should have it. */
+/** isStale reports whether a slice was unused for so long that others should have it. */
 export function isStale({ left, leftAt }: HeldBucket, now: number): boolean {
   return left > 0 && now - leftAt > 2 * sliceMs;
 }
 
-/** Decides while the keeper is away, by this process's share: the rate divided by `nodes`. */
+/** decideShare decides while the keeper is away, by this process's share: the rate divided by `nodes`. */
 export function decideShare(held: HeldBucket, cost: number, now: number, nodes: number): Decision {
   if (cost > 0 && held.left >= cost) return take(held, cost, now);
   const { capacity, windowMs } = held.rate;
@@ -137,13 +137,13 @@ export function drawShare(held: HeldBucket, cost: number, now: number, nodes: nu
   share.parts = Math.max(-fullOf(held.rate), share.parts - cost * held.rate.windowMs * share.nodes);
 }
 
-/** Reports whether this process's share is full again, which is as good as none. */
+/** isShareFull reports whether this process's share is full again, which is as good as none. */
 export function isShareFull({ share, rate }: HeldBucket, now: number): boolean {
   return !share || share.parts + (now - share.at) * rate.capacity >= roomOf(rate, share.nodes, 0);
 }
 
 /**
- * Ends the share once the keeper is back, and makes what was taken from it something to be told. The keeper refilled the whole
+ * endShare ends the share once the keeper is back, and makes what was taken from it something to be told. The keeper refilled the whole
  * bucket meanwhile, so this process's part of it is full up to what the share lacks: all processes together tell what is missing.
  */
 export function endShare(held: HeldBucket, now: number): void {
@@ -153,7 +153,7 @@ export function endShare(held: HeldBucket, now: number): void {
   held.drawn += Math.max(0, Math.round((levelAt(held, now) - parts) / (nodes * held.rate.windowMs)));
 }
 
-/** Returns the share, refilled up to now. */
+/** refilledShare returns the share, refilled up to now. */
 function refilledShare(held: HeldBucket, now: number, nodes: number, cost: number): Share {
   const { rate } = held;
   if (!held.share) {
@@ -166,7 +166,7 @@ function refilledShare(held: HeldBucket, now: number, nodes: number, cost: numbe
   return share;
 }
 
-/** Returns what a share holds when it is full: room for one call at least, however many nodes there are. */
+/** roomOf returns what a share holds when it is full: room for one call at least, however many nodes there are. */
 function roomOf(rate: Rate, nodes: number, cost: number): number {
   return Math.max(fullOf(rate), Math.max(1, cost) * rate.windowMs * nodes);
 }
@@ -186,12 +186,12 @@ function refuse(held: HeldBucket, cost: number, now: number): Decision {
   return decide(held.rate, Math.min(cost * held.rate.windowMs - 1, totalAt(held, now)), cost);
 }
 
-/** Returns what the bucket holds for this process, in parts: the slice at hand, and the rest as far as it is known. */
+/** totalAt returns what the bucket holds for this process, in parts: the slice at hand, and the rest as far as it is known. */
 function totalAt(held: HeldBucket, now: number): number {
   return Math.min(fullOf(held.rate), levelAt(held, now) + (held.left - held.drawn) * held.rate.windowMs);
 }
 
-/** Returns what the keeper's bucket holds now, if nobody else used it since. */
+/** levelAt returns what the keeper's bucket holds now, if nobody else used it since. */
 function levelAt({ parts, toldAt, rate }: HeldBucket, now: number): number {
   const full = fullOf(rate);
   return toldAt === Number.NEGATIVE_INFINITY ? full : Math.min(full, parts + (now - toldAt) * rate.capacity);

@@ -95,7 +95,7 @@ function takeHere(state: State, of: Places, places: number): boolean {
   return isFree;
 }
 
-/** Takes a place of this process's part, while the keeper is away. Throws where that is not wanted. */
+/** takePart takes a place of this process's part, while the keeper is away. Throws where that is not wanted. */
 function takePart(state: State, of: Places): boolean {
   if (!state.whenAway) return takeHere(state, of, partOf(of.places, state.keeper));
   forgetIdle(state, of);
@@ -108,7 +108,7 @@ function run(state: State, of: Places): void {
   if (state.keeper) arm(state, of);
 }
 
-/** Asks the keeper for the calls that wait, or tells it how many run. */
+/** ask asks the keeper for the calls that wait, or tells it how many run. */
 function ask(state: State, of: Places): void {
   const { keeper, isClosed } = state;
   if (!keeper || of.isAsking) return;
@@ -142,7 +142,7 @@ interface Granted {
   readonly granted: number;
 }
 
-/** Gives what was granted to the calls that were asked for, and refuses the others. */
+/** receive gives what was granted to the calls that were asked for, and refuses the others. */
 function receive(state: State, of: Places, waiting: readonly Waiting[], { before, granted }: Granted): void {
   of.isAsking = false;
   const taken = Math.min(waiting.length, Math.max(0, granted - before));
@@ -152,7 +152,7 @@ function receive(state: State, of: Places, waiting: readonly Waiting[], { before
   answer(state, of, waiting, taken);
 }
 
-/** Decides by this process's part, since the keeper does not answer. */
+/** failed decides by this process's part, since the keeper does not answer. */
 function failed(state: State, of: Places, asked: readonly Waiting[]): void {
   of.isAsking = false;
   const waiting = [...asked, ...of.waiting.splice(0)];
@@ -167,7 +167,7 @@ function failed(state: State, of: Places, asked: readonly Waiting[]): void {
   answer(state, of, waiting, taken);
 }
 
-/** Tells calls whether they may go: the first ones, whose places are counted already, and no others. */
+/** answer tells calls whether they may go: the first ones, whose places are counted already, and no others. */
 function answer(state: State, of: Places, waiting: readonly Waiting[], taken: number): void {
   for (const [i, turn] of waiting.entries()) turn.resolve(i < taken);
   forgetIdle(state, of);
@@ -177,7 +177,7 @@ function arm(state: State, of: Places): void {
   if (!state.isClosed) of.timer ??= setTimeout(renew, renewMs, state, of).unref();
 }
 
-/** Says again how many run, as long as any do or the keeper believes so. */
+/** renew says again how many run, as long as any do or the keeper believes so. */
 function renew(state: State, of: Places): void {
   of.timer = undefined;
   if (of.running > 0) arm(state, of);
@@ -185,7 +185,7 @@ function renew(state: State, of: Places): void {
   forgetIdle(state, of);
 }
 
-/** Forgets a key of which nothing runs, waits or is asked: its places are all free, as of one that is not known. */
+/** forgetIdle forgets a key of which nothing runs, waits or is asked: its places are all free, as of one that is not known. */
 function forgetIdle(state: State, of: Places): void {
   if (of.running > 0 || of.waiting.length > 0 || of.isAsking) return;
   clearTimeout(of.timer);

@@ -102,7 +102,7 @@ interface State extends Required<Pick<LeasedLimiterOptions, "slices" | "counts">
   isClosed: boolean;
 }
 
-/** Has a call wait for the answer to the next ask of its bucket. */
+/** wait has a call wait for the answer to the next ask of its bucket. */
 function wait(state: State, held: HeldBucket, cost: number): Deferred<Decision> {
   const deferred = new Deferred<Decision>();
   const [resolve, reject] = [deferred.resolve.bind(deferred), deferred.reject.bind(deferred)];
@@ -162,7 +162,7 @@ function answer(state: State, { held, ask, waiting }: AskedBucket, slice: Slice)
   owe(state, held);
 }
 
-/** Answers the calls that came meanwhile from what is at hand, and asks again for the others. */
+/** answerLater answers the calls that came meanwhile from what is at hand, and asks again for the others. */
 function answerLater(state: State, held: HeldBucket, now: number): void {
   const later = held.waiting;
   held.waiting = [];
@@ -178,7 +178,7 @@ function answerLater(state: State, held: HeldBucket, now: number): void {
   if (held.waiting.length > 0) askSoon(state, held);
 }
 
-/** Decides what waited for an ask that failed as if slices had been away before. */
+/** fail decides what waited for an ask that failed as if slices had been away before. */
 function fail(state: State, { held, ask, waiting }: AskedBucket): void {
   const now = state.time();
   held.isAsking = false;
@@ -214,7 +214,7 @@ function owe(state: State, held: HeldBucket): void {
   state.timer ??= setTimeout(tell, state.slices.isAway() ? awayTickMs : sliceMs, state).unref();
 }
 
-/** Has what is owed told, and stale slices given back. */
+/** tell has what is owed told, and stale slices given back. */
 function tell(state: State): void {
   state.timer = undefined;
   const [now, isAway] = [state.time(), state.slices.isAway()];
@@ -229,7 +229,7 @@ function tell(state: State): void {
   }
 }
 
-/** Makes what is owed of a bucket something to be told: what is at hand goes back. */
+/** giveUp makes what is owed of a bucket something to be told: what is at hand goes back. */
 function giveUp(held: HeldBucket, now: number): HeldBucket {
   endShare(held, now);
   held.drawn -= held.left;
@@ -238,8 +238,8 @@ function giveUp(held: HeldBucket, now: number): HeldBucket {
 }
 
 /**
- * Keeps what is held of each bucket, and forgets what was not used for two windows: it would be full. `onUnused` is called with what
- * is at hand of a bucket whose rate has changed.
+ * createHeldBuckets keeps what is held of each bucket, and forgets what was not used for two windows: it would be full. `onUnused` is
+ * called with what is at hand of a bucket whose rate has changed.
  */
 function createHeldBuckets(nameOf: (id: string) => string, onUnused: (id: string, rate: Rate, units: number) => void) {
   const buckets = createRotating<HeldBucket>();

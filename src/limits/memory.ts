@@ -56,7 +56,10 @@ function grant(bucket: Bucket, { least, need, spare, drawn }: Ask): Slice {
   return { units, parts: bucket.parts };
 }
 
-/** Returns a function that finds an id's bucket, refilled up to now, and of the rate that is given unless it is to keep its own. */
+/**
+ * createBuckets returns a function that finds an id's bucket, refilled up to now, and of the rate that is given unless it is to keep its
+ * own.
+ */
 function createBuckets(clock: () => number, maxIds: number): (id: string, rate: Rate, keepsRate?: boolean) => Bucket {
   const time = forwardTime(clock);
   const buckets = createRotating<Bucket>(maxIds);
@@ -70,7 +73,7 @@ function createBuckets(clock: () => number, maxIds: number): (id: string, rate: 
   };
 }
 
-/** Returns a clock of integer milliseconds that begins at 0 and never goes back. */
+/** forwardTime returns a clock of integer milliseconds that begins at 0 and never goes back. */
 function forwardTime(clock: () => number): () => number {
   let seen = Math.floor(clock());
   let time = 0;

@@ -3,7 +3,7 @@
  * IPv4 address often has its neighbours too.
  */
 
-/** Returns the network that counts as one client: an IPv4 address, or the first half of an IPv6 address. */
+/** networkOf returns the network that counts as one client: an IPv4 address, or the first half of an IPv6 address. */
 export function networkOf(address: string): string {
   if (!address.includes(":")) return address;
   const [head = "", tail] = address.split("::", 2);
@@ -12,7 +12,7 @@ export function networkOf(address: string): string {
   return [...(before ?? []), ...Array<string>(zeros).fill("0"), ...(after ?? [])].slice(0, 4).join(":");
 }
 
-/** Returns the neighbourhood of such a network: a /24 of IPv4, a /48 of IPv6. */
+/** neighbourhoodOf returns the neighbourhood of such a network: a /24 of IPv4, a /48 of IPv6. */
 export function neighbourhoodOf(network: string): string {
   const separator = network.includes(":") ? ":" : ".";
   return network.split(separator).slice(0, 3).join(separator);

@@ -13,7 +13,7 @@ export interface PlaceLease {
 /** placesMs is how long a lease lives without a word of its process. */
 export const placesMs = 5_000;
 
-/** Decides on an ask, and puts it into `leases`, which are those of all processes by their names. */
+/** grantPlaces decides on an ask, and puts it into `leases`, which are those of all processes by their names. */
 function grantPlaces(leases: Map<string, PlaceLease>, node: string, ask: PlacesAsk, now: number): PlacesGrant {
   const { places, running, wanted, isTrial = false } = ask;
   const before = leases.get(node);
@@ -37,7 +37,7 @@ function grantPlaces(leases: Map<string, PlaceLease>, node: string, ask: PlacesA
 
 type Wish = Pick<PlaceLease, "wanted" | "since">;
 
-/** Returns the equal part of who wants `mine`. What cannot be divided goes to those that have waited longest. */
+/** shareOf returns the equal part of who wants `mine`. What cannot be divided goes to those that have waited longest. */
 function shareOf(places: number, mine: Wish, others: readonly Wish[]): { share: number; isShort: boolean } {
   let [left, sharing] = [places, others.length + 1];
   for (const { wanted } of [mine, ...others].sort((a, b) => a.wanted - b.wanted)) {
@@ -51,7 +51,7 @@ function shareOf(places: number, mine: Wish, others: readonly Wish[]): { share: 
   return { share: equal + (earlier < left - equal * sharing ? 1 : 0), isShort: true };
 }
 
-/** Keeps places in this process. `of` returns the keeper as a process sees it. */
+/** createMemoryPlaces keeps places in this process. `of` returns the keeper as a process sees it. */
 export function createMemoryPlaces(clock: () => number, nodes: () => number): { of(node: string): PlaceKeeper } {
   const byName = new Map<string, Map<string, PlaceLease>>();
   return {

@@ -116,12 +116,14 @@ function run(state: State): undefined {
   arm(state);
 }
 
-/** Returns how many calls of this process may run now. The keeper may give to others what it was not told to run while it is asked. */
+/**
+ * allowed returns how many calls of this process may run now. The keeper may give to others what it was not told to run while it is asked.
+ */
 function allowed({ keeper, granted, places, told = granted }: State): number {
   return keeper.isAway() ? partOf(places, keeper) : Math.min(granted, told);
 }
 
-/** Returns a process's part of places whose keeper is away: one at least. */
+/** partOf returns a process's part of places whose keeper is away: one at least. */
 export function partOf(places: number, keeper: Pick<PlaceKeeper, "nodes"> | undefined): number {
   return Math.max(1, Math.floor(places / (keeper?.nodes() ?? 1)));
 }
@@ -171,13 +173,13 @@ function receive(state: State, { granted, isShort }: PlacesGrant, wanted: number
   else arm(state);
 }
 
-/** Serves what this process's part allows, and looks again soon. */
+/** later serves what this process's part allows, and looks again soon. */
 function later(state: State): void {
   serve(state);
   arm(state);
 }
 
-/** Asks again soon where calls wait, and now and then as long as a place is leased. */
+/** arm asks again soon where calls wait, and now and then as long as a place is leased. */
 function arm(state: State): void {
   if (state.isClosed) return;
   const waits = state.waiting.length > 0;

@@ -7,7 +7,7 @@ export interface Rotating<T> {
   add(id: string, kept: T): T;
 }
 
-/** Keeps something of about `maxIds` ids, of twice as many at most; beyond that the least recently used are forgotten. */
+/** createRotating keeps something of about `maxIds` ids, of twice as many at most; beyond that the least recently used are forgotten. */
 export function createRotating<T>(maxIds = Number.POSITIVE_INFINITY): Rotating<T> {
   // What was used since the last rotation, and in the period before it.
   let recent = new Map<string, T>();

@@ -41,22 +41,24 @@ export interface PackageFile {
   readonly body: Buffer<ArrayBuffer>;
 }
 
-/** Returns a file. The bytes may lie in read-only memory. Throws where there is none. */
+/** packageBytes returns a file. The bytes may lie in read-only memory. Throws where there is none. */
 export function packageBytes(path: string): Buffer<ArrayBuffer> {
   return isExecutable ? Buffer.from(sea.getRawAsset(path) as ArrayBuffer) : readFileSync(packagePath(path));
 }
 
-/** Returns a large file, without blocking other work. The bytes may lie in read-only memory. Rejects where there is none. */
+/**
+ * loadPackageBytes returns a large file, without blocking other work. The bytes may lie in read-only memory. Rejects where there is none.
+ */
 export async function loadPackageBytes(path: string): Promise<Buffer<ArrayBuffer>> {
   return isExecutable ? packageBytes(path) : readFile(packagePath(path));
 }
 
-/** Returns a file of text in UTF-8. Throws where there is none. */
+/** packageText returns a file of text in UTF-8. Throws where there is none. */
 export function packageText(path: string): string {
   return packageBytes(path).toString("utf8");
 }
 
-/** Returns the paths of those of these files that there are, and of all below those that end with a slash. */
+/** packagePaths returns the paths of those of these files that there are, and of all below those that end with a slash. */
 export function packagePaths(wanted: readonly string[]): string[] {
   const isThere = (path: string) => (isExecutable ? sea.getAssetKeys().includes(path) : existsSync(join(root, path)));
   return wanted.flatMap((path) => {
@@ -67,20 +69,33 @@ export function packagePaths(wanted: readonly string[]): string[] {
   });
 }
 
-/** Returns the files below a folder, none where it is missing. */
+/** packageFilesBelow returns the files below a folder, none where it is missing. */
 export function packageFilesBelow(folder: string): PackageFile[] {
   return isExecutable ? insideBelow(`${folder}/`) : filesBelow(join(root, folder));
 }
 
-/** Starts a thread. `options` are those of `Worker`; the process's own options are not passed on, for threads do not take some. */
+/** bundledThreads is the root of the bundled programs of threads that a process from source was told of. */
+let bundledThreads: string | undefined;
+
+/**
+ * useBundledThreads has the threads of a process that runs from source start as they were bundled below a root: to load the modules of each
+ * takes a tenth of a second.
+ */
+export function useBundledThreads(at: string): void {
+  bundledThreads = at;
+}
+
+/**
+ * startThread starts a thread. `options` are those of `Worker`; the process's own options are not passed on, for threads do not take some.
+ */
 export function startThread(name: keyof typeof threads, options: WorkerOptions = {}): Worker {
   const given: WorkerOptions = { name, execArgv: [], ...options };
   if (isExecutable) return new Worker(packageText(`dist/threads/${name}.js`), { ...given, eval: true });
-  const program = isSource ? `src/${threads[name]}` : `dist/threads/${name}.js`;
-  return new Worker(pathToFileURL(join(root, program)), given);
+  const program = isSource && !bundledThreads ? `src/${threads[name]}` : `dist/threads/${name}.js`;
+  return new Worker(pathToFileURL(join(bundledThreads ?? root, program)), given);
 }
 
-/** Returns where a file lies. Nothing inside the executable has a place. */
+/** packagePath returns where a file lies. Nothing inside the executable has a place. */
 export function packagePath(path: string): string {
   const lender = isSource ? borrowed.get(path) : undefined;
   return lender === undefined ? join(root, path) : createRequire(import.meta.url).resolve(lender);
@@ -94,7 +109,7 @@ function insideBelow(prefix: string): PackageFile[] {
 /** maxRetries is how often the files are listed again if one has disappeared before it was read, as during a build. */
 const maxRetries = 10;
 
-/** Returns the files below a folder of the disk, none where it is missing. */
+/** filesBelow returns the files below a folder of the disk, none where it is missing. */
 export function filesBelow(folder: string, retriesLeft = maxRetries): PackageFile[] {
   try {
     return pathsBelow(folder).map((path) => ({ path, body: readFileSync(join(folder, path)) }));
@@ -104,7 +119,7 @@ export function filesBelow(folder: string, retriesLeft = maxRetries): PackageFil
   }
 }
 
-/** Returns the paths of all files below a folder of the disk, from the folder, with slashes; none where it is missing. */
+/** pathsBelow returns the paths of all files below a folder of the disk, from the folder, with slashes; none where it is missing. */
 export function pathsBelow(folder: string): string[] {
   let entries: Dirent[];
   try {

@@ -34,7 +34,7 @@ export class CallerAbort implements Signal {
   }
 }
 
-/** Returns an AbortSignal that fires with the signal, for functions that accept nothing else. */
+/** abortSignalOf returns an AbortSignal that fires with the signal, for functions that accept nothing else. */
 export function abortSignalOf(signal: Signal): AbortSignal {
   if (signal instanceof AbortSignal) return signal;
   const controller = new AbortController();

@@ -32,7 +32,7 @@ const decompressors: ReadonlyMap<string, Create> = new Map<string, Create>([
   ["zstd", (_, chunkSize) => createZstdDecompress({ chunkSize, params: zstdParams })],
 ]);
 
-/** Reports whether data has a zlib header (RFC 1950, 2.2). Where the second byte has not arrived, the first decides. */
+/** hasZlibHeader reports whether data has a zlib header (RFC 1950, 2.2). Where the second byte has not arrived, the first decides. */
 function hasZlibHeader([first = 0, second]: Uint8Array): boolean {
   return (first & 0x0f) === 8 && (second === undefined || (first * 256 + second) % 31 === 0);
 }
@@ -48,7 +48,7 @@ export const mostGrowth = 200;
 
 export const knownCodings: readonly string[] = [...decompressors.keys()];
 
-/** Returns the codings that a header names, in the order in which they were applied; undefined if any of them is unknown. */
+/** codingsIn returns the codings that a header names, in the order in which they were applied; undefined if any of them is unknown. */
 export function codingsIn(header: string): readonly string[] | undefined {
   const names = header.split(",").map((name) => name.trim().toLowerCase());
   const codings = names.map((name) => synonyms.get(name) ?? name).filter((name) => name !== "" && name !== "identity");
@@ -56,7 +56,7 @@ export function codingsIn(header: string): readonly string[] | undefined {
   return areRead ? codings : undefined;
 }
 
-/** Returns a decompressor for a coding; undefined for an unknown one. `first` is the beginning of its input. */
+/** createDecompressor returns a decompressor for a coding; undefined for an unknown one. `first` is the beginning of its input. */
 export function createDecompressor(coding: string, first: Uint8Array, chunkSize: number): Decompressor | undefined {
   return decompressors.get(coding)?.(first, chunkSize);
 }

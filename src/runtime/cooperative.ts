@@ -8,7 +8,7 @@ import { Deferred, type MaybePromise } from "./maybe-promise.ts";
 
 export type CooperativeTask<T> = Generator<undefined, T, undefined>;
 
-/** Runs a task to its end, without interruption. */
+/** runNow runs a task to its end, without interruption. */
 export function runNow<T>(work: CooperativeTask<T>): T {
   for (;;) {
     const { done, value } = work.next();
@@ -16,7 +16,7 @@ export function runNow<T>(work: CooperativeTask<T>): T {
   }
 }
 
-/** Runs a task in slices where it may be long, and otherwise to its end at once. Throws at once in that case. */
+/** runCooperatively runs a task in slices where it may be long, and otherwise to its end at once. Throws at once in that case. */
 export function runCooperatively<T>(work: CooperativeTask<T>, mayBeLong: boolean): MaybePromise<T> {
   return mayBeLong ? runInSlices(work) : runNow(work);
 }
@@ -36,7 +36,7 @@ const queue: Queued[] = [];
 let isScheduled = false;
 
 /**
- * Runs a task in slices. It begins at once if nothing is queued and this round of the event loop has time left: all tasks that
+ * runInSlices runs a task in slices. It begins at once if nothing is queued and this round of the event loop has time left: all tasks that
  * begin so in one round take one slice together.
  */
 export function runInSlices<T>(work: CooperativeTask<T>): Deferred<T> {
@@ -68,7 +68,7 @@ function enqueue(queued: Queued): void {
 let spentMs = 0;
 let isRoundEndAwaited = false;
 
-/** Runs as much of a task as this round has time for. Returns whether there is more to do. */
+/** runAtOnce runs as much of a task as this round has time for. Returns whether there is more to do. */
 function runAtOnce(run: Queued["run"]): boolean {
   if (spentMs >= sliceMs) return true;
   awaitRoundEnd();
@@ -78,7 +78,7 @@ function runAtOnce(run: Queued["run"]): boolean {
   return isMore;
 }
 
-/** Takes the whole slice of this round for work that its caller does at once. Returns whether the slice was free. */
+/** tryTakeSlice takes the whole slice of this round for work that its caller does at once. Returns whether the slice was free. */
 export function tryTakeSlice(): boolean {
   if (queue.length > 0 || spentMs >= sliceMs) return false;
   awaitRoundEnd();
@@ -97,7 +97,7 @@ function endRound(): void {
   isRoundEndAwaited = false;
 }
 
-/** Resolves when the caller's turn in the queue comes, in a later round. The caller may then work for about a slice. */
+/** nextSlice resolves when the caller's turn in the queue comes, in a later round. The caller may then work for about a slice. */
 export function nextSlice(): Deferred<void> {
   const slice = new Deferred<void>();
   enqueue({

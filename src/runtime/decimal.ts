@@ -8,7 +8,7 @@ export type Decimal = { readonly value: number } | { readonly fault: string };
 
 const zero = 0x30;
 
-/** Reads `12`, `12.5` and `-12.50`: no exponent, no plus sign, no space, and at most so many places. */
+/** parseDecimal reads `12`, `12.5` and `-12.50`: no exponent, no plus sign, no space, and at most so many places. */
 export function parseDecimal(text: string, places = 6): Decimal {
   const [, sign, whole, fraction = ""] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
   if (whole === undefined) return { fault: 'a decimal, as "12.50"' };
@@ -21,7 +21,7 @@ export function parseDecimal(text: string, places = 6): Decimal {
   return { value: sign && value !== 0 ? -value : value };
 }
 
-/** Formats with at least two places and no trailing zeros after those: "10.00", "12.50", "0.000123". */
+/** formatDecimal formats with at least two places and no trailing zeros after those: "10.00", "12.50", "0.000123". */
 export function formatDecimal(value: number | bigint, places = 6): string {
   if (places === 6 && typeof value === "number" && value >= 0 && Number.isSafeInteger(value))
     return formatMillionths(value);
@@ -51,7 +51,7 @@ function formatMillionths(value: number): string {
   return low === 0 ? `${units}.${atLeastTwo[high]}` : `${units}.${threeDigits[high]}${atLeastNone[low]}`;
 }
 
-/** Returns the shortest decimal text of a finite number, without an exponent. */
+/** decimalText returns the shortest decimal text of a finite number, without an exponent. */
 export function decimalText(number: number): string {
   const [, sign, whole, fraction = "", exponent] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(number)) ?? [];
   if (whole === undefined) throw new RangeError("not a finite number");

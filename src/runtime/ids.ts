@@ -29,7 +29,7 @@ const written = Buffer.alloc(longestPrefix + 1 + timeDigits + 16);
 const timeFrom = longestPrefix + 1;
 const digitsFrom = timeFrom + timeDigits;
 
-/** Makes an id: 9 characters of the time in milliseconds, and 16 (80 bits) that are random, or one more than the last id's. */
+/** newId makes an id: 9 characters of the time in milliseconds, and 16 (80 bits) that are random, or one more than the last id's. */
 export function newId(prefix: string, now: number = Date.now()): string {
   if (now === digitsAt) countOn();
   else draw();
@@ -37,14 +37,14 @@ export function newId(prefix: string, now: number = Date.now()): string {
   return textUpTo(written.length, prefix, now);
 }
 
-/** Makes an id of a moment that is the same whenever it is made of the same text: its last 16 characters are a hash of it. */
+/** idOf makes an id of a moment that is the same whenever it is made of the same text: its last 16 characters are a hash of it. */
 export function idOf(prefix: string, now: number, text: string): string {
   const digest = createHash("sha256").update(text).digest();
   const hashed = Array.from(digits, (_, i) => alphabet[(digest[i] as number) & 31]);
   return firstIdAt(prefix, now) + hashed.join("");
 }
 
-/** Draws random digits. The first is below 16, so that counting up from any of them does not overflow. */
+/** draw draws random digits. The first is below 16, so that counting up from any of them does not overflow. */
 function draw(): void {
   if (used === pool.length) {
     randomFillSync(pool);
@@ -67,12 +67,12 @@ function setDigit(at: number, digit: number): void {
 /** The time that `written` holds: many ids are made in one millisecond. */
 let timeMs = -1;
 
-/** Returns a lower bound of the ids made from this moment on; earlier ids sort before it. */
+/** firstIdAt returns a lower bound of the ids made from this moment on; earlier ids sort before it. */
 export function firstIdAt(prefix: string, now: number): string {
   return textUpTo(digitsFrom, prefix, now);
 }
 
-/** Returns when an id was made, in milliseconds since 1970; undefined for a text that is no id. */
+/** timeOfId returns when an id was made, in milliseconds since 1970; undefined for a text that is no id. */
 export function timeOfId(id: string): number | undefined {
   const from = id.indexOf("_") + 1;
   let ms = 0;

@@ -84,17 +84,17 @@ export class Deferred<T> implements PromiseLike<T> {
   }
 }
 
-/** Reports whether a value has to be waited for. It knows Deferreds and Node's own promises; any other thenable is a value. */
+/** isPromise reports whether a value has to be waited for. It knows Deferreds and Node's own promises; any other thenable is a value. */
 export function isPromise<T>(value: MaybePromise<T>): value is PromiseLike<T> {
   return value instanceof Deferred || value instanceof Promise;
 }
 
-/** Calls `onResolved` with the value, now or later, as `then` would. Throws what it throws now. */
+/** andThen calls `onResolved` with the value, now or later, as `then` would. Throws what it throws now. */
 export function andThen<T, R>(value: MaybePromise<T>, onResolved: Continue<T, R>): MaybePromise<R> {
   return isPromise(value) ? value.then(onResolved) : onResolved(value);
 }
 
-/** Runs `work`, and calls `onRejected` with its error, now or later, as `catch` would. Throws what that throws now. */
+/** catchError runs `work`, and calls `onRejected` with its error, now or later, as `catch` would. Throws what that throws now. */
 export function catchError<T, F>(work: () => MaybePromise<T>, onRejected: Continue<unknown, F>): MaybePromise<T | F> {
   try {
     const made = work();
@@ -104,7 +104,7 @@ export function catchError<T, F>(work: () => MaybePromise<T>, onRejected: Contin
   }
 }
 
-/** Runs `work`, and calls one of the two with its outcome, as `then(…, …)` would: an error of `onResolved` is not caught. */
+/** thenOrCatch runs `work`, and calls one of the two with its outcome, as `then(…, …)` would: an error of `onResolved` is not caught. */
 export function thenOrCatch<T, R, F>(
   work: () => MaybePromise<T>,
   onResolved: Continue<T, R>,

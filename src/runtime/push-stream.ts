@@ -36,7 +36,7 @@ export function pushStream<T>(run: Run<T>): AsyncIterable<T> {
   return new PushStream(run);
 }
 
-/** Calls `take` for each item. Resolves at the end of the stream; rejects with its error, or with what `take` threw. */
+/** forEach calls `take` for each item. Resolves at the end of the stream; rejects with its error, or with what `take` threw. */
 export function forEach<T>(items: AsyncIterable<T>, take: Take<T>): Promise<void> {
   let left: { readonly error: unknown } | undefined;
   const leave = (error: unknown): never => {
@@ -83,7 +83,7 @@ export function onEnd<T>(
   });
 }
 
-/** Returns a function that does its work the first time only: that a stream is over may be noticed in several places. */
+/** onlyOnce returns a function that does its work the first time only: that a stream is over may be noticed in several places. */
 export function onlyOnce(work: () => void): () => void {
   let isDone = false;
   return () => {
@@ -93,7 +93,7 @@ export function onlyOnce(work: () => void): () => void {
   };
 }
 
-/** Rejects with `error` once the last item is taken. */
+/** failAfter rejects with `error` once the last item is taken. */
 export async function failAfter(taken: Promise<void> | undefined, error: unknown): Promise<never> {
   await taken;
   throw error;
@@ -106,7 +106,7 @@ async function iterate<T>(items: AsyncIterable<T>, take: Take<T>): Promise<void>
   }
 }
 
-/** Makes an async generator of a source: the source waits until each item has been asked for. */
+/** iterated makes an async generator of a source: the source waits until each item has been asked for. */
 async function* iterated<T>(run: Run<T>): AsyncGenerator<T, void> {
   let next: { readonly item: T } | undefined;
   let isOver = false;

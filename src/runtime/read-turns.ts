@@ -34,7 +34,7 @@ export interface Discarded extends Source {
   resume(): unknown;
 }
 
-/** Reads a stream to its end, in turns, and keeps nothing of it. */
+/** discardInTurns reads a stream to its end, in turns, and keeps nothing of it. */
 export function discardInTurns(stream: Discarded): void {
   stream.on("data", (bytes) => readInTurns(stream, bytes.length, () => stream.resume()));
   stream.resume();

@@ -7,32 +7,32 @@
 import { argon2, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 
-/** Makes the secret of a new API key. It is shown once and stored nowhere. */
+/** newKeySecret makes the secret of a new API key. It is shown once and stored nowhere. */
 export function newKeySecret(): string {
   return `sk-${randomBytes(32).toString("base64url")}`;
 }
 
-/** Makes the token of a session cookie or a one-time link: 256 random bits. */
+/** newToken makes the token of a session cookie or a one-time link: 256 random bits. */
 export function newToken(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** Returns the form in which such a token is stored. */
+/** hashToken returns the form in which such a token is stored. */
 export function hashToken(token: string): string {
   return hash("sha256", token, "hex");
 }
 
-/** Returns the form in which a key's secret is stored. */
+/** hashKeySecret returns the form in which a key's secret is stored. */
 export function hashKeySecret(secret: string): string {
   return hash("sha256", secret, "hex");
 }
 
-/** Returns the form in which lists show a secret: its first and last four characters. */
+/** maskKeySecret returns the form in which lists show a secret: its first and last four characters. */
 export function maskKeySecret(secret: string): string {
   return `${secret.slice(0, 4)}…${secret.slice(-4)}`;
 }
 
-/** Makes a password that a person can copy. */
+/** newPassword makes a password that a person can copy. */
 export function newPassword(): string {
   return randomBytes(12).toString("base64url");
 }
@@ -59,12 +59,12 @@ async function derive(...args: Parameters<typeof deriveNow>): Promise<Buffer> {
   }
 }
 
-/** Returns how many passwords wait to be hashed. */
+/** passwordsWaiting returns how many passwords wait to be hashed. */
 export function passwordsWaiting(): number {
   return waiting.length;
 }
 
-/** Returns the form in which a password is stored. */
+/** hashPassword returns the form in which a password is stored. */
 export async function hashPassword(password: string): Promise<string> {
   const nonce = randomBytes(16);
   const tag = await derive("argon2id", { message: password, nonce, ...cost });
@@ -72,7 +72,7 @@ export async function hashPassword(password: string): Promise<string> {
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(nonce)}$${unpadded(tag)}`;
 }
 
-/** Reports whether a password is the stored one. It is hashed at the cost that the stored one was. */
+/** verifyPassword reports whether a password is the stored one. It is hashed at the cost that the stored one was. */
 export async function verifyPassword(password: string, kept: string): Promise<boolean> {
   const match = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/.exec(kept);
   if (!match) throw new Error("a stored password has an unknown format");

@@ -17,7 +17,7 @@ type Failed<S> = (state: S, error: unknown) => never;
 
 type Sequence<S, O> = (state: S) => MaybePromise<O>;
 
-/** Returns a function that runs the steps in order and returns what the last one returned. */
+/** sequence returns a function that runs the steps in order and returns what the last one returned. */
 export function sequence<S, A, B>(steps: readonly [FirstStep<S, A>, Step<S, A, B>], failed?: Failed<S>): Sequence<S, B>;
 export function sequence<S, A, B, C>(
   steps: readonly [FirstStep<S, A>, Step<S, A, B>, Step<S, B, C>],

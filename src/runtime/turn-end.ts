@@ -10,13 +10,13 @@ type Work = () => void;
 let [records, sends]: [Work[], Work[]] = [[], []];
 let isScheduled = false;
 
-/** Runs work before anything is sent at the end of this turn. */
+/** recordAtTurnEnd runs work before anything is sent at the end of this turn. */
 export function recordAtTurnEnd(work: Work): void {
   records.push(work);
   schedule();
 }
 
-/** Runs work after everything is recorded at the end of this turn. */
+/** sendAtTurnEnd runs work after everything is recorded at the end of this turn. */
 export function sendAtTurnEnd(work: Work): void {
   sends.push(work);
   schedule();

@@ -49,7 +49,7 @@ export interface Catalog {
   list(): readonly Model[];
 }
 
-/** Reports whether an upstream that speaks an operation may be sent it untranslated. OpenAI's chat models refuse completions. */
+/** mayRelay reports whether an upstream that speaks an operation may be sent it untranslated. OpenAI's chat models refuse completions. */
 export function mayRelay({ completions }: Model, operation: string): boolean {
   return operation !== "completions" || completions === "native";
 }
@@ -92,8 +92,8 @@ interface CatalogBefore extends Pick<Catalog, "list"> {
 }
 
 /**
- * Makes a catalog. Of two models with the same name, the first gets it. Models and targets that `before` has unchanged are taken
- * over as the same objects.
+ * createCatalog makes a catalog. Of two models with the same name, the first gets it. Models and targets that `before` has unchanged are
+ * taken over as the same objects.
  */
 export function createCatalog(
   configs: readonly ModelConfig[],
@@ -147,7 +147,7 @@ export function createCatalog(
   };
 }
 
-/** Compares by JSON, which is exact here: both are plain data, made with their members in the same order. */
+/** isAlike compares by JSON, which is exact here: both are plain data, made with their members in the same order. */
 function isAlike(one: Model | Target, other: Model | Target): boolean {
   return one === other || JSON.stringify(one) === JSON.stringify(other);
 }

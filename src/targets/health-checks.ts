@@ -33,7 +33,7 @@ export interface HealthChecks {
 /** The time-out of one check, in milliseconds. */
 const timeoutMs = 5000;
 
-/** Starts without any: `replace` says which. */
+/** startHealthChecks starts without any: `replace` says which. */
 export function startHealthChecks(options: HealthChecksOptions): HealthChecks {
   let running: readonly { readonly one: Checked; readonly closing: AbortController }[] = [];
   return {
@@ -63,7 +63,7 @@ function isAlike(one: Checked, other: Checked): boolean {
   return keys.every((key) => one[key] === other[key]);
 }
 
-/** Begins the checks of one upstream. The first comes at a random moment of the interval, so that gateways do not check at once. */
+/** begin begins the checks of one upstream. The first comes at a random moment of the interval, so that gateways do not check at once. */
 function begin(
   { upstream, intervalMs, failures: maxFailures, path, check: ask }: Checked,
   options: HealthChecksOptions,

@@ -1,5 +1,6 @@
 /** Counts the attempts of ended calls: the results of each upstream, failovers and hedges. */
 import type { Registry } from "prom-client";
+import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { AttemptRecord } from "../call/call-record.ts";
 import { Reason } from "../call/refusals.ts";
 import type { EndedCall } from "../pipeline/observe.ts";
@@ -21,7 +22,7 @@ export function createAttemptMetrics(registry: Registry): (call: EndedCall) => v
       const bound = boundSeriesOf(upstream, model, result);
       bound.attempts.add(1);
       if (firstByteMs !== undefined) bound.firstBytes.add(seconds(firstByteMs));
-      if (result === "failed" && attempt !== last) isFailedOver = true;
+      if (attempt.failure !== undefined && !attempt.isOvertaken && attempt !== last) isFailedOver = true;
       if (attempt.isHedge) hedges.inc({ model, result: result === "ok" ? "won" : result });
       // The winning attempt's answer shows what this one may have cost.
       const cost = (record.cost ?? 0) + (record.waived ?? 0);
@@ -39,7 +40,8 @@ function registerAttemptSeries(registry: Registry) {
     name: "model_gateway_upstream_attempts_total",
     help:
       "Attempts at upstreams, by result: ok, failed (by the upstream's fault, or because its queue was full), " +
-      "refused (the request was invalid), left (the caller disconnected), overtaken (another attempt was faster).",
+      "refused (the request was invalid), left (the caller disconnected, or its own time-out passed), " +
+      "overtaken (another attempt was faster).",
     labelNames: ["upstream", "model", "result"],
   });
   const firstBytes = createHistogram({
@@ -100,8 +102,12 @@ interface AttemptSeries {
 
 type Result = "ok" | "failed" | "refused" | "left" | "overtaken";
 
-function resultOf({ isOvertaken, failure, firstByteMs }: AttemptRecord, { record, refusal }: EndedCall): Result {
+function resultOf(
+  { isOvertaken, failure, outcome, firstByteMs }: AttemptRecord,
+  { record, refusal }: EndedCall,
+): Result {
   if (isOvertaken) return "overtaken";
+  if (outcome !== undefined) return outcome === Outcome.LEFT ? "left" : "refused";
   if (failure !== undefined) return "failed";
   const isLeft = refusal?.reason === Reason.CANCELLED;
   if (firstByteMs === undefined) return isLeft ? "left" : "refused";

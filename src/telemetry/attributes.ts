@@ -68,7 +68,7 @@ function readAddresses(upstreams: Upstreams): ReadonlyMap<string, Address> {
  */
 export function callAttributes(call: EndedCall): Attributes {
   const { attempts, operation = "", model, outcome } = call.record;
-  const answering = answeringOf(attempts);
+  const answering = answeringOf(call.record);
   const attributes: Attributes = {
     "gen_ai.operation.name": operationName(operation),
     "gen_ai.provider.name": answering?.kind ?? "model_gateway",
@@ -91,7 +91,8 @@ export function callDetails({ caller, record, refusal }: EndedCall): Attributes 
   };
 }
 
-function modelDetails({ attempts, form, firstByteMs, ownMs, used, cost, outcome, replayed }: CallRecord): Attributes {
+function modelDetails(record: CallRecord): Attributes {
+  const { attempts, form, firstByteMs, ownMs, used, cost, outcome, replayed } = record;
   const isStream = form === "stream";
   return {
     "gen_ai.request.stream": isStream || undefined,
@@ -101,7 +102,7 @@ function modelDetails({ attempts, form, firstByteMs, ownMs, used, cost, outcome,
     "gen_ai.usage.cache_read.input_tokens": used?.cacheRead || undefined,
     "gen_ai.usage.cache_creation.input_tokens": used && (used.cacheWrite + used.cacheWriteHour || undefined),
     "gen_ai.usage.reasoning.output_tokens": used?.reasoning || undefined,
-    "model_gateway.upstream": answeringOf(attempts)?.upstream,
+    "model_gateway.upstream": answeringOf(record)?.upstream,
     "model_gateway.attempts": attempts.length,
     "model_gateway.outcome": outcome === undefined ? undefined : outcomeWords.get(outcome),
     "model_gateway.cost": cost === undefined ? undefined : units(cost),
@@ -150,15 +151,16 @@ export function errorOf({ record, refusal }: EndedCall): string | undefined {
  * attemptErrorOf returns a failure's error type: the status or the system's error code in its message, or `_OTHER`, as
  * the conventions require.
  */
-function attemptErrorOf({ failure, isOvertaken }: AttemptRecord): string | undefined {
+function attemptErrorOf({ failure, outcome, isOvertaken }: AttemptRecord): string | undefined {
   if (isOvertaken) return "overtaken";
+  if (outcome === Outcome.LEFT) return reasonWord(Reason.CANCELLED);
   if (failure === undefined) return undefined;
   return /(?<=\bstatus )\d{3}\b|(?<=\()[A-Z][A-Z_]{2,40}(?=\)$)/.exec(failure)?.[0] ?? "_OTHER";
 }
 
-/** answeringOf returns the attempt that answered, or the last one. */
-function answeringOf(attempts: CallRecord["attempts"]): AttemptRecord | undefined {
-  return attempts.findLast(({ failure, isOvertaken }) => failure === undefined && !isOvertaken) ?? attempts.at(-1);
+/** answeringOf returns the attempt that answered, or whose failure the caller was told. */
+function answeringOf({ attempts, lastAttempt }: CallRecord): AttemptRecord | undefined {
+  return lastAttempt ?? attempts.at(-1);
 }
 
 const outcomeWords = new Map<number, string>(

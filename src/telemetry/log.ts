@@ -74,7 +74,7 @@ function membersOf({ arrival, caller, record, begunAt, endedAt, refusal }: Ended
   members += `,"duration_ms":${endedAt - begunAt}`;
   // Only model calls have the members below.
   if (record.model !== undefined) members += `,"model":${quoted(record.model)}`;
-  const last = attempts.at(-1);
+  const last = record.lastAttempt ?? attempts.at(-1);
   if (last) members += `,"upstream":${quoted(last.upstream)}`;
   if (operation !== undefined) members += `,"attempts":${attempts.length},"failures":${failuresOf(attempts)}`;
   if (record.replayed !== undefined) members += `,"replayed":"${record.replayed}"`;

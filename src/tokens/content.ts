@@ -8,7 +8,7 @@ export interface Attachments {
   readonly files: number;
 }
 
-/** Returns the text of a message, its text parts joined by line breaks. */
+/** textOf returns the text of a message, its text parts joined by line breaks. */
 export function textOf(message: ChatMessage | undefined): string {
   if (message?.content.case === "text") return message.content.value;
   return partsOf(message)

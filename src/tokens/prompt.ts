@@ -21,8 +21,8 @@ const bytesPerToken = 4;
 type ChatRequest = Wire<typeof CreateChatCompletionRequestSchema>;
 
 /**
- * Throws a Refusal when the caller disconnects. `attached` is how many tokens the images, sounds and files count as; without it each
- * counts 85.
+ * promptTokens throws a Refusal when the caller disconnects. `attached` is how many tokens the images, sounds and files count as; without
+ * it each counts 85.
  */
 export async function promptTokens(
   request: ChatRequest,
@@ -33,14 +33,14 @@ export async function promptTokens(
   return frameTokens(request, attached) + (await counter.countAll(textsOf(request), signal));
 }
 
-/** Estimates the tokens from the length of the texts. */
+/** estimatePromptTokens estimates the tokens from the length of the texts. */
 export function estimatePromptTokens(request: ChatRequest): number {
   let bytes = 0;
   for (const text of textsOf(request)) bytes += Buffer.byteLength(text);
   return frameTokens(request) + Math.ceil(bytes / bytesPerToken);
 }
 
-/** Counts what surrounds the texts. */
+/** frameTokens counts what surrounds the texts. */
 function frameTokens(request: ChatRequest, attached?: number): number {
   const { messages } = request.message();
   let total = priming + (attached ?? attachedTokens(messages));

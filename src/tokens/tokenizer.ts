@@ -40,7 +40,7 @@ const charactersPerSlice = 32_768;
 
 let turns = Promise.resolve();
 
-/** Yields to other work. Only one of several long texts goes on per turn, so that a short text waits no longer. */
+/** nextTurnOfMany yields to other work. Only one of several long texts goes on per turn, so that a short text waits no longer. */
 function nextTurnOfMany(): Promise<void> {
   turns = turns.then(() => setImmediate());
   return turns;
@@ -52,8 +52,7 @@ const asText = { disallowedSpecial: new Set<string>() };
 let loaded: Promise<Tokenizer> | undefined;
 
 /**
- * Loads the tokenizer at the first call, in a sixth of a second: its ranks are megabytes that other providers do not
- * need.
+ * loadTokenizer loads the tokenizer at the first call, in a sixth of a second: its ranks are megabytes that other providers do not need.
  */
 export function loadTokenizer(): Promise<Tokenizer> {
   loaded ??= load();
@@ -117,7 +116,7 @@ async function load(): Promise<Tokenizer> {
 
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Returns the bytes as text; undefined while a character is incomplete. */
+/** wholeText returns the bytes as text; undefined while a character is incomplete. */
 function wholeText(parts: readonly Buffer[]): string | undefined {
   try {
     return strict.decode(Buffer.concat(parts));
@@ -133,8 +132,7 @@ const runs = new RegExp(
 );
 
 /**
- * Yields the text in slices, which end where a run reaches its maximum and, in long texts, before a space where one
- * comes in time.
+ * slices yields the text in slices, which end where a run reaches its maximum and, in long texts, before a space where one comes in time.
  */
 function* slices(text: string): Generator<string> {
   let from = 0;

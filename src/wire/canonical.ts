@@ -8,7 +8,7 @@ import type { JsonValue } from "./json.ts";
 import { type TakeText, writeJson } from "./long/write-json.ts";
 import { Wire } from "./wire.ts";
 
-/** Returns the canonical text. `without` names top-level members to leave out. */
+/** canonicalText returns the canonical text. `without` names top-level members to leave out. */
 export function canonicalText<D extends DescMessage>(
   desc: D,
   message: MessageShape<D>,
@@ -17,7 +17,7 @@ export function canonicalText<D extends DescMessage>(
   return JSON.stringify(sorted(jsonOf(desc, message, without)));
 }
 
-/** Writes the same text part by part, in time slices, for long messages. */
+/** writeCanonical writes the same text part by part, in time slices, for long messages. */
 export function* writeCanonical<D extends DescMessage>(
   desc: D,
   message: MessageShape<D>,

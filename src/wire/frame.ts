@@ -2,13 +2,13 @@
 import { dataFrame, eventFrame, isEvent } from "./sse.ts";
 import type { Wire } from "./wire.ts";
 
-/** Returns the message as a `data:` frame. */
+/** asData returns the message as a `data:` frame. */
 export function asData(message: Wire): Buffer {
   const frame = message.frame();
   return frame && !isEvent(frame) ? frame : dataFrame(message.bytes());
 }
 
-/** Returns the message as an event named by its `type`; as a `data:` frame where `type` is no string. */
+/** asEvent returns the message as an event named by its `type`; as a `data:` frame where `type` is no string. */
 export function asEvent(message: Wire): Buffer {
   const frame = message.frame();
   if (frame && isEvent(frame)) return frame;

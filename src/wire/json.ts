@@ -30,7 +30,7 @@ export const binaryOptions = { recursionLimit: 3 * maxDepth + 20 };
 /** Shorter texts, in bytes, are read at once; longer ones in time slices. */
 export const longJson = 64 * 1024;
 
-/** Parses bytes. Throws a WireFault. `lenient` is for upstreams' answers. */
+/** parseJson parses bytes. Throws a WireFault. `lenient` is for upstreams' answers. */
 export function parseJson(bytes: Buffer, lenient: boolean): JsonValue {
   if (bytes.length >= longJson) return runNow(lenient ? readLongAnswer(bytes) : readLongRequest(bytes, undefined));
   if (!isUtf8(bytes)) throw notUtf8();
@@ -41,8 +41,7 @@ export function parseJson(bytes: Buffer, lenient: boolean): JsonValue {
 const scan = new Scan();
 
 /**
- * Throws a WireFault where a text breaks a rule that can be checked before parsing. The text need not be valid JSON
- * otherwise.
+ * checkSyntax throws a WireFault where a text breaks a rule that can be checked before parsing. The text need not be valid JSON otherwise.
  */
 export function checkSyntax(bytes: Uint8Array): void {
   scan.begin(bytes).advance(Number.POSITIVE_INFINITY);
@@ -56,7 +55,7 @@ function notUtf8(): WireFault {
 const stepsPerSlice = 50_000;
 
 /**
- * Reads a long request in time slices. Long plain strings go into `leftOut`, and fillers of the same length stand in their
+ * readLongRequest reads a long request in time slices. Long plain strings go into `leftOut`, and fillers of the same length stand in their
  * places. Throws a WireFault.
  */
 export function* readLongRequest(
@@ -74,7 +73,7 @@ export interface ReadMembers {
   readonly members: Members | undefined;
 }
 
-/** Reads like `readLongRequest`, and finds where the members of the top-level object stand. */
+/** readMembers reads like `readLongRequest`, and finds where the members of the top-level object stand. */
 export function* readMembers(
   bytes: Buffer,
   leftOut: OmittedText[] | undefined,
@@ -89,7 +88,7 @@ export function* readMembers(
   return { value, members: isObject(value) ? yield* pieces.members(bytes) : undefined };
 }
 
-/** Finds where the members of an object stand in a text that was written here. */
+/** findMembers finds where the members of an object stand in a text that was written here. */
 export function* findMembers(bytes: Buffer): CooperativeTask<Members | undefined> {
   const pieces = new Pieces();
   yield* scanInSlices(new Scan(pieces, true), bytes);
@@ -102,7 +101,7 @@ function* scanInSlices(scan: Scan, bytes: Buffer): CooperativeTask<void> {
 }
 
 /**
- * Reads an upstream's long answer in time slices, with the result of `JSON.parse`. Throws a WireFault, also for excessive
+ * readLongAnswer reads an upstream's long answer in time slices, with the result of `JSON.parse`. Throws a WireFault, also for excessive
  * nesting and excessively long numbers.
  */
 export function* readLongAnswer(bytes: Buffer): CooperativeTask<JsonValue> {
@@ -113,26 +112,26 @@ export function* readLongAnswer(bytes: Buffer): CooperativeTask<JsonValue> {
   return pieces.root ? yield* build(pieces.root, { bytes, omitted: undefined }) : parseText(bytes.toString());
 }
 
-/** Returns the type name that faults show and unions choose by. */
+/** jsonType returns the type name that faults show and unions choose by. */
 export function jsonType(value: JsonValue): "null" | "string" | "number" | "boolean" | "list" | "object" {
   if (value === null) return "null";
   if (Array.isArray(value)) return "list";
   return typeof value as "string" | "number" | "boolean" | "object";
 }
 
-/** Returns the body as an object. Throws a WireFault for anything else. */
+/** expectObject returns the body as an object. Throws a WireFault for anything else. */
 export function expectObject(json: JsonValue): JsonObject {
   const type = jsonType(json);
   if (type === "object") return json as JsonObject;
   throw new WireFault("malformed", `the body is not a JSON object but ${type === "null" ? "null" : `a ${type}`}`);
 }
 
-/** Returns a string unchanged, and an empty string for any other value. */
+/** textOrEmpty returns a string unchanged, and an empty string for any other value. */
 export function textOrEmpty(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Throws a WireFault unless a value that no schema describes can be kept as it is. */
+/** checkRaw throws a WireFault unless a value that no schema describes can be kept as it is. */
 export function checkRaw(value: JsonValue, depth: number): void {
   if (typeof value === "string") checkText(value);
   if (typeof value === "number") checkNumber(value);
@@ -158,7 +157,7 @@ export interface VisitCount {
 /** Values visited between two yields: some tenths of a millisecond. */
 const valuesPerSlice = 4096;
 
-/** Checks like `checkRaw`, in time slices. */
+/** checkRawInSlices checks like `checkRaw`, in time slices. */
 export function* checkRawInSlices(value: JsonValue, depth: number, walked: VisitCount): CooperativeTask<void> {
   if (++walked.visited % valuesPerSlice === 0) yield;
   if (typeof value !== "object" || value === null) return checkRaw(value, depth);
@@ -175,25 +174,22 @@ export function* checkRawInSlices(value: JsonValue, depth: number, walked: Visit
   }
 }
 
-/** Throws a WireFault for too many members or messages. */
+/** checkCount throws a WireFault for too many members or messages. */
 export function checkCount(count: number): void {
   if (count > maxMembers) throw new WireFault("type", `expected at most ${maxMembers} members`);
 }
 
-/** Throws a WireFault for a text with lone surrogates. */
+/** checkText throws a WireFault for a text with lone surrogates. */
 export function checkText(text: string): void {
   if (!text.isWellFormed()) throw new WireFault("type", "expected Unicode text, got a lone surrogate");
 }
 
-/**
- * Throws a WireFault unless the number is finite. The parser reads `1e400` as infinity, which would be written as
- * null.
- */
+/** checkNumber throws a WireFault unless the number is finite. The parser reads `1e400` as infinity, which would be written as null. */
 export function checkNumber(value: number): void {
   if (!Number.isFinite(value)) throw new WireFault("type", "expected a number that a double can hold");
 }
 
-/** Throws a WireFault for a key that is not allowed in an object. */
+/** checkKey throws a WireFault for a key that is not allowed in an object. */
 export function checkKey(key: string): void {
   if (key === "__proto__") throw new WireFault("type", "the key `__proto__` is not allowed");
   checkText(key);

@@ -91,7 +91,7 @@ export interface MessagePlan {
 
 const plans = new Map<DescMessage, MessagePlan>();
 
-/** Returns the plan of a message type. It is compiled at the first call. */
+/** planOf returns the plan of a message type. It is compiled at the first call. */
 export function planOf(desc: DescMessage): MessagePlan {
   const known = plans.get(desc);
   if (known) return known;
@@ -229,7 +229,7 @@ function enumPlan(desc: DescEnum): ValuePlan {
   return { kind: "enum", numbers, words };
 }
 
-/** Reads the descriptor, because the plan of a recursive type is not finished yet. */
+/** jsonTypeOf reads the descriptor, because the plan of a recursive type is not finished yet. */
 function jsonTypeOf(field: DescField): string {
   if (field.fieldKind === "list") return field.listKind === "scalar" && isNumber(field.scalar) ? numberList : "list";
   if (field.message && getOption(field.message, transparent)) return jsonTypeOf(field.message.fields[0] as DescField);

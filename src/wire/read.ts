@@ -16,14 +16,12 @@ interface ReadOptions {
   readonly lenient: boolean;
 }
 
-/**
- * Reads a JSON value as a message. Throws a WireFault; a lenient reader throws only where the value is not an object.
- */
+/** readMessage reads a JSON value as a message. Throws a WireFault; a lenient reader throws only where the value is not an object. */
 export function readMessage<D extends DescMessage>(desc: D, json: JsonValue, options: ReadOptions): MessageShape<D> {
   return readPlanned(planOf(desc), json, 1, options) as MessageShape<D>;
 }
 
-/** Reads an item of a top-level list of a request. Throws a WireFault. */
+/** readItem reads an item of a top-level list of a request. Throws a WireFault. */
 export function readItem(plan: ValuePlan, item: JsonValue): unknown {
   return readValue(plan, item, 2, { lenient: false });
 }
@@ -63,13 +61,13 @@ function readPlanned(plan: MessagePlan, json: JsonValue, depth: number, options:
   return target;
 }
 
-/** Throws a WireFault unless a request may keep this value under a key that no member reads. */
+/** checkUnnamed throws a WireFault unless a request may keep this value under a key that no member reads. */
 export function checkUnnamed(plan: MessagePlan, key: string, value: JsonValue, depth: number): void {
   checkSpelling(plan, key);
   checkRaw(value, depth + 1);
 }
 
-/** Throws a WireFault unless a request may have this key, which no member reads. */
+/** checkSpelling throws a WireFault unless a request may have this key, which no member reads. */
 export function checkSpelling({ byKey, byLowerKey }: MessagePlan, key: string): void {
   checkKey(key);
   // Some upstreams match keys in other ways. They would obey a member that was not checked here.
@@ -78,7 +76,7 @@ export function checkSpelling({ byKey, byLowerKey }: MessagePlan, key: string): 
 }
 
 /**
- * Returns a key as those see it that ignore case. By way of the upper case, letters outside of ASCII become those that servers in Go
+ * folded returns a key as those see it that ignore case. By way of the upper case, letters outside of ASCII become those that servers in Go
  * and Java take for them: `ſ` is an s, `ı` an i, and the sign for Kelvin a k. Those in C read no further than to a NUL.
  */
 function folded(key: string): string {
@@ -100,7 +98,7 @@ function isKeepable(key: string, value: JsonValue, depth: number): boolean {
   }
 }
 
-/** Reads one key into the message. Returns false where the value has to be kept in `extra`. */
+/** readMember reads one key into the message. Returns false where the value has to be kept in `extra`. */
 function readMember(
   member: FieldPlan | UnionPlan | undefined,
   target: Target,
@@ -118,7 +116,7 @@ function readMember(
   return true;
 }
 
-/** Reads null into a transparent message for which it means empty. Returns false for any other field. */
+/** readNull reads null into a transparent message for which it means empty. Returns false for any other field. */
 function readNull(member: FieldPlan | UnionPlan, target: Target): boolean {
   if (member.kind === "union" || member.shape !== "one" || member.value.kind !== "message") return false;
   const { plan } = member.value;
@@ -136,12 +134,12 @@ function readUnion(union: UnionPlan, target: Target, value: JsonValue, depth: nu
   return true;
 }
 
-/** Reports whether a list is meant as numbers. Another item in it is then the fault. */
+/** isNumberList reports whether a list is meant as numbers. Another item in it is then the fault. */
 function isNumberList(value: JsonValue): boolean {
   return Array.isArray(value) && typeof value[0] === "number";
 }
 
-/** Reports whether a value is an unknown word of an open enum, or an object in place of an open string. */
+/** isFutureWord reports whether a value is an unknown word of an open enum, or an object in place of an open string. */
 function isFutureWord({ open, value: plan }: { open: boolean; value: ValuePlan }, value: JsonValue): boolean {
   if (!open) return false;
   if (plan.kind === "string") return jsonType(value) === "object";

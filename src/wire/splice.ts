@@ -11,9 +11,9 @@ import { endOfText, TextEnds } from "./scan/text-ends.ts";
 export type Changes = Readonly<Record<string, JsonValue | undefined>>;
 
 /**
- * Returns the text with these members set; undefined removes a member. The bytes must be a valid JSON object. Returns
- * undefined where a key is duplicated or escaped: the caller then rebuilds the text from the parsed value, so that no
- * reader downstream sees another member than the gateway saw.
+ * spliceMembers returns the text with these members set; undefined removes a member. The bytes must be a valid JSON object. Returns
+ * undefined where a key is duplicated or escaped: the caller then rebuilds the text from the parsed value, so that no reader downstream
+ * sees another member than the gateway saw.
  */
 export function spliceMembers(bytes: Buffer, changes: Changes, steps?: Steps): Buffer | undefined {
   const written = membersOf(bytes, steps);
@@ -55,7 +55,7 @@ export function splice(bytes: Buffer, changes: Changes, written: Members): Buffe
   return pieces;
 }
 
-/** Returns a copy of the object with these members set; undefined removes a member. */
+/** withMembers returns a copy of the object with these members set; undefined removes a member. */
 export function withMembers(json: JsonObject, changes: Changes): JsonObject {
   const copy: JsonObject = { ...json };
   for (const [key, value] of Object.entries(changes)) {
@@ -66,8 +66,8 @@ export function withMembers(json: JsonObject, changes: Changes): JsonObject {
 }
 
 /**
- * Returns the text of one member's value as it came. The bytes must be a valid JSON object. Returns undefined where
- * the member is missing, or a key is duplicated or escaped.
+ * valueText returns the text of one member's value as it came. The bytes must be a valid JSON object. Returns undefined where the member is
+ * missing, or a key is duplicated or escaped.
  */
 export function valueText(bytes: Buffer, name: string): Buffer | undefined {
   const found = membersOf(bytes)?.get(name);
@@ -84,7 +84,7 @@ export interface SpliceSource {
   readonly changes: Changes;
 }
 
-/** Returns undefined where the members are not known. */
+/** spliceSourceOf returns undefined where the members are not known. */
 export function spliceSourceOf(bytes: Buffer, members: Members | undefined): SpliceSource | undefined {
   return members && { bytes, members, changes: {} };
 }
@@ -98,7 +98,7 @@ export interface Member {
   readonly end: number;
 }
 
-/** Returns the members in their order; undefined where a key is duplicated or escaped. */
+/** membersOf returns the members in their order; undefined where a key is duplicated or escaped. */
 function membersOf(bytes: Buffer, steps: Steps = { count: 0 }): Map<string, Member> | undefined {
   const members = new Map<string, Member>();
   const ends = new TextEnds();
@@ -124,7 +124,7 @@ function json(value: JsonValue): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
 
-/** Returns the index of the next byte that is not white space. */
+/** skipSpace returns the index of the next byte that is not white space. */
 export function skipSpace(bytes: Buffer, from: number): number {
   let at = from;
   while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++;

@@ -3,7 +3,8 @@
  *
  * The reader accepts the HTML standard's event stream format and what upstreams send besides: LF, CRLF and CR, a
  * leading byte order mark, `data:` with and without the space, several data lines, comments, frames of an event
- * alone, a last frame without its blank line. Frames are passed on without a copy where the upstream writes LF and
+ * alone, a last frame without its blank line, lines of JSON without `data:`, and frames of JSON without a blank line between
+ * them. Frames are passed on without a copy where the upstream writes LF and
  * the frame is not cut.
  */
 import type { Steps } from "./scan/steps.ts";
@@ -154,6 +155,13 @@ export class SseReader {
       return;
     }
     const isData = holdsAt(bytes, start, to, dataName);
+    if (!isData && isObjectLine(bytes.subarray(start, to))) {
+      this.#endFrame(frames);
+      this.#saysData = true;
+      this.#checkSize(to - start);
+      frames.push({ event: undefined, data: bytes.subarray(start, to), raw: undefined });
+      return;
+    }
     if (!isData && !holdsAt(bytes, start, to, eventName)) return;
     const end = start + (isData ? dataName : eventName).length;
     if (end < to && bytes[end] !== colon) return;
@@ -171,12 +179,35 @@ export class SseReader {
 
   #endFrame(frames: SseFrame[]): void {
     if (this.#steps) this.#steps.count += 2 * this.#dataBytes;
-    const data = this.#data.length === 1 ? (this.#data[0] as Buffer) : joinLines(this.#data);
-    if (data.length > 0) frames.push({ event: this.#event, data, raw: undefined });
+    const event = this.#event;
+    const isSeveral = this.#data.length > 1 && this.#data.every((line) => isObjectLine(line) || line.equals(endMark));
+    const all = isSeveral || this.#data.length === 1 ? this.#data : [joinLines(this.#data)];
+    for (const data of all) if (data.length > 0) frames.push({ event, data, raw: undefined });
     this.#event = undefined;
     this.#data = [];
     this.#dataBytes = 0;
   }
+}
+
+const [openBrace, closeBrace] = Buffer.from("{}") as unknown as [number, number];
+const endMark = Buffer.from("[DONE]");
+
+/** Reports whether a line seems to be a whole JSON object: several of them are not the lines of one value. */
+function isObjectLine(line: Buffer): boolean {
+  return line.length > 1 && line[0] === openBrace && line[line.length - 1] === closeBrace;
+}
+
+/**
+ * Reports whether bytes are JSON objects, one a line, as some servers stream them. Only the first line is looked at, and what the
+ * next begins with.
+ */
+export function isObjectLines(bytes: Buffer): boolean {
+  const end = bytes.indexOf(lf);
+  if (end === -1) return false;
+  const first = bytes.subarray(0, bytes[end - 1] === cr ? end - 1 : end);
+  let next = end + 1;
+  while (bytes[next] === lf || bytes[next] === cr) next++;
+  return isObjectLine(first) && bytes[next] === openBrace;
 }
 
 /** Reports whether `wanted` stands at `from` and ends by `to`. */

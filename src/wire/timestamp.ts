@@ -11,7 +11,7 @@ const form = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(
 const first = Date.parse("0001-01-01T00:00:00.000Z");
 const last = Date.parse("9999-12-31T23:59:59.999Z");
 
-/** Returns undefined for another format, a missing offset and a day that does not exist. */
+/** readTimestamp returns undefined for another format, a missing offset and a day that does not exist. */
 export function readTimestamp(text: string): Timestamp | undefined {
   const [, day, time, fraction = "", sign, hours = "0", minutes = "0"] = form.exec(text) ?? [];
   if (day === undefined) return undefined;
@@ -24,7 +24,7 @@ export function readTimestamp(text: string): Timestamp | undefined {
   return isMoment(ms) ? timestampFromMs(ms) : undefined;
 }
 
-/** Returns undefined for a Timestamp out of range, which an RPC may send. */
+/** writeTimestamp returns undefined for a Timestamp out of range, which an RPC may send. */
 export function writeTimestamp({ seconds, nanos }: Timestamp): string | undefined {
   const ms = Number(seconds) * 1000 + Math.floor(nanos / 1_000_000);
   return isMoment(ms) ? new Date(ms).toISOString() : undefined;

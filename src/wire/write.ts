@@ -3,6 +3,7 @@ import type { DescMessage, JsonObject, JsonValue, MessageShape } from "@bufbuild
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { formatDecimal } from "../runtime/decimal.ts";
 import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "./plan.ts";
+import { putMember } from "./put-member.ts";
 import { writeTimestamp } from "./timestamp.ts";
 
 /** Writes a message as its public JSON value. */
@@ -30,7 +31,7 @@ function writePlanned(plan: MessagePlan, source: Source): JsonValue {
     if (value !== undefined) json[member.key] = value;
   }
   if (extra) {
-    for (const key of Object.keys(extra)) if (!Object.hasOwn(json, key)) put(json, key, extra[key] as JsonValue);
+    for (const key of Object.keys(extra)) if (!Object.hasOwn(json, key)) putMember(json, key, extra[key] as JsonValue);
   }
   return json;
 }
@@ -60,19 +61,12 @@ function writeShape(field: FieldPlan, value: unknown): JsonValue | undefined {
   if (field.shape === "list" && isWrittenAsItIs(field.value)) return value as JsonValue[];
   if (field.shape === "list") return (value as unknown[]).map((item) => writeItem(field.value, item));
   const map: JsonObject = {};
-  for (const [key, item] of Object.entries(value as object)) put(map, key, writeValue(field.value, item) ?? null);
+  for (const [key, item] of Object.entries(value as object)) putMember(map, key, writeValue(field.value, item) ?? null);
   return map;
 }
 
 function isWrittenAsItIs(plan: ValuePlan): boolean {
   return plan.kind === "string" || plan.kind === "double" || (plan.kind === "integer" && !plan.big);
-}
-
-/**
- * Sets a member under the caller's key. `__proto__`, which an RPC may send, is left out: it would set the prototype.
- */
-function put(json: JsonObject, key: string, value: JsonValue): void {
-  if (key !== "__proto__") json[key] = value;
 }
 
 /** Returns undefined for a value without a public form: an enum value without a word, a Timestamp out of range. */

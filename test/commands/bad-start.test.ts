@@ -22,9 +22,16 @@ async function dataIn(path: string): Promise<{ DATA_DIR: string }> {
   return env;
 }
 
+/** What goes on where it is not refused is a process of its own: it has to end. */
+const isLasting = ([command]: readonly string[]) => command === "serve" || command === "demo";
+
 /** Runs a command that cannot succeed, and returns its line. */
 async function refusal(args: readonly string[], env: Record<string, string>, options: { uid?: number } = {}) {
-  const { code, stdout, stderr } = await modelGateway(args, { PORT: "0", METRICS_PORT: "off", ...env }, options);
+  const variables = { PORT: "0", METRICS_PORT: "off", ...env };
+  const isApart = isLasting(args) || options.uid !== undefined;
+  const { code, stdout, stderr } = await (isApart
+    ? modelGateway(args, variables, options)
+    : commands.run(args, variables));
   expect(stderr).toMatch(/^model-gateway: .*\n$/);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   return stderr;

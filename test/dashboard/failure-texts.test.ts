@@ -34,6 +34,7 @@ describe("failures of upstreams", () => {
     "it serves no embeddings",
     "it has as many calls as it may have",
     "another attempt was quicker",
+    "it rejected the request",
     "it cannot be reached (ECONNREFUSED)",
   ])("%s", (text) => {
     expect(failureText(text, "zh-CN")).toMatch(/\p{Script=Han}/u);

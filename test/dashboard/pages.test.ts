@@ -15,57 +15,13 @@ import {
   type Visitor,
   visit,
 } from "../support/dashboard/browser.ts";
+import { cutOff, widths } from "../support/dashboard/cut-off.ts";
 import { type Furnished, startFurnished } from "../support/dashboard/furnished.ts";
-import { askRpc } from "../support/dashboard/session.ts";
-
-/** Where each page is, and a heading that it has. */
-const signedInPages = (gateway: Furnished, requestId: string) =>
-  [
-    ["/", "Overview"],
-    ["/keys", "API keys"],
-    ["/usage", "Usage"],
-    ["/usage?view=refused", "Usage"],
-    [`/usage/${requestId}`, "Request"],
-    ["/recharge", "Recharge"],
-    ["/models", "Models"],
-    ["/models/embedded-chat", "embedded-chat"],
-    ["/models/tts-1", "tts-1"],
-    ["/playground", "Playground"],
-    ["/settings", "Settings"],
-    ["/operator", "Gateway overview"],
-    ["/operator/accounts", "Accounts"],
-    [`/operator/accounts/${gateway.otherAccountId}`, "Globex"],
-    ["/operator/users", "Users"],
-    ["/operator/codes", "Redeem codes"],
-    ["/operator/upstreams", "Upstreams"],
-    ["/operator/upstreams/near", "near"],
-    ["/operator/upstreams/off", "off"],
-    ["/operator/upstreams/embedded", "embedded"],
-    ["/operator/add-upstream", "Add an upstream"],
-    ["/operator/models", "Models"],
-    ["/operator/models/embedded-chat", "embedded-chat"],
-    ["/operator/models/gpt-4.1-mini", "gpt-4.1-mini"],
-    ["/operator/add-model", "Add a model"],
-    ["/operator/requests", "All requests"],
-    ["/operator/requests?view=refused", "All requests"],
-    [`/operator/requests/${requestId}`, "Request"],
-    ["/operator/limits", "Limits and settings"],
-    ["/operator/history", "History"],
-    ["/operator/audit", "Audit log"],
-    ["/nowhere", "There is no such page"],
-  ] as const;
+import { configure, goTo, open, settled, signedInPages, windowWidths } from "../support/dashboard/pages.ts";
 
 /** DASHBOARD_LOOKS=all has axe look at every page in both themes at every width, in both languages: in a quarter of an hour. */
 const isThorough = process.env.DASHBOARD_LOOKS === "all";
-/** Waits for transitions to their end: on the way from one theme to the other colours have another contrast. */
-async function settled(page: Page): Promise<void> {
-  await page.evaluate(`Promise.allSettled(document.getAnimations()
-    .filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity)
-    .map(({ finished }) => finished))`);
-}
-
 const themes = ["light", "dark"] as const;
-const widthsOfAll = [320, 360, 820, 1280];
 const locales = ["en-GB", "zh-CN"] as const;
 type Locale = (typeof locales)[number];
 
@@ -80,7 +36,7 @@ interface Look {
  * do so on one page alone.
  */
 function looksAt(place: number, locale: Locale): readonly Look[] {
-  if (isThorough) return themes.flatMap((theme) => widthsOfAll.map((width) => ({ theme, width })));
+  if (isThorough) return themes.flatMap((theme) => windowWidths.map((width) => ({ theme, width })));
   const isChinese = locale === "zh-CN";
   const theme = isChinese === (place % 2 === 0) ? "dark" : "light";
   const width = isChinese === place % 4 < 2 ? desktop.width : phone.width;
@@ -88,87 +44,6 @@ function looksAt(place: number, locale: Locale): readonly Look[] {
 }
 
 const openPages = ["/sign-in", "/set-up", "/register", "/reset-password"] as const;
-
-/** Opens a page, and waits until all that it asks for is there. */
-async function open(page: Page, gateway: Furnished, path: string): Promise<void> {
-  await page.goto(`${gateway.rootUrl}/dashboard${path}`);
-  await page.getByRole("heading", { level: 1 }).first().waitFor();
-  await page.locator(".mantine-Skeleton-root").first().waitFor({ state: "detached" });
-}
-
-/** Stores a configuration with something of everything, in two versions. */
-async function configure(gateway: Furnished): Promise<void> {
-  const headers = { cookie: `gateway_session=${gateway.token}`, "x-gateway-session": "1" };
-  const address = { kind: "openai", base_url: "https://models.example/v1", discover: false };
-  const near = { name: "near", ...address, api_key: "sk-of-no-vendor-at-all", headers: { "x-title": "a title" } };
-  const targets = [
-    { upstream: "near", model: "gpt-4.1-mini-of-a-rather-long-name-2026-11-30", priority: 0, weight: 3 },
-    { upstream: "off", model: "m", priority: 1, weight: 1 },
-  ];
-  const long = [{ above: 272_000, input: "70.50", output: "310.25" }];
-  const price = { input: "62.00", output: "248.00", long, priority: { input: "108.50", output: "434.00" } };
-  const model = { id: "gpt-4.1-mini", family: "gpt-4.1", kind: "chat", aliases: ["mini"], price, targets };
-  const changes = [{ upstream: near }, { upstream: { name: "off", ...address, disabled: true } }, { model }];
-  const settings = { cache: { max_bytes: 67_108_864 }, unpriced_models: { price: { input: "1.00" } } };
-  for (const [baseVersion, some] of [changes, [{ settings }]].entries()) {
-    const request = { baseVersion, changes: some, note: "a note that says at some length what this is for" };
-    const { status, json } = await askRpc(gateway, "OperatorService.ChangeConfiguration", request, headers);
-    expect(status, JSON.stringify(json)).toBe(200);
-  }
-}
-
-/** Charts follow a change of the window's size a little later: polls until they fit. */
-const widths = `new Promise((resolve) => {
-  const until = performance.now() + 5_000;
-  const look = () => {
-    const { scrollWidth } = document.documentElement;
-    if (scrollWidth <= innerWidth || performance.now() > until) resolve([scrollWidth, innerWidth]);
-    else requestAnimationFrame(look);
-  };
-  look();
-})`;
-
-/** What sticks out of the window, but for what scrolls within it. */
-const outside = `[...document.querySelectorAll("main *, header *")].filter((element) => {
-  const { right, width, height } = element.getBoundingClientRect();
-  if (width === 0 || height === 0 || right <= innerWidth + 1) return false;
-  for (let around = element.parentElement; around; around = around.parentElement) {
-    const { overflowX, position, clipPath } = getComputedStyle(around);
-    // The frame's own head is fixed, and has to fit.
-    const isFloating = position === "fixed" && around.tagName !== "HEADER";
-    if (overflowX !== "visible" || clipPath !== "none" || isFloating) return false;
-  }
-  return getComputedStyle(element).clipPath === "none" && !element.closest(".mantine-VisuallyHidden-root");
-}).map((element) => element.tagName + " " + element.className + " " + (element.textContent ?? "").slice(0, 40))`;
-
-/** Goes on to another page as its links do, and waits for it as `open` does. */
-async function goTo(page: Page, path: string): Promise<void> {
-  await page.evaluate(`new Promise((resolve) => {
-    const before = __TSR_ROUTER__.state.location;
-    history.pushState(null, "", ${JSON.stringify(`/dashboard${path}`)});
-    const look = () => {
-      // A page may complete its address.
-      const { status, location, resolvedLocation } = __TSR_ROUTER__.state;
-      if (status === "idle" && location !== before && resolvedLocation?.href === location.href) resolve();
-      else requestAnimationFrame(look);
-    };
-    look();
-  })`);
-  await page.getByRole("heading", { level: 1 }).first().waitFor();
-  await page.locator(".mantine-Skeleton-root").first().waitFor({ state: "detached" });
-}
-
-async function cutOff(page: Page): Promise<string[]> {
-  const [scrollWidth = 0, innerWidth = 0] = await page.evaluate<number[]>(widths);
-  if (scrollWidth > innerWidth) return [`wider than the window: ${scrollWidth}`];
-  // A chart beside others is drawn anew a little later, too.
-  const until = performance.now() + 5_000;
-  for (;;) {
-    const found = await page.evaluate<string[]>(outside);
-    if (found.length === 0 || performance.now() > until) return found;
-    await page.evaluate("new Promise(requestAnimationFrame)");
-  }
-}
 
 async function faults(page: Page): Promise<string[]> {
   const [scrollWidth = 0, innerWidth = 0] = await page.evaluate<number[]>(widths);
@@ -225,7 +100,7 @@ describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
 
   async function atEveryWidth(page: Page): Promise<string[]> {
     const found: string[] = [];
-    for (const width of widthsOfAll) {
+    for (const width of windowWidths) {
       await page.setViewportSize({ width, height: desktop.height });
       found.push(...(await cutOff(page)).map((what) => `${width} wide: ${what}`));
     }

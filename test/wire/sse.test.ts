@@ -58,7 +58,18 @@ const scenarios: [name: string, text: string, frames: Frame[]][] = [
   ["colons in data", "data: a:b: c\n\ndata::\n\n", ["a:b: c", ":"]],
   ["other line separators in data", "data: a\u2028b\u2029c\u0085d\fe\n\n", ["a\u2028b\u2029c\u0085d\fe"]],
   ["nothing", "", []],
-  ["an answer that is no stream", '{"error":{"message":"no"}}', []],
+  [
+    "a JSON object without a field name",
+    'data: a\n\n{"error":{"message":"no"}}\n\ndata: b\n\n',
+    ["a", '{"error":{"message":"no"}}', "b"],
+  ],
+  ["that within a frame", 'event: e\ndata: a\n{"b":1}\ndata: c\n\n', [["e", "a"], '{"b":1}', "c"]],
+  ["a brace alone, and what only begins like an object", 'data: a\n\n{\n{"a":\n}\n', ["a"]],
+  [
+    "objects without blank lines between them",
+    'data: {"a":1}\ndata: {"b":2}\ndata: [DONE]\n\n',
+    ['{"a":1}', '{"b":2}', "[DONE]"],
+  ],
 ];
 
 describe("an upstream's frames are read, wherever the network cuts them", () => {

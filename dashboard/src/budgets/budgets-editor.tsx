@@ -90,24 +90,26 @@ function BudgetFields({ budget, shown, onChange, onRemove }: FieldsProps) {
   const isFaulty = !isBudgetValid(budget) && (shown || budget.amount.trim() !== "");
   return (
     <Group gap="xs" align="flex-start" wrap="nowrap">
-      <AmountField
-        label={undefined}
-        aria-label={t.amount}
-        flex="1 1 0"
-        miw={0}
-        value={budget.amount}
-        onChange={(event) => onChange({ amount: event.currentTarget.value })}
-        error={isFaulty ? t.wrong : undefined}
-      />
-      <Select
-        aria-label={t.window}
-        flex="1 1 0"
-        miw={0}
-        data={budgetWindows.map((window) => ({ value: window, label: names.choice(window) }))}
-        value={budget.window}
-        onChange={(window) => window && onChange({ window: window as BudgetWindowName })}
-        allowDeselect={false}
-      />
+      <Group gap="xs" align="flex-start" flex="1 1 0">
+        <AmountField
+          label={undefined}
+          aria-label={t.amount}
+          flex="1 1 110px"
+          miw={0}
+          value={budget.amount}
+          onChange={(event) => onChange({ amount: event.currentTarget.value })}
+          error={isFaulty ? t.wrong : undefined}
+        />
+        <Select
+          aria-label={t.window}
+          flex="1 1 190px"
+          miw={0}
+          data={budgetWindows.map((window) => ({ value: window, label: names.choice(window) }))}
+          value={budget.window}
+          onChange={(window) => window && onChange({ window: window as BudgetWindowName })}
+          allowDeselect={false}
+        />
+      </Group>
       <RemoveRow label={t.remove} onClick={onRemove} />
     </Group>
   );

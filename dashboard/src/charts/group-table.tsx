@@ -1,12 +1,11 @@
 /** The totals of groups of calls, one a row. */
-import { Table } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { RequestTotals } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../language/format.ts";
 import { texts, useTexts } from "../language/language.tsx";
+import { ColumnList, type ListColumn } from "../parts/column-list.tsx";
 import { Money } from "../parts/money.tsx";
 import text from "../parts/text.module.css";
-import { WideTable } from "../parts/wide-table.tsx";
 import { tokensOf } from "./split.ts";
 
 const said = texts(
@@ -35,37 +34,31 @@ interface Props {
 export function GroupTable({ of, head, nameOf, link, flush = false }: Props) {
   const t = useTexts(said);
   const format = useFormat();
+  const numeric = true;
+  const columns: readonly ListColumn<RequestTotals>[] = [
+    {
+      ...{ name: "group", head, isHeadline: true, cellProps: { className: text.name } },
+      cell: ({ group }) => <span title={nameOf(group)}>{link ? link(group, nameOf(group)) : nameOf(group)}</span>,
+    },
+    { ...{ name: "requests", head: t.requests, numeric }, cell: ({ requests }) => format.count(requests) },
+    { ...{ name: "errors", head: t.errors, numeric }, cell: (one) => errorsOf(one, format.percent) },
+    { ...{ name: "tokens", head: t.tokens, numeric }, cell: (one) => format.compact(tokensOf(one)) },
+    {
+      ...{ name: "slow", head: t.slow, numeric },
+      cell: ({ durationP95Ms: slow }) => (slow === undefined ? "–" : format.duration(slow)),
+    },
+    { ...{ name: "cost", head: t.cost, numeric }, cell: ({ cost }) => <Money of={cost} /> },
+  ];
   return (
-    <WideTable label={t.totals} minWidth={560} flush={flush} fz={13} verticalSpacing={flush ? 6 : "xs"}>
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>{head}</Table.Th>
-          <Table.Th className={text.number}>{t.requests}</Table.Th>
-          <Table.Th className={text.number}>{t.errors}</Table.Th>
-          <Table.Th className={text.number}>{t.tokens}</Table.Th>
-          <Table.Th className={text.number}>{t.slow}</Table.Th>
-          <Table.Th className={text.number}>{t.cost}</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {of.map((one) => (
-          <Table.Tr key={one.group}>
-            <Table.Td className={text.name} title={nameOf(one.group)}>
-              {link ? link(one.group, nameOf(one.group)) : nameOf(one.group)}
-            </Table.Td>
-            <Table.Td className={text.number}>{format.count(one.requests)}</Table.Td>
-            <Table.Td className={text.number}>{errorsOf(one, format.percent)}</Table.Td>
-            <Table.Td className={text.number}>{format.compact(tokensOf(one))}</Table.Td>
-            <Table.Td className={text.number}>
-              {one.durationP95Ms === undefined ? "–" : format.duration(one.durationP95Ms)}
-            </Table.Td>
-            <Table.Td className={text.number}>
-              <Money of={one.cost} />
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </WideTable>
+    <ColumnList
+      label={t.totals}
+      entries={of}
+      columns={columns}
+      idOf={({ group }) => group}
+      minWidth={460}
+      table={{ fz: 13, verticalSpacing: flush ? 6 : "xs" }}
+      flush={flush}
+    />
   );
 }
 

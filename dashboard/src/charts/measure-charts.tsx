@@ -125,7 +125,7 @@ function MeasureChart({ title, series, write, most, sums, buckets }: ChartProps)
   }));
   const lines = series.map(({ label, color }, i) => ({ name: `s${i}`, label, color }));
   return (
-    <Paper withBorder p="lg" component="section" aria-label={t.overTime(title)} miw={0}>
+    <Paper withBorder p={{ base: "md", sm: "lg" }} component="section" aria-label={t.overTime(title)} miw={0}>
       <Title order={3} size="h5" mb="md">
         {title}
       </Title>

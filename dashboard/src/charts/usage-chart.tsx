@@ -6,6 +6,7 @@ import { ColorSwatch, Group, Paper, Skeleton, Text, Title } from "@mantine/core"
 import { lazy, Suspense } from "react";
 import { useFormat } from "../language/format.ts";
 import { texts, useLanguage, useTexts } from "../language/language.tsx";
+import text from "../parts/text.module.css";
 import { ChartTable } from "./chart-table.tsx";
 import { type Buckets, bucketWriter } from "./span.ts";
 import { type Measure, type Part, type Split, total } from "./split.ts";
@@ -58,7 +59,7 @@ export function ChartLegend(props: Pick<Props, "of" | "nameOf">) {
             color={`var(--mantine-color-${(colors[i] ?? "gray.6").replace(".", "-")})`}
             withShadow={false}
           />
-          <Text size="sm" truncate maw={220}>
+          <Text size="sm" className={text.anywhere}>
             {label}
           </Text>
         </Group>
@@ -84,7 +85,7 @@ export function UsageChart({ title, of, measure, span, nameOf }: Props) {
     ...Object.fromEntries(sumsAt(parts).map((sum, i) => [`s${i}`, Number(sum)])),
   }));
   return (
-    <Paper withBorder p="lg" component="section" aria-label={t.overTime(title)} miw={0}>
+    <Paper withBorder p={{ base: "md", sm: "lg" }} component="section" aria-label={t.overTime(title)} miw={0}>
       <Group justify="space-between" mb="md" wrap="nowrap">
         <Title order={3} size="h5">
           {title}

@@ -27,7 +27,7 @@ export function AppFrame() {
     <AppShell
       header={{ height: 56 }}
       navbar={{ width: 240, breakpoint: "sm", collapsed: { mobile: !opened } }}
-      padding="lg"
+      padding={{ base: "md", sm: "lg" }}
     >
       <a href="#content" className={classes.skip}>
         {t.skip}

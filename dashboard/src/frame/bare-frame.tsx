@@ -2,6 +2,7 @@
 import { Box, Group, Paper, Stack, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useWindowTitle } from "../parts/window-title.ts";
+import classes from "./app-frame.module.css";
 import { LanguageSwitch } from "./language-switch.tsx";
 import { Mark } from "./mark.tsx";
 import { ThemeSwitch } from "./theme-switch.tsx";
@@ -23,8 +24,8 @@ export function BareFrame({ title, about, children }: Props) {
           <ThemeSwitch />
         </Group>
       </Group>
-      <Box component="main" w="100%" maw={420} mx="auto">
-        <Paper withBorder p="xl" shadow="sm">
+      <Box component="main" id="content" tabIndex={-1} className={classes.main} w="100%" maw={420} mx="auto">
+        <Paper withBorder p={{ base: "lg", xs: "xl" }} shadow="sm">
           <Stack>
             <Box>
               <Title order={1} size="h3">

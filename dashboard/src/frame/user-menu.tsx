@@ -6,6 +6,7 @@ import { Link } from "@tanstack/react-router";
 import type { User } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import { SessionService } from "../../../gen/modelgateway/v1/sessions_pb.ts";
 import { texts, useTexts } from "../language/language.tsx";
+import text from "../parts/text.module.css";
 import { useSession } from "../session.tsx";
 
 const said = texts(
@@ -31,10 +32,10 @@ export function UserMenu({ user }: { readonly user: User }) {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>
-          <Text size="sm" truncate>
+          <Text size="sm" className={text.anywhere}>
             {user.email}
           </Text>
-          <Text size="xs" truncate>
+          <Text size="xs" className={text.anywhere}>
             {user.accountName}
           </Text>
         </Menu.Label>

@@ -49,11 +49,6 @@ export default function Palette({ operator }: Props) {
   const t = useTexts(said);
   const isShown = usePaletteShown();
   const isNarrow = useNarrow("36em");
-  // A chosen item opens another page: the focus goes there, and not back to where the palette was opened.
-  const [hasRun, setRun] = useState(false);
-  useEffect(() => {
-    if (isShown) setRun(false);
-  }, [isShown]);
   return (
     <Modal.Root
       opened={isShown}
@@ -61,17 +56,18 @@ export default function Palette({ operator }: Props) {
       size={600}
       yOffset={isNarrow ? 12 : "12dvh"}
       xOffset={12}
-      returnFocus={!hasRun}
+      // open.ts gives it back.
+      returnFocus={false}
     >
       <Modal.Overlay backgroundOpacity={0.4} />
       <Modal.Content aria-label={t.title}>
-        <Search operator={operator} onRun={() => setRun(true)} />
+        <Search operator={operator} />
       </Modal.Content>
     </Modal.Root>
   );
 }
 
-function Search({ operator, onRun }: Props & { readonly onRun: () => void }) {
+function Search({ operator }: Props) {
   const t = useTexts(said);
   const listId = useId();
   const [query, setQuery] = useState("");
@@ -88,9 +84,8 @@ function Search({ operator, onRun }: Props & { readonly onRun: () => void }) {
     if (!item) return;
     showPalette(false);
     item.run();
-    if (item.stays) return;
-    onRun();
-    document.getElementById("content")?.focus({ preventScroll: true });
+    // Another page has the focus at its beginning, and not where the palette was opened.
+    if (!item.stays) document.getElementById("content")?.focus({ preventScroll: true });
   };
   const onKeyDown = (event: KeyboardEvent) => {
     // Enter that ends the input of a Chinese word chooses that word.

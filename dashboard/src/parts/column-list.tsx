@@ -1,8 +1,8 @@
-/** A list whose entries have the same columns: a table, or cards in a narrow window. */
-import { Group, Paper, SimpleGrid, Stack, Table, type TableProps } from "@mantine/core";
+/** A list whose entries have the same columns: a table, or cards where there is no room for it. */
+import { Box, Group, Stack, Table, type TableProps } from "@mantine/core";
 import type { ReactNode } from "react";
+import classes from "./cards.module.css";
 import { Fact } from "./fact.tsx";
-import { useNarrow } from "./narrow.ts";
 import text from "./text.module.css";
 import { ColumnHeads, WideTable } from "./wide-table.tsx";
 
@@ -12,6 +12,8 @@ export interface ListColumn<T> {
   readonly numeric?: boolean | undefined;
   /** isHeadline is whether cards begin with it, without its head. */
   readonly isHeadline?: boolean | undefined;
+  /** isLong is whether it takes a line of its own in a card. */
+  readonly isLong?: boolean | undefined;
   /** cellProps are those of its cells in the table. */
   readonly cellProps?: { readonly className?: string | undefined; readonly miw?: number | undefined } | undefined;
   readonly cell: (entry: T) => ReactNode;
@@ -23,11 +25,11 @@ interface Props<T> {
   readonly entries: readonly T[];
   readonly columns: readonly ListColumn<T>[];
   readonly idOf: (entry: T) => string;
-  /** minWidth is the width below which the table scrolls. */
+  /** minWidth is the width below which there are cards, in pixels. */
   readonly minWidth: number;
   /** table is how the table is set. */
   readonly table?: TableProps;
-  /** flush is whether the table stands in a card already. */
+  /** flush is whether the list stands in a card already. */
   readonly flush?: boolean;
   readonly classOf?: (entry: T) => string | undefined;
   /** actions are the buttons of an entry. */
@@ -35,54 +37,53 @@ interface Props<T> {
 }
 
 export function ColumnList<T>(props: Props<T>) {
-  return useNarrow("62em") ? <Cards {...props} /> : <Wide {...props} />;
-}
-
-function Wide<T>({ label, entries, columns, idOf, minWidth, table, flush = false, classOf, actions }: Props<T>) {
+  const { label, entries, columns, idOf, minWidth, table, flush = false, classOf, actions } = props;
   return (
-    <Paper withBorder={!flush}>
-      <WideTable label={label} minWidth={minWidth} flush={flush} {...table}>
-        <ColumnHeads columns={columns} hasActions={actions !== undefined} />
-        <Table.Tbody>
-          {entries.map((entry) => (
-            <Table.Tr key={idOf(entry)} className={classOf?.(entry)}>
-              {columns.map(({ name, numeric, cellProps, cell }) => (
-                <Table.Td key={name} className={numeric ? text.number : undefined} {...cellProps}>
-                  {cell(entry)}
-                </Table.Td>
-              ))}
-              {actions && <Table.Td>{actions(entry)}</Table.Td>}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </WideTable>
-    </Paper>
+    <WideTable {...{ label, minWidth, flush }} cards={<Cards {...props} />} {...table}>
+      <ColumnHeads columns={columns} hasActions={actions !== undefined} />
+      <Table.Tbody>
+        {entries.map((entry) => (
+          <Table.Tr key={idOf(entry)} className={classOf?.(entry)}>
+            {columns.map(({ name, numeric, cellProps, cell }) => (
+              <Table.Td key={name} className={numeric ? text.number : undefined} {...cellProps}>
+                {cell(entry)}
+              </Table.Td>
+            ))}
+            {actions && <Table.Td>{actions(entry)}</Table.Td>}
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </WideTable>
   );
 }
 
-function Cards<T>({ label, entries, columns, idOf, classOf, actions }: Props<T>) {
+function Cards<T>({ label, entries, columns, idOf, flush = false, classOf, actions }: Props<T>) {
   const headlines = columns.filter(({ isHeadline }) => isHeadline);
   const facts = columns.filter(({ isHeadline }) => !isHeadline);
+  const card = flush ? classes.part : classes.card;
   return (
     <Stack gap="sm" component="ul" aria-label={label} className={text.list}>
       {entries.map((entry) => (
-        <Paper key={idOf(entry)} component="li" withBorder p="sm" className={classOf?.(entry)}>
+        <Box key={idOf(entry)} component="li" className={`${card} ${classOf?.(entry) ?? ""}`}>
           {headlines.length > 0 && (
-            <Group justify="space-between" fz="sm" mb="xs">
+            <Group justify="space-between" gap="xs" fz="sm" mb={6} className={text.anywhere}>
               {headlines.map(({ name, cell }) => (
-                <div key={name}>{cell(entry)}</div>
+                <Box key={name} miw={0}>
+                  {cell(entry)}
+                </Box>
               ))}
+              {actions?.(entry)}
             </Group>
           )}
-          <SimpleGrid component="dl" cols={2} spacing="xs" verticalSpacing={6} m={0}>
-            {facts.map(({ name, head, cell }) => (
-              <Fact key={name} name={head}>
+          <dl className={classes.facts}>
+            {facts.map(({ name, head, isLong = false, cell }) => (
+              <Fact key={name} name={head} className={isLong ? classes.line : undefined}>
                 {cell(entry)}
               </Fact>
             ))}
-          </SimpleGrid>
-          {actions && <Group mt="sm">{actions(entry)}</Group>}
-        </Paper>
+          </dl>
+          {headlines.length === 0 && actions && <Group mt="sm">{actions(entry)}</Group>}
+        </Box>
       ))}
     </Stack>
   );

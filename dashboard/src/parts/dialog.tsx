@@ -2,6 +2,7 @@
 import { type MantineSize, Modal } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import type { ReactNode } from "react";
+import { useReturnFocus } from "../focus/use-return-focus.ts";
 import { texts, useTexts } from "../language/language.tsx";
 
 const said = texts({ close: "Close" }, { close: "关闭" });
@@ -19,8 +20,10 @@ interface Props {
 export function Dialog({ opened, onClose, title, deliberate = false, size = "md", children }: Props) {
   const t = useTexts(said);
   const narrow = useMediaQuery("(max-width: 36em)");
+  useReturnFocus(opened);
   return (
     <Modal
+      returnFocus={false}
       opened={opened}
       onClose={onClose}
       title={title}

@@ -1,4 +1,4 @@
-/** Ledger entries as a table, or as a list in a narrow window. */
+/** Ledger entries as a table, or as a list where there is no room for it. */
 import { Anchor, Group, Stack, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { EntryKind, type LedgerEntry } from "../../../gen/modelgateway/v1/accounts_pb.ts";
@@ -7,7 +7,6 @@ import { useFormat } from "../language/format.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { Moment } from "./moment.tsx";
 import { Money } from "./money.tsx";
-import { useNarrow } from "./narrow.ts";
 import { WideTable } from "./wide-table.tsx";
 
 const said = texts(
@@ -50,15 +49,11 @@ interface Props {
 /** withoutCharges are the other kinds of entries: there is a charge for each call. */
 export const withoutCharges = [EntryKind.RECHARGE, EntryKind.REFUND, EntryKind.GRANT];
 
-export function EntryList(props: Props) {
-  return useNarrow("62em") ? <Lines {...props} /> : <Rows {...props} />;
-}
-
-function Rows({ of, linked }: Props) {
+export function EntryList({ of, linked }: Props) {
   const t = useTexts(said);
   const kindOf = useEntryKinds();
   return (
-    <WideTable label={t.entries} minWidth={520} flush>
+    <WideTable label={t.entries} minWidth={600} cards={<Lines {...{ of, linked }} />} flush>
       <Table.Thead>
         <Table.Tr>
           <Table.Th>{t.when}</Table.Th>

@@ -5,12 +5,13 @@ import classes from "./figure.module.css";
 
 interface Props {
   readonly name: string;
+  readonly className?: string | undefined;
   readonly children: ReactNode;
 }
 
-export function Fact({ name, children }: Props) {
+export function Fact({ name, className, children }: Props) {
   return (
-    <div>
+    <div className={className}>
       <Text component="dt" size="xs" c="dimmed">
         {name}
       </Text>

@@ -30,6 +30,7 @@ const chinese: ReadonlyMap<string, string> = new Map(
     "a simulated break of the answer": "模拟的应答中断",
     "a simulated break of the stream": "模拟的流中断",
     "it did not answer in time": "上游未及时应答",
+    "it rejected the request": "上游认为请求有误而拒绝",
     "another attempt was quicker": "另一次尝试更快返回",
     "it has as many calls as it may have": "上游的并发调用已达上限",
   }),

@@ -1,7 +1,7 @@
-/** Tells whether the window is too narrow for a table, which is then shown as cards. */
+/** Tells whether the window is a phone's, for what cannot go by the room that it has itself. */
 import { useMediaQuery } from "@mantine/hooks";
 
-/** useNarrow takes the table's width, such as `62em`. It is right from the first render on, so that nothing jumps. */
+/** useNarrow takes a width, such as `36em`. It is right from the first render on, so that nothing jumps. */
 export function useNarrow(width: string): boolean {
   return useMediaQuery(`(max-width: ${width})`, false, { getInitialValueInEffect: false });
 }

@@ -1,4 +1,4 @@
-/** A list of refused calls: when, why, of which key and model. Cards in a narrow window. */
+/** A list of refused calls: when, why, of which key and model. Cards where there is no room for a table. */
 import { Anchor, Group, Text } from "@mantine/core";
 import { IconBan } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
@@ -7,7 +7,7 @@ import { useFormat } from "../language/format.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { ColumnList, type ListColumn } from "./column-list.tsx";
 import { useReasonNames, useRefusedDetail } from "./refusal-reasons.ts";
-import type { RequestNames } from "./request-columns.tsx";
+import { type RequestNames, shortId } from "./request-columns.tsx";
 import text from "./text.module.css";
 
 const said = texts(
@@ -76,15 +76,15 @@ function useColumns({ keyNames, account, page = "/usage/$requestId" }: RequestNa
     },
     {
       ...{ name: "model", head: t.model, cellProps: oneLine },
-      cell: ({ model }) => <Clipped text={model || t.unknown} />,
+      cell: ({ model }) => <Clipped of={model || t.unknown} />,
     },
     {
       ...{ name: "key", head: t.key, cellProps: oneLine },
-      cell: ({ keyId }) => <Clipped text={keyNames?.get(keyId) ?? keyId} title={keyId} />,
+      cell: ({ keyId }) => <Clipped of={keyNames?.get(keyId) ?? shortId(keyId)} title={keyId} />,
     },
     { name: "operation", head: t.operation, cellProps: oneLine, cell: ({ operation }) => operation },
     {
-      ...{ name: "detail", head: t.detail, cellProps: { miw: 220 } },
+      ...{ name: "detail", head: t.detail, isLong: true, cellProps: { miw: 220 } },
       cell: ({ detail }) => wordsOf(detail) || t.unknown,
     },
   ];
@@ -111,11 +111,11 @@ export function ReasonMark({ of: { reason, status } }: { readonly of: Pick<Refus
   );
 }
 
-/** Clipped shows a long name shortened; the tooltip has the whole name. */
-function Clipped({ text, title = text }: { readonly text: string; readonly title?: string }) {
+/** Clipped shows a long name shortened in a table; the tooltip has the whole name. */
+function Clipped({ of, title = of }: { readonly of: string; readonly title?: string }) {
   return (
-    <Text inherit truncate maw={220} title={title}>
-      {text}
+    <Text inherit className={text.name} title={title}>
+      {of}
     </Text>
   );
 }

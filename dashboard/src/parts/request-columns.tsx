@@ -9,6 +9,7 @@ import { type Format, useFormat } from "../language/format.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { Money } from "./money.tsx";
 import { OutcomeMark } from "./outcome.tsx";
+import classes from "./text.module.css";
 
 const said = texts(
   {
@@ -86,12 +87,12 @@ export function useRequestColumns({
       running: ({ createdAt }) => createdAt && format.briefly(createdAt),
     },
     { name: "outcome", head: t.outcome, ended: (request) => <OutcomeMark of={request} />, running: underWay },
-    { name: "model", head: t.model, clipped: true, ...both(({ model }) => <Clipped text={model} />) },
+    { name: "model", head: t.model, clipped: true, ...both(({ model }) => <Clipped of={model} />) },
     {
       name: "key",
       head: t.key,
       clipped: true,
-      ...both(({ keyId }) => <Clipped text={keyNames?.get(keyId) ?? shortId(keyId)} title={keyId} />),
+      ...both(({ keyId }) => <Clipped of={keyNames?.get(keyId) ?? shortId(keyId)} title={keyId} />),
     },
     { name: "operation", head: t.operation, ...both(({ operation }) => operation) },
     {
@@ -139,11 +140,11 @@ function Input({ usage, format }: { readonly usage: Usage | undefined; readonly 
   return format.count(inputTokens + cacheReadTokens + cacheWriteTokens);
 }
 
-/** Clipped shows a long name shortened; the tooltip has the whole name. */
-function Clipped({ text, title = text }: { readonly text: string; readonly title?: string }) {
+/** Clipped shows a long name shortened in a table; the tooltip has the whole name. */
+function Clipped({ of, title = of }: { readonly of: string; readonly title?: string }) {
   return (
-    <Text inherit truncate maw={260} title={title === text ? text : `${text} (${title})`}>
-      {text}
+    <Text inherit className={classes.name} title={title === of ? of : `${of} (${title})`}>
+      {of}
     </Text>
   );
 }
@@ -153,6 +154,6 @@ function sinceSeconds(at: Date): number {
 }
 
 /** shortId returns the end of an id: ids are long, and their beginnings alike. */
-function shortId(id: string): string {
+export function shortId(id: string): string {
   return id === "" ? "" : `…${id.slice(-6)}`;
 }

@@ -1,4 +1,4 @@
-/** A list of calls: running ones first, then ended ones. Cards in a narrow window. */
+/** A list of calls: running ones first, then ended ones. Cards where there is no room for a table. */
 import type { ReactNode } from "react";
 import type { Request, Running } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { texts, useTexts } from "../language/language.tsx";

@@ -21,7 +21,7 @@ export function Section({ id, children, ...head }: Props) {
   }, [id, hash, href]);
   const target = id === undefined ? {} : { id, tabIndex: -1, style: { scrollMarginTop: 72 } };
   return (
-    <Paper ref={place} withBorder p="lg" component="section" {...target}>
+    <Paper ref={place} withBorder p={{ base: "md", sm: "lg" }} component="section" {...target}>
       <Stack gap="md">
         <Head {...head} order={2} size="h4" />
         {children}

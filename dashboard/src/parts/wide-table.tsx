@@ -1,35 +1,38 @@
-/** A table that scrolls within itself in a narrow window, also by the keyboard. */
-import { Table, type TableProps } from "@mantine/core";
+/** A table that is shown as cards where there is no room for it, so that nobody has to scroll sideways. */
+import { Paper, Table, type TableProps } from "@mantine/core";
 import type { ReactNode } from "react";
+import { useRoom } from "./use-room.ts";
 import classes from "./wide-table.module.css";
 
 interface Props extends TableProps {
   /** label names the table for screen readers. */
   readonly label: string;
-  /** minWidth is the width below which it scrolls. */
+  /** minWidth is the width below which cards are easier to read, in pixels. They are also shown where the table does not fit. */
   readonly minWidth: number;
-  /** flush is whether it has no padding, since its container has some. */
+  /** cards are what is shown instead of the table. */
+  readonly cards: ReactNode;
+  /** flush is whether it has neither a border nor padding, since its container has some. */
   readonly flush?: boolean;
 }
 
-export function WideTable({ label, minWidth, flush = false, ...table }: Props) {
-  return (
-    <Table.ScrollContainer
-      minWidth={minWidth}
-      type="native"
-      tabIndex={0}
-      role="region"
-      aria-label={label}
-      className={classes.scrolls ?? ""}
-    >
+export function WideTable({ label, minWidth, cards, flush = false, ...props }: Props) {
+  const { holder, table, hasRoom } = useRoom(minWidth);
+  const shown = (
+    <Paper withBorder={!flush} role="region" aria-label={label} className={classes.around}>
       <Table
+        ref={table}
         verticalSpacing="xs"
         horizontalSpacing="md"
         aria-label={label}
         className={flush ? classes.flush : undefined}
-        {...table}
+        {...props}
       />
-    </Table.ScrollContainer>
+    </Paper>
+  );
+  return (
+    <div ref={holder} className={classes.holder}>
+      {hasRoom === undefined ? null : hasRoom ? shown : cards}
+    </div>
   );
 }
 

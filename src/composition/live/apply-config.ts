@@ -18,7 +18,7 @@ export interface Applied {
   readonly retention: Pick<Retention, "run"> | undefined;
 }
 
-/** Follows the configuration in force. Returns what ends that. */
+/** applyConfig follows the configuration in force. Returns what ends that. */
 export function applyConfig({ live }: Pick<Parts, "live">, shared: Shared, { checks, retention }: Applied): () => void {
   const { upstreams, catalog } = shared;
   return live.onChange((next: Config, before: Config) => {

@@ -15,7 +15,7 @@ export function startChecks({ live, log, random }: Parts, { upstreams, targets }
   return checks;
 }
 
-/** Returns the upstreams that are to be checked, and how. */
+/** checkedUpstreams returns the upstreams that are to be checked, and how. */
 export function checkedUpstreams(
   { upstreams }: Pick<Config, "upstreams">,
   providers: ReadonlyMap<string, Provider>,

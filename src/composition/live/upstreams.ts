@@ -99,7 +99,7 @@ function providersOf(served: readonly (readonly [string, Served])[]): ReadonlyMa
   return new Map(served.map(([name, { provider }]) => [name, provider]));
 }
 
-/** Returns what of an upstream its provider, and its place behind a queue, are made of. Its other settings change without it. */
+/** textOf returns what of an upstream its provider, and its place behind a queue, are made of. Its other settings change without it. */
 function textOf({ health_check: _, discover: __, regional: ___, queue, ...upstream }: UpstreamConfig): string {
   return JSON.stringify([upstream, queue !== undefined, queue?.shared]);
 }

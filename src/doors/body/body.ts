@@ -39,8 +39,8 @@ export function headerText({ headers }: HttpRequest, name: string): string | und
 }
 
 /**
- * Reads the body, once: it is not kept. Its bytes are counted in `share` as they arrive. Throws a Refusal, now or later: too large,
- * too slow, no room for it, or the client disconnected.
+ * readBody reads the body, once: it is not kept. Its bytes are counted in `share` as they arrive. Throws a Refusal, now or later: too
+ * large, too slow, no room for it, or the client disconnected.
  */
 export function readBody(req: HttpRequest, limits: BodyLimits, share: BodyShare): MaybePromise<Buffer> {
   const length = Number(req.headers["content-length"] ?? 0);
@@ -147,7 +147,7 @@ const jsonType = "application/json";
 const emptyObject = Buffer.from("{}");
 
 /**
- * Makes a request of a body. Throws a Refusal if its type is neither JSON nor a form, or if it becomes too large.
+ * requestOf makes a request of a body. Throws a Refusal if its type is neither JSON nor a form, or if it becomes too large.
  *
  * Clients forget the header: `curl -d '{…}'` declares a form, and an SDK in a browser may declare text. So where the type is
  * missing, text or form, an opening brace means JSON. An empty body is the empty object: then the refusal names the missing
@@ -172,19 +172,19 @@ export function requestOf(desc: DescMessage, contentType = "", body: Buffer, roo
  */
 const maxFormBytes = 262_144;
 
-/** Returns the body. Throws a Refusal if it is larger than a form may be. */
+/** formIn returns the body. Throws a Refusal if it is larger than a form may be. */
 function formIn(body: Buffer): Buffer {
   if (body.length > maxFormBytes) throw formTooLarge(maxFormBytes);
   return body;
 }
 
-/** Counts a form as the JSON that it becomes. */
+/** ofForm counts a form as the JSON that it becomes. */
 function ofForm(desc: DescMessage, json: JsonObject, room: BodyRoom): Wire {
   room.growTo(jsonLength(json, room.maxBytes));
   return Wire.ofJson(desc, json);
 }
 
-/** Drops a byte order mark. Some editors put one before JSON, and upstreams refuse it. */
+/** withoutByteOrderMark drops a byte order mark. Some editors put one before JSON, and upstreams refuse it. */
 function withoutByteOrderMark(body: Buffer): Buffer {
   const isMarked = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
   return isMarked ? body.subarray(3) : body;

@@ -12,7 +12,7 @@ import type { Inflate, Inflated } from "./inflate.ts";
 
 const accepted = [...knownCodings, "identity"];
 
-/** Returns the codings in the order in which they were applied. Throws a Refusal for an unsupported one. */
+/** codingsIn returns the codings in the order in which they were applied. Throws a Refusal for an unsupported one. */
 export function codingsIn(header: string | undefined): readonly string[] {
   if (header === undefined) return [];
   const codings = codingsNamedIn(header);

@@ -20,7 +20,7 @@ const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 /** Decimals are not rounded: `+.5` is `0.5`, and `5.` is `5`. */
 const decimal = /^(?:\+|(-))?(\d*)(?:\.(\d*))?$/;
 
-/** Reads a scalar. Returns undefined where the empty text leaves the field out. */
+/** readScalar reads a scalar. Returns undefined where the empty text leaves the field out. */
 export function readScalar(value: ValuePlan, text: string): JsonValue | undefined {
   if (value.kind === "string" || value.kind === "bytes") return text;
   const trimmed = text.trim();
@@ -32,14 +32,14 @@ export function readScalar(value: ValuePlan, text: string): JsonValue | undefine
   return text;
 }
 
-/** Returns a text as a decimal, or undefined where it is none. */
+/** decimalOf returns a text as a decimal, or undefined where it is none. */
 function decimalOf(text: string): string | undefined {
   const [, sign = "", whole = "", fraction = ""] = decimal.exec(text) ?? [];
   if (whole === "" && fraction === "") return undefined;
   return `${sign}${whole === "" ? "0" : whole}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
-/** Splits a list of names at its commas, without the empty ones. The JSON of a list stays one text, and so do commas alone. */
+/** splitNames splits a list of names at its commas, without the empty ones. The JSON of a list stays one text, and so do commas alone. */
 export function splitNames(text: string): readonly string[] {
   if (!text.includes(",") || text.trimStart().startsWith("[")) return [text];
   const names = text.split(",").flatMap((name) => name.trim() || []);
@@ -47,7 +47,7 @@ export function splitNames(text: string): readonly string[] {
 }
 
 /**
- * Reads a list that is written as one text of JSON. Returns undefined where the text is none. Where an item may be a text, the
+ * readList reads a list that is written as one text of JSON. Returns undefined where the text is none. Where an item may be a text, the
  * whole may be one, too: then it is a list only if every item fits and all are of one kind.
  */
 export function readList(text: string | undefined, { value }: FieldPlan): JsonValue[] | undefined {
@@ -57,13 +57,13 @@ export function readList(text: string | undefined, { value }: FieldPlan): JsonVa
   return !holdsText(value) || areAlike(value, json) ? json : undefined;
 }
 
-/** Reads an object that is written as one text of JSON. Returns undefined where the text is none. */
+/** readObject reads an object that is written as one text of JSON. Returns undefined where the text is none. */
 export function readObject(text: string): JsonObject | undefined {
   const json = text.trimStart().startsWith("{") ? parsed(text) : undefined;
   return json as JsonObject | undefined;
 }
 
-/** Reports whether a value of this type may be a text. */
+/** holdsText reports whether a value of this type may be a text. */
 export function holdsText(value: ValuePlan): boolean {
   if (value.kind !== "message") return value.kind === "string" || value.kind === "bytes";
   return value.plan.bare?.kind === "union" && value.plan.bare.byType.has("string");
@@ -84,7 +84,7 @@ function fits(value: ValuePlan, item: JsonValue): boolean {
   }
 }
 
-/** Reads a text that may be JSON. Returns undefined where it is none. Throws a WireFault where it has a member twice. */
+/** parsed reads a text that may be JSON. Returns undefined where it is none. Throws a WireFault where it has a member twice. */
 function parsed(text: string): JsonValue | undefined {
   try {
     return parseJson(Buffer.from(text), false);
@@ -94,7 +94,7 @@ function parsed(text: string): JsonValue | undefined {
   }
 }
 
-/** Reads a text that may be JSON. Returns undefined for whatever is wrong with it. */
+/** parsedOrText reads a text that may be JSON. Returns undefined for whatever is wrong with it. */
 function parsedOrText(text: string): JsonValue | undefined {
   try {
     return parsed(text);

@@ -25,7 +25,7 @@ const maxIndex = 4095;
 
 const forbidden = new Set(["__proto__", "constructor", "prototype"]);
 
-/** Builds the tree of these pairs. Throws a Refusal. */
+/** formTree builds the tree of these pairs. Throws a Refusal. */
 export function formTree(pairs: Iterable<Pair>): FormNode {
   const root = emptyNode();
   let count = 0;
@@ -57,7 +57,7 @@ function add(root: FormNode, segments: readonly string[], text: string): void {
   node.texts.push(text);
 }
 
-/** Splits `k[a][b]`. Brackets that are not paired up to the end are part of the name. */
+/** segmentsOf splits `k[a][b]`. Brackets that are not paired up to the end are part of the name. */
 function segmentsOf(key: string): readonly string[] {
   const [, name, brackets] = /^([^[]+)((?:\[[^[\]]*\])+)$/.exec(key) ?? [];
   if (name === undefined || brackets === undefined) return [key];
@@ -72,12 +72,12 @@ function unclear(name: string): Error {
   return invalidValue(name, words);
 }
 
-/** Returns the text of a node that has just one, and no brackets. */
+/** onlyText returns the text of a node that has just one, and no brackets. */
 export function onlyText({ texts, appended, children }: FormNode): string | undefined {
   return texts.length === 1 && !appended && children.size === 0 ? texts[0] : undefined;
 }
 
-/** Reports whether the brackets make a list. Throws a Refusal for an index beyond `maxIndex`. */
+/** isList reports whether the brackets make a list. Throws a Refusal for an index beyond `maxIndex`. */
 export function isList({ appended, children }: FormNode): boolean {
   if (children.size === 0) return appended;
   const keys = [...children.keys()];
@@ -86,13 +86,13 @@ export function isList({ appended, children }: FormNode): boolean {
   return true;
 }
 
-/** Returns the items of a list: those with an index, in the order of their numbers, then the others. */
+/** itemsOf returns the items of a list: those with an index, in the order of their numbers, then the others. */
 export function itemsOf({ texts, children }: FormNode): readonly FormNode[] {
   const indexed = [...children].sort(([a], [b]) => Number(a) - Number(b)).map(([, child]) => child);
   return [...indexed, ...texts.map((text) => ({ ...emptyNode(), texts: [text] }))];
 }
 
-/** Returns the members of an object. Throws a Refusal if there is a text beside them. */
+/** membersOf returns the members of an object. Throws a Refusal if there is a text beside them. */
 export function membersOf({ texts, children }: FormNode): ReadonlyMap<string, FormNode> {
   if (texts.some((text) => text !== "")) throw malformedBody("a form field is both an object and a text or list");
   return children;

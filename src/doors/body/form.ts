@@ -17,12 +17,12 @@ import { type FormNode, formTree, isList, itemsOf, membersOf, onlyText, type Pai
 import { multipartPairs } from "./multipart.ts";
 import { urlencodedPairs } from "./urlencoded.ts";
 
-/** Reads application/x-www-form-urlencoded. Throws a Refusal. */
+/** readForm reads application/x-www-form-urlencoded. Throws a Refusal. */
 export function readForm(desc: DescMessage, body: Buffer): JsonObject {
   return jsonOf(desc, urlencodedPairs(body));
 }
 
-/** Reads the text fields of multipart/form-data. Throws a Refusal, also for a file. */
+/** readMultipart reads the text fields of multipart/form-data. Throws a Refusal, also for a file. */
 export function readMultipart(desc: DescMessage, contentType: string, body: Buffer): JsonObject {
   return jsonOf(desc, multipartPairs(contentType, body));
 }
@@ -47,7 +47,7 @@ function messageOf(plan: MessagePlan, members: Members): JsonObject {
 /** The keys of content for a model. */
 const contents: ReadonlySet<string> = new Set(["prompt", "input", "content", "system"]);
 
-/** Returns the value of a field, or undefined where the form leaves it out. */
+/** memberOf returns the value of a field, or undefined where the form leaves it out. */
 function memberOf(member: FieldPlan | UnionPlan, written: FormNode): JsonValue | undefined {
   if (member.key === "model" && onlyText(written)?.trim() === "") return undefined;
   const node = member.key === "models" ? { ...written, texts: written.texts.flatMap(splitNames) } : written;
@@ -73,7 +73,7 @@ function unionOf(union: UnionPlan, node: FormNode): JsonValue | undefined {
   return value ? singleOf(value, node) : plainOf(node);
 }
 
-/** Reads one text as the scalar of a union, unless it is the JSON of a list or an object that the union allows. */
+/** unionOfText reads one text as the scalar of a union, unless it is the JSON of a list or an object that the union allows. */
 function unionOfText(union: UnionPlan, node: FormNode, text: string): JsonValue | undefined {
   const scalar = scalarIn(union);
   if (contents.has(union.key) && scalar) return singleOf(scalar, node);
@@ -108,7 +108,7 @@ function singleOf(value: ValuePlan, node: FormNode): JsonValue | undefined {
   return isScalar ? readScalar(value, singleText(node)) : plainOf(node);
 }
 
-/** Returns the object of a node with brackets or of one text of JSON, and else the text. */
+/** objectOr returns the object of a node with brackets or of one text of JSON, and else the text. */
 function objectOr(node: FormNode, ofMembers: (members: Members) => JsonObject): JsonValue | undefined {
   if (node.children.size > 0) return ofMembers(membersOf(node));
   const text = onlyText(node);
@@ -123,20 +123,20 @@ function listOf({ value }: FieldPlan, node: FormNode): JsonValue {
   });
 }
 
-/** Returns a value without a schema: a text, or the list or object that the brackets make. */
+/** plainOf returns a value without a schema: a text, or the list or object that the brackets make. */
 function plainOf(node: FormNode): JsonValue {
   if (isList(node)) return itemsOf(node).map((item, i) => within(i, () => plainOf(item)));
   if (node.children.size > 0) return objectOf(membersOf(node), plainOf);
   return singleText(node);
 }
 
-/** Throws a WireFault where there are several: a reader that takes the first and one that takes the last would disagree. */
+/** singleText throws a WireFault where there are several: a reader that takes the first and one that takes the last would disagree. */
 function singleText({ texts }: FormNode): string {
   if (texts.length > 1) throw new WireFault("type", "the form has this field twice; write a list as `field[]`");
   return texts[0] as string;
 }
 
-/** Puts this key or index before the path of a fault in reading. */
+/** within puts this key or index before the path of a fault in reading. */
 function within<T>(segment: string | number, read: () => T): T {
   try {
     return read();

@@ -87,8 +87,8 @@ function isOfZlib(error: unknown): boolean {
 }
 
 /**
- * Releases the lock of what was inflated after it has been read, and after other calls have had as much time as the reading
- * took. It began at `readAt`, by `performance.now()`.
+ * doneSince releases the lock of what was inflated after it has been read, and after other calls have had as much time as the reading took.
+ * It began at `readAt`, by `performance.now()`.
  */
 export function doneSince({ done }: Pick<Inflated, "done">, readAt: number): void {
   setImmediate(() => setTimeout(done, performance.now() - readAt));

@@ -20,7 +20,7 @@ const listed: ReadonlyMap<DescMessage, readonly string[]> = new Map<DescMessage,
 /** The longest string that is converted, in characters. An outline does not have longer ones in full. */
 const maxLength = 64;
 
-/** Returns the request with these fields converted. Throws a WireFault where it is no JSON object. */
+/** withListedStrings returns the request with these fields converted. Throws a WireFault where it is no JSON object. */
 export function withListedStrings(request: Wire): Wire {
   const keys = listed.get(request.desc);
   if (!keys) return request;

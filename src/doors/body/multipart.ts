@@ -11,7 +11,7 @@ import type { Pair } from "./form-tree.ts";
 const maxHeaderBytes = 16 * 1024;
 const accepted = "application/json, and forms without files";
 
-/** Yields the text fields in the order of the form. Throws a Refusal. */
+/** multipartPairs yields the text fields in the order of the form. Throws a Refusal. */
 export function* multipartPairs(contentType: string, body: Buffer, steps: Steps = { count: 0 }): Generator<Pair> {
   if (body.length === 0) return;
   const boundary = Buffer.from(`\r\n--${boundaryOf(contentType)}`, "latin1");
@@ -31,7 +31,7 @@ export function* multipartPairs(contentType: string, body: Buffer, steps: Steps 
 
 const blankLine = Buffer.from("\r\n\r\n");
 
-/** Returns the end of the next occurrence of these bytes. */
+/** after returns the end of the next occurrence of these bytes. */
 function after(body: Buffer, bytes: Buffer, from: number, steps: Steps): number {
   const at = body.indexOf(bytes, from);
   steps.count += (at === -1 ? body.length : at) - from + bytes.length;
@@ -45,7 +45,7 @@ function boundaryOf(contentType: string): string {
   return (boundary[1] ?? boundary[2]) as string;
 }
 
-/** Reads the name in the headers of a part. The rest of the boundary's line comes before them. */
+/** fieldName reads the name in the headers of a part. The rest of the boundary's line comes before them. */
 function fieldName(headers: string): string {
   const [padding, ...lines] = headers.split("\r\n");
   if (padding?.trim() !== "") throw broken();

@@ -15,7 +15,7 @@ const percent = 0x25;
 const plus = 0x2b;
 const space = 0x20;
 
-/** Yields the pairs in the order of the form, also empty ones, which count as any other. Throws a Refusal. */
+/** urlencodedPairs yields the pairs in the order of the form, also empty ones, which count as any other. Throws a Refusal. */
 export function* urlencodedPairs(body: Buffer, steps: Steps = { count: 0 }): Generator<Pair> {
   for (let from = 0; from < body.length; ) {
     const found = body.indexOf(ampersand, from);
@@ -47,7 +47,7 @@ function unescaped(bytes: Buffer): Buffer {
   return out.subarray(0, length);
 }
 
-/** Returns the value of a hexadecimal digit, or NaN. */
+/** digit returns the value of a hexadecimal digit, or NaN. */
 function digit(byte: number | undefined): number {
   if (byte === undefined) return Number.NaN;
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;

@@ -109,7 +109,7 @@ export function createConnections(
   };
 }
 
-/** Closes one connection for a new one. Returns whether there was one that may be closed. */
+/** makeRoom closes one connection for a new one. Returns whether there was one that may be closed. */
 function makeRoom(open: Open, now: number): boolean {
   const isSettled = (socket: Socket, use: Use) => now - lastUse(socket, use, now) >= freshMs;
   return (
@@ -120,7 +120,7 @@ function makeRoom(open: Open, now: number): boolean {
   );
 }
 
-/** Closes the oldest connection for which the test holds. Returns whether there was one. */
+/** closeOldest closes the oldest connection for which the test holds. Returns whether there was one. */
 function closeOldest(open: Open, test: (watched: Watched, socket: Socket) => boolean): boolean {
   for (const [socket, watched] of open) {
     if (!test(watched, socket)) continue;
@@ -136,7 +136,7 @@ function lastUse(socket: Socket, use: Use, now: number): number {
   return use.at;
 }
 
-/** Returns how many files the process may have open; infinite where the system has no `/proc`. Linux: proc(5), `limits`. */
+/** openFilesLimit returns how many files the process may have open; infinite where the system has no `/proc`. Linux: proc(5), `limits`. */
 function openFilesLimit(): number {
   try {
     const soft = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];

@@ -130,7 +130,7 @@ function createPenalties(penaltyMs: number) {
   };
 }
 
-/** Counts the bytes of a stream's body as they arrive. Node feeds every stream by its `push`. */
+/** countBody counts the bytes of a stream's body as they arrive. Node feeds every stream by its `push`. */
 function countBody(stream: Http2Stream, count: (bytes: number) => void): void {
   const push = stream.push.bind(stream);
   stream.push = (piece: Uint8Array | null) => {

@@ -102,7 +102,7 @@ interface Watching {
   readonly count: (change: number) => void;
 }
 
-/** Follows the streams of a session, and ends it when it has been idle for too long. Returns what reports how it stands. */
+/** watchSession follows the streams of a session, and ends it when it has been idle for too long. Returns what reports how it stands. */
 function watchSession(
   session: ServerHttp2Session,
   socket: Socket,
@@ -172,7 +172,7 @@ function readerOf(stream: Http2Stream, socket: Socket, carried: () => number): R
 }
 
 /**
- * Asks a client to stop sending a body after its whole answer has been sent (RFC 9113, section 8.1). Otherwise the stream would
+ * endUpload asks a client to stop sending a body after its whole answer has been sent (RFC 9113, section 8.1). Otherwise the stream would
  * stay open for as long as the client likes.
  */
 function endUpload(stream: Http2Stream & { readonly endAfterHeaders?: boolean }): void {
@@ -187,7 +187,7 @@ function endUpload(stream: Http2Stream & { readonly endAfterHeaders?: boolean })
 /** trailersMs is how long to wait for trailers to be sent before looking again, in milliseconds. */
 const trailersMs = 10;
 
-/** Ends a session that has no streams. Its socket is cut if the client does not end its side. */
+/** goAway ends a session that has no streams. Its socket is cut if the client does not end its side. */
 function goAway(session: ServerHttp2Session, socket: Socket): void {
   session.close();
   const cut = setTimeout(() => socket.destroy(), lingerMs);

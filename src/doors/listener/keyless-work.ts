@@ -13,7 +13,7 @@ const answers = new WeakSet<ServerResponse>();
 /** streams is how many of the open streams of a session are such answers. */
 const streams = new WeakMap<Http2Session, number>();
 
-/** Notes that no key was admitted for what is answered. */
+/** markKeyless notes that no key was admitted for what is answered. */
 export function markKeyless(res: AnswerOfEither): void {
   const { stream } = res;
   const session = stream?.session;
@@ -24,12 +24,12 @@ export function markKeyless(res: AnswerOfEither): void {
   stream.once("close", () => change(-1));
 }
 
-/** Reports whether no key was admitted for an answer of HTTP/1.1. */
+/** isKeyless reports whether no key was admitted for an answer of HTTP/1.1. */
 export function isKeyless(res: ServerResponse): boolean {
   return answers.has(res);
 }
 
-/** Returns how many of the open streams of a session no key was admitted for. */
+/** keylessStreams returns how many of the open streams of a session no key was admitted for. */
 export function keylessStreams(session: Http2Session): number {
   return streams.get(session) ?? 0;
 }

@@ -113,7 +113,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 /** As Node's server for HTTP accepts connections. */
 const socketOptions = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: probeMs };
 
-/** Accepts connections of other sockets for a server. */
+/** createAdopted accepts connections of other sockets for a server. */
 function createAdopted(http1: Server) {
   const servers: NetServer[] = [];
   const over: Promise<void>[] = [];
@@ -149,7 +149,7 @@ function createParts(options: ListenOptions): Parts {
 }
 
 /**
- * Hands each new connection to the server of its protocol. Returns what is known of the open ones.
+ * acceptConnections hands each new connection to the server of its protocol. Returns what is known of the open ones.
  *
  * The HTTP/1.1 server does the listening: one that never listens does not track its connections, and then neither its timeouts nor
  * its graceful close work.
@@ -177,7 +177,7 @@ function acceptConnections(parts: Parts, options: ListenOptions): WeakMap<Socket
 }
 
 /**
- * Returns what serves a connection of HTTP/1.1: `http1/` as long as its requests are plain, where that is on, and Node
+ * createServeHttp1 returns what serves a connection of HTTP/1.1: `http1/` as long as its requests are plain, where that is on, and Node
  * otherwise.
  */
 function createServeHttp1(parts: Parts, { handlePlain, plainOptions }: ListenOptions) {

@@ -99,7 +99,7 @@ const single: ReadonlySet<string> = new Set(["host", "authorization", "content-t
 /** usualCharsets say the coding that texts have anyway. */
 const usualCharsets: ReadonlySet<string> = new Set(["charset=utf-8", 'charset="utf-8"']);
 
-/** Returns a field's value without the charset that texts have anyway, in linear time whatever it is. */
+/** essence returns a field's value without the charset that texts have anyway, in linear time whatever it is. */
 function essence(value: string): string {
   const at = value.lastIndexOf(";");
   const isUsual =
@@ -113,7 +113,7 @@ function essence(value: string): string {
   return isUsual ? value.slice(0, at).trimEnd() : value;
 }
 
-/** Reports whether a request has one of these fields with two values, or `host` twice. */
+/** isReadTwoWays reports whether a request has one of these fields with two values, or `host` twice. */
 export function isReadTwoWays({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">): boolean {
   let seen: Map<string, string> | undefined;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -130,7 +130,7 @@ export function isReadTwoWays({ rawHeaders }: Pick<IncomingMessage, "rawHeaders"
   return false;
 }
 
-/** Begins requests in turns of the event loop, and never those that are over before their turn. */
+/** inTurns begins requests in turns of the event loop, and never those that are over before their turn. */
 function inTurns(handle: RequestListener, turns: RequestTurns): RequestListener {
   return (req, res) =>
     turns.begin(
@@ -139,7 +139,7 @@ function inTurns(handle: RequestListener, turns: RequestTurns): RequestListener 
     );
 }
 
-/** Reports whether the client has reset the stream of an HTTP/2 request. The request itself may not have been told. */
+/** isReset reports whether the client has reset the stream of an HTTP/2 request. The request itself may not have been told. */
 function isReset({ stream }: IncomingMessage & { readonly stream?: Http2Stream }): boolean {
   return stream?.aborted === true;
 }

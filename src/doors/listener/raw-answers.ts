@@ -19,7 +19,7 @@ const statuses: ReadonlyMap<string, number> = new Map(
 const lingerMs = 1000;
 
 /**
- * Answers on the bare socket what the HTTP/1.1 parser refused, unless another answer has begun there. The connection ends only
+ * rejectRaw answers on the bare socket what the HTTP/1.1 parser refused, unless another answer has begun there. The connection ends only
  * after a while: closed while bytes still arrive, it would be reset, and the client would lose the answer.
  */
 export function rejectRaw(
@@ -36,7 +36,7 @@ export function rejectRaw(
   endRaw(socket, status, rejectionHeaders(body), body);
 }
 
-/** Answers a client that takes the gateway for a proxy. Node would close the connection without an answer. */
+/** rejectConnect answers a client that takes the gateway for a proxy. Node would close the connection without an answer. */
 export function rejectConnect(socket: Socket, rejectionBody: RejectionBody): void {
   discardInTurns(socket.on("error", () => socket.destroy()));
   const body = rejectionBody(405);
@@ -50,7 +50,7 @@ export function rejectPreface(socket: Socket, rejectionBody: RejectionBody): voi
   endRaw(socket, 400, rejectionHeaders(body), body);
 }
 
-/** Writes an answer on a bare socket, and ends the connection. */
+/** endRaw writes an answer on a bare socket, and ends the connection. */
 export function endRaw(socket: Socket, status: number, headers: Record<string, string>, body: Buffer): void {
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join("")}\r\n${body}`);
@@ -58,7 +58,7 @@ export function endRaw(socket: Socket, status: number, headers: Record<string, s
   socket.once("close", () => clearTimeout(cut));
 }
 
-/** Answers a request whose head has no `host`, which HTTP/1.1 requires, or can be read in two ways. Its connection ends. */
+/** rejectHead answers a request whose head has no `host`, which HTTP/1.1 requires, or can be read in two ways. Its connection ends. */
 export function rejectHead(res: ServerResponse, rejectionBody: RejectionBody): void {
   const body = rejectionBody(400);
   const { connection, ...headers } = rejectionHeaders(body);

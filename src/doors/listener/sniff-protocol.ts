@@ -13,8 +13,8 @@ const reserved = Buffer.from("PRI ");
 export type FirstBytes = "http2" | "broken preface" | "other";
 
 /**
- * Reads a connection until its first bytes are the preface or cannot be, puts them back, and calls `decide`, once. A connection
- * that stays undecided for `timeoutMs` is cut.
+ * sniff reads a connection until its first bytes are the preface or cannot be, puts them back, and calls `decide`, once. A connection that
+ * stays undecided for `timeoutMs` is cut.
  */
 export function sniff(socket: Socket, timeoutMs: number, decide: (found: FirstBytes) => void): void {
   let seen: Buffer = Buffer.alloc(0);

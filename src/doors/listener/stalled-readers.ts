@@ -27,7 +27,7 @@ export interface Reader {
   cut(): void;
 }
 
-/** Returns the reader of a connection of HTTP/1.1. */
+/** connectionReader returns the reader of a connection of HTTP/1.1. */
 export function connectionReader(socket: Socket): Reader {
   return {
     socket,
@@ -118,7 +118,7 @@ export function createStalledReaders({
   };
 }
 
-/** Updates the marks. Returns the readers that have taken nothing since the last check, as far as Node knows. */
+/** suspectsIn updates the marks. Returns the readers that have taken nothing since the last check, as far as Node knows. */
 function suspectsIn(marks: Marks, now: number): [Reader, Mark][] {
   const suspects: [Reader, Mark][] = [];
   for (const [reader, mark] of marks) {

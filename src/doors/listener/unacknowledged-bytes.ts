@@ -8,7 +8,7 @@ import type { Socket } from "node:net";
  */
 export type UnacknowledgedBytes = ReadonlyMap<string, number>;
 
-/** Returns the key of a connection. Two peers with the same port at different addresses share one. */
+/** portsOf returns the key of a connection. Two peers with the same port at different addresses share one. */
 export function portsOf({ localPort, remotePort }: Socket): string {
   return `${localPort} ${remotePort}`;
 }
@@ -17,7 +17,10 @@ export function portsOf({ localPort, remotePort }: Socket): string {
 const tables = ["/proc/net/tcp", "/proc/net/tcp6"];
 const row = /^ *\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]{2} ([0-9A-F]{8}):/;
 
-/** Reads the tables in pieces, because they may list thousands of connections. Other systems have none: there the map is empty. */
+/**
+ * unacknowledgedBytes reads the tables in pieces, because they may list thousands of connections. Other systems have none: there the map is
+ * empty.
+ */
 export async function unacknowledgedBytes(): Promise<UnacknowledgedBytes> {
   const found = new Map<string, number>();
   const read = (line: string) => {

@@ -31,7 +31,7 @@ export interface Outlet {
   sent?: number;
 }
 
-/** Writes a refusal. A stream that has begun ends with the family's error frame, and never with its usual end. */
+/** writeRefusal writes a refusal. A stream that has begun ends with the family's error frame, and never with its usual end. */
 export function writeRefusal(outlet: Outlet, error: unknown): void {
   const { res, id, family, sent = 0 } = outlet;
   const refusal = asRefusal(error);
@@ -43,7 +43,7 @@ export function writeRefusal(outlet: Outlet, error: unknown): void {
   writeBody(outlet, status, headers, body);
 }
 
-/** Writes the answer of a unary RPC, in the envelope if there is one. */
+/** writeUnary writes the answer of a unary RPC, in the envelope if there is one. */
 export function writeUnary(outlet: Outlet, { headers, body }: UnaryAnswer, envelope: Envelope | undefined): void {
   writeBody(outlet, 200, headers, envelope ? envelopedAnswer(envelope, body.json()) : body.bytes());
 }
@@ -59,7 +59,7 @@ const lines = new FieldLines([
 ]);
 const jsonType = "\r\ncontent-type: application/json";
 
-/** Adds the type and length of the body to the headers. */
+/** writeBody adds the type and length of the body to the headers. */
 function writeBody({ res, head = {} }: Outlet, status: number, headers: AnswerHeaders = {}, body: Buffer): void {
   if (res instanceof PlainAnswer) {
     const isLast = (headers.connection ?? head.connection) === "close";
@@ -74,7 +74,7 @@ function writeBody({ res, head = {} }: Outlet, status: number, headers: AnswerHe
   res.end(body);
 }
 
-/** Sets the headers of an answer whose head is written elsewhere or later. */
+/** setHead sets the headers of an answer whose head is written elsewhere or later. */
 export function setHead(res: ServerResponse, head: AnswerHeaders): void {
   for (const name in head) res.setHeader(name, head[name] as string);
 }
@@ -85,7 +85,7 @@ const streamHeaders = {
   "x-accel-buffering": "no",
 };
 
-/** Writes server-sent events. Fills silence from the beginning of the call on, because most of it is before the first frame. */
+/** writeStream writes server-sent events. Fills silence from the beginning of the call on, because most of it is before the first frame. */
 export async function writeStream(
   outlet: Outlet,
   answering: MaybePromise<StreamAnswer>,
@@ -128,7 +128,7 @@ export async function writeStream(
   }
 }
 
-/** Writes the bytes in a field of the stream's messages, one after another. */
+/** writeBytes writes the bytes in a field of the stream's messages, one after another. */
 export async function writeBytes(
   { res, head }: Outlet,
   answering: MaybePromise<StreamAnswer>,

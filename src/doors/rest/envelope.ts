@@ -18,7 +18,7 @@ export interface Envelope {
 
 const ownKeys = ["statusCode", "message", "data"];
 
-/** Returns the envelope of an RPC's answers, or undefined where they have none. Throws if the RPC lacks an option for it. */
+/** envelopeOf returns the envelope of an RPC's answers, or undefined where they have none. Throws if the RPC lacks an option for it. */
 export function envelopeOf(method: DescMethod): Envelope | undefined {
   const { family, dataField, done, bodyField } = getOption(method, access);
   if (family !== Family.ADMIN) return undefined;

@@ -34,7 +34,7 @@ const anthropic: FrameWriter = {
   keepAlive: Buffer.from('event: ping\ndata: {"type":"ping"}\n\n'),
 };
 
-/** Joins frames. A single one is not copied. */
+/** joined joins frames. A single one is not copied. */
 function joined(batch: readonly Wire[], write: (message: Wire) => Buffer): Buffer {
   return batch.length === 1 ? write(batch[0] as Wire) : Buffer.concat(batch.map(write));
 }

@@ -18,7 +18,7 @@ export interface PathTemplate {
   readonly variables: readonly Variable[];
 }
 
-/** Reports whether the template is one fixed path. */
+/** isLiteral reports whether the template is one fixed path. */
 export function isLiteral(template: PathTemplate): boolean {
   return template.variables.length === 0 && !template.segments.some((segment) => segment === "*" || segment === "**");
 }
@@ -54,7 +54,7 @@ export function compilePath(text: string): PathTemplate {
   return { text, segments, verb: match.groups.verb ?? "", variables };
 }
 
-/** Returns the variables, percent-decoded, or undefined where the path does not match. */
+/** matchPath returns the variables, percent-decoded, or undefined where the path does not match. */
 export function matchPath(template: PathTemplate, path: string): Record<string, string> | undefined {
   const suffix = template.verb === "" ? "" : `:${template.verb}`;
   if (!path.endsWith(suffix)) return undefined;

@@ -26,7 +26,7 @@ export interface RequestReading {
 
 type RouteMatch = Pick<Found, "route" | "variables">;
 
-/** Reads the request of a call at this route. Throws a Refusal, now or later. */
+/** readRequest reads the request of a call at this route. Throws a Refusal, now or later. */
 export function readRequest(req: HttpRequest, match: RouteMatch, reading: RequestReading): MaybePromise<ReadCall> {
   const { limits, share } = reading;
   const codings = codingsIn(headerText(req, "content-encoding"));
@@ -35,7 +35,7 @@ export function readRequest(req: HttpRequest, match: RouteMatch, reading: Reques
   return andThen(body, (bytes) => callOf(req, match, bytes, share));
 }
 
-/** Returns the first of a route's RPCs. All of them have the same request message. */
+/** firstMethod returns the first of a route's RPCs. All of them have the same request message. */
 export function firstMethod({ unary, stream }: Route): DescMethod {
   return (unary ?? stream) as DescMethod;
 }
@@ -73,7 +73,7 @@ function callOf(req: HttpRequest, { route, variables }: RouteMatch, body: Buffer
   });
 }
 
-/** Throws a Refusal where a request names something else than its path does. */
+/** refuseTwice throws a Refusal where a request names something else than its path does. */
 function refuseTwice(json: JsonObject, variables: Found["variables"]): void {
   for (const name in variables) {
     if (!Object.hasOwn(json, name) || json[name] === variables[name]) continue;
@@ -82,7 +82,7 @@ function refuseTwice(json: JsonObject, variables: Found["variables"]): void {
 }
 
 /**
- * Parses a long request cooperatively, and leaves its validation to another turn. A long form goes on as the JSON that it stands
+ * prepared parses a long request cooperatively, and leaves its validation to another turn. A long form goes on as the JSON that it stands
  * for, with its text.
  */
 function prepared(request: Wire, length: number): MaybePromise<Wire> {

@@ -15,7 +15,7 @@ export interface RefusalAnswer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Returns the answer that a refusal is. */
+/** refusalAnswer returns the answer that a refusal is. */
 export function refusalAnswer(family: Family, refusal: Refusal, id: string): RefusalAnswer {
   // Anthropic has a status of its own for an overloaded service.
   const status = family === Family.ANTHROPIC && refusal.status === 503 ? 529 : refusal.status;
@@ -28,7 +28,7 @@ function bodyOf(family: Family, refusal: Refusal, id: string): Buffer {
   return family === Family.ANTHROPIC ? anthropicBody(refusal, id) : openaiBody(refusal, codeOf(refusal));
 }
 
-/** Returns the payload of the frame that ends a broken stream, after `sent` messages. */
+/** refusalFrame returns the payload of the frame that ends a broken stream, after `sent` messages. */
 export function refusalFrame(family: Family, refusal: Refusal, id: string, sent: number): Buffer {
   if (family === Family.RESPONSES) return responsesEvent(refusal, sent);
   const body = upstreamBody(family, refusal);
@@ -39,14 +39,14 @@ export function refusalFrame(family: Family, refusal: Refusal, id: string, sent:
   return openaiBody(refusal, code === null || refusal.status >= 500 ? String(refusal.status) : code);
 }
 
-/** Returns a refusal as a message on a WebSocket: the error of its answer, with its status and headers. */
+/** refusalMessage returns a refusal as a message on a WebSocket: the error of its answer, with its status and headers. */
 export function refusalMessage(refusal: Refusal, id: string): Buffer {
   const { status, headers, body } = refusalAnswer(Family.RESPONSES, refusal, id);
   const { error = errorOf(refusal) } = readObject(body);
   return Buffer.from(JSON.stringify({ type: "error", status, error, headers: { ...headers, "x-request-id": id } }));
 }
 
-/** Reads an error body. An upstream's own may have any form. */
+/** readObject reads an error body. An upstream's own may have any form. */
 function readObject(body: Buffer): { readonly error?: unknown } {
   try {
     return (JSON.parse(body.toString()) as object | null) ?? {};
@@ -55,13 +55,13 @@ function readObject(body: Buffer): { readonly error?: unknown } {
   }
 }
 
-/** Returns the upstream's own error body, if it is of the caller's family. */
+/** upstreamBody returns the upstream's own error body, if it is of the caller's family. */
 function upstreamBody(family: Family, { upstream }: Refusal): Buffer | undefined {
   const wireFamily = family === Family.RESPONSES ? Family.OPENAI : family;
   return upstream?.family === wireFamily ? upstream.body : undefined;
 }
 
-/** Returns an error as an event of a stream of responses: flat, and numbered like the others. */
+/** responsesEvent returns an error as an event of a stream of responses: flat, and numbered like the others. */
 function responsesEvent(refusal: Refusal, sent: number): Buffer {
   const code = codeOf(refusal) ?? (refusal.status >= 500 ? "server_error" : "invalid_request_error");
   const event = { type: "error", code, message: refusal.message, param: refusal.param ?? null, sequence_number: sent };

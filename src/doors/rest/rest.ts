@@ -108,7 +108,7 @@ function familyOf({ family, eitherFamily }: Route, header: (name: string) => str
   return eitherFamily && header("anthropic-version") ? Family.ANTHROPIC : family;
 }
 
-/** Reports whether a caller of a route that answers with bytes asks for events instead. */
+/** asksForEvents reports whether a caller of a route that answers with bytes asks for events instead. */
 function asksForEvents(request: Wire): boolean {
   const canAsk = request.desc.fields.some((field) => field.name === "stream_format");
   return canAsk && request.outline().stream_format === "sse";

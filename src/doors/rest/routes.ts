@@ -101,7 +101,7 @@ function addMethod(all: Route[], method: DescMethod, httpMethod: string, templat
   if (slot === "stream") route.selectedBy = selectedBy;
 }
 
-/** Throws unless two RPCs at one path have the same request and a boolean field of it that selects one. */
+/** checkRoute throws unless two RPCs at one path have the same request and a boolean field of it that selects one. */
 function checkRoute({ unary, stream, selectedBy }: Route): void {
   if (!unary || !stream) return;
   const selector = stream.input.fields.find((field) => field.name === selectedBy);
@@ -118,7 +118,7 @@ function sameShape(a: PathTemplate, b: PathTemplate): boolean {
   return a.verb === b.verb && a.segments.join("/") === b.segments.join("/");
 }
 
-/** Finds fixed paths by one look-up, and the others in the order of their declaration. */
+/** createFind finds fixed paths by one look-up, and the others in the order of their declaration. */
 function createFind(all: readonly Route[]): Routes["find"] {
   const fixed = new Map<string, Map<string, Found>>();
   const patterns: Route[] = [];
@@ -155,7 +155,7 @@ function familyNear(all: readonly Route[], path: string, versioned = false): Fam
   return longest.eitherFamily && versioned ? Family.ANTHROPIC : longest.family;
 }
 
-/** Returns the family of the routes that share the most leading segments with the path, if they agree; else OpenAI's. */
+/** familyAround returns the family of the routes that share the most leading segments with the path, if they agree; else OpenAI's. */
 function familyAround(all: readonly Route[], path: string): Family {
   const segments = path.split("/").slice(1);
   let most = 1;

@@ -31,7 +31,7 @@ export interface Addresses {
   describe(req: HttpRequest): Readonly<Record<string, string>>;
 }
 
-/** Throws if a proxy is neither an address nor a network. */
+/** createAddresses throws if a proxy is neither an address nor a network. */
 export function createAddresses({ settings, trustedProxies }: AddressOptions): Addresses {
   const proxies = addressList(trustedProxies);
   const rootUrl = (req: HttpRequest) => settings().publicUrls.root ?? requestedUrl(req, isTrusted(req, proxies));
@@ -81,7 +81,7 @@ function isTrusted({ socket }: HttpRequest, proxies: AddressList): boolean {
   return proxies.has(socket.remoteAddress ?? "");
 }
 
-/** Returns the last address before the trusted proxies. */
+/** addressOf returns the last address before the trusted proxies. */
 function addressOf({ socket, headers }: HttpRequest, proxies: AddressList): string {
   let address = unmapped(socket.remoteAddress ?? "");
   const forwarded = String(headers["x-forwarded-for"] ?? "").split(",");
@@ -93,7 +93,7 @@ function addressOf({ socket, headers }: HttpRequest, proxies: AddressList): stri
   return address;
 }
 
-/** Drops the port that some proxies write: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/** withoutPort drops the port that some proxies write: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 function withoutPort(text: string): string {
   return text.replace(/^\[([^\]]*)\](?::\d+)?$/, "$1").replace(/^([\d.]+):\d+$/, "$1");
 }

@@ -65,7 +65,7 @@ export const pageHeaders = {
   "x-frame-options": "DENY",
 } as const;
 
-/** Returns the files by their paths below the site. */
+/** assetsOf returns the files by their paths below the site. */
 export function assetsOf(files: readonly PackageFile[]): ReadonlyMap<string, Asset> {
   return new Map(files.map((file) => [file.path, assetOf(file)]));
 }
@@ -81,7 +81,7 @@ function assetOf({ path, body }: PackageFile): Asset {
   };
 }
 
-/** Sends a file, as `status` where the client does not have it already. `headers` replace those of a file. */
+/** sendAsset sends a file, as `status` where the client does not have it already. `headers` replace those of a file. */
 export async function sendAsset(
   req: IncomingMessage,
   res: ServerResponse,
@@ -105,13 +105,13 @@ export async function sendAsset(
   send(req, res, status, { ...headers, "content-encoding": coding }, await coded);
 }
 
-/** Reports whether the client has this version. Proxies that compress mark a tag as weak. */
+/** isKnown reports whether the client has this version. Proxies that compress mark a tag as weak. */
 function isKnown(req: IncomingMessage, etag: string): boolean {
   const tags = String(req.headers["if-none-match"] ?? "").split(",");
   return tags.some((tag) => tag.trim().replace(/^W\//, "") === etag);
 }
 
-/** Returns the coding of an answer; undefined for images and fonts, which are compressed already. */
+/** codingOf returns the coding of an answer; undefined for images and fonts, which are compressed already. */
 function codingOf(req: IncomingMessage, type: string): Coding | undefined {
   if (!/^text\/|json|svg/.test(type)) return undefined;
   const accepted = String(req.headers["accept-encoding"] ?? "");
@@ -121,8 +121,8 @@ function codingOf(req: IncomingMessage, type: string): Coding | undefined {
 }
 
 /**
- * Returns the policy of a page that loads nothing but the gateway's own files. `scripts` and `styles` are sources besides: nonces
- * and hashes. Source: W3C Content Security Policy 3.
+ * contentPolicy returns the policy of a page that loads nothing but the gateway's own files. `scripts` and `styles` are sources besides:
+ * nonces and hashes. Source: W3C Content Security Policy 3.
  */
 export function contentPolicy(scripts: readonly string[], styles: readonly string[]): string {
   return [

@@ -14,7 +14,7 @@ export const contractFiles = { "openapi.json": "gen/openapi.json", "llms.txt": "
 
 const openToAll = { "access-control-allow-origin": "*", "access-control-expose-headers": "etag" } as const;
 
-/** Serves the files that `load` returns, at the root. They are read on the first request. */
+/** createContract serves the files that `load` returns, at the root. They are read on the first request. */
 export function createContract(load: () => readonly PackageFile[]): Site {
   const paths = new Set(Object.keys(contractFiles).map((name) => `/${name}`));
   let loaded: ReadonlyMap<string, Asset> | undefined;

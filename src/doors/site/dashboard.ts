@@ -16,7 +16,10 @@ const noncePlace = "%NONCE%";
 
 const unbuilt = "The dashboard is not built. `npm run build:dashboard` in the project's folder builds it.\n";
 
-/** Serves the files that `read` returns: none where the dashboard was not built. They are read by `load`, or on the first request. */
+/**
+ * createDashboard serves the files that `read` returns: none where the dashboard was not built. They are read by `load`, or on the first
+ * request.
+ */
 export function createDashboard(read: () => readonly PackageFile[]): Site {
   let loaded: { readonly assets: ReadonlyMap<string, Asset>; readonly page: string | undefined } | undefined;
   function load() {

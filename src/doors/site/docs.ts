@@ -13,7 +13,7 @@ const prefix = "/docs";
 
 const unbuilt = "The documentation is not built. `npm run build:site` in the project's folder builds it.\n";
 
-/** Serves the files that `load` returns: none where the documentation was not built. They are read on the first request. */
+/** createDocs serves the files that `load` returns: none where the documentation was not built. They are read on the first request. */
 export function createDocs(load: () => readonly PackageFile[]): Site {
   let loaded: ReadonlyMap<string, Asset> | undefined;
   return {
@@ -35,12 +35,12 @@ export function createDocs(load: () => readonly PackageFile[]): Site {
   };
 }
 
-/** Returns the file of the page at a path below `/docs/`: that of `api` is `api.html`. */
+/** pageAt returns the file of the page at a path below `/docs/`: that of `api` is `api.html`. */
 function pageAt(below: string): string {
   return below === "" ? "index.html" : `${below}.html`;
 }
 
-/** Returns the address of a page that was asked for by another of its names: `api.html` or `api/`. */
+/** addressFor returns the address of a page that was asked for by another of its names: `api.html` or `api/`. */
 function addressFor(below: string, assets: ReadonlyMap<string, Asset>): string | undefined {
   const name = /^(?<name>.+)(?:\.html|\/)$/.exec(below)?.groups?.name;
   if (name === undefined || !assets.has(`${name}.html`)) return undefined;
@@ -66,7 +66,7 @@ async function sendPage(req: IncomingMessage, res: ServerResponse, page: Asset, 
   await sendAsset(req, res, page, { status, headers });
 }
 
-/** Returns the hashes of the scripts that stand in a page, as sources of a policy. */
+/** inlineScripts returns the hashes of the scripts that stand in a page, as sources of a policy. */
 function inlineScripts(html: string): string[] {
   const scripts = [...html.matchAll(/<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g)];
   return scripts.map(([, script = ""]) => `'sha256-${hash("sha256", script, "base64")}'`);

@@ -1,17 +1,24 @@
 /** A message on a WebSocket → the request in it. */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { invalidValue } from "../../call/refusals.ts";
+import { isObject, type JsonValue, parseJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { BodyShare } from "../body/body-budget.ts";
 
-/** The message by which a client confirms an answer. */
-const receipt = /^\s*\{\s*"type"\s*:\s*"response\.processed"/;
+/** The type of the message by which a client confirms an answer. */
+const receipt = "response.processed";
 /** In bytes. */
 const maxReceiptBytes = 1024;
 
-/** Reports whether a message is a receipt, which gets no answer. */
+/** Reports whether a message is a receipt, which gets no answer. One that can be read in two ways is none. */
 export function isReceipt(data: Buffer): boolean {
-  return data.length < maxReceiptBytes && receipt.test(data.toString("latin1"));
+  if (data.length >= maxReceiptBytes || !data.includes(receipt)) return false;
+  try {
+    const message: JsonValue = parseJson(data, false);
+    return isObject(message) && message.type === receipt;
+  } catch {
+    return false;
+  }
 }
 
 /** Reads a message, and counts it as a body. Throws a Refusal, or a WireFault if it is no JSON object. */

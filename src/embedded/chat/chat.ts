@@ -42,7 +42,7 @@ export interface GeneratedAnswer {
   readonly completionTokens: number;
 }
 
-/** Throws a Refusal where a schema or a tool choice cannot be satisfied, and when the caller disconnects. */
+/** generate throws a Refusal where a schema or a tool choice cannot be satisfied, and when the caller disconnects. */
 export async function generate(
   wire: Wire<typeof CreateChatCompletionRequestSchema>,
   tokenizer: Tokenizer,
@@ -67,7 +67,7 @@ export async function generate(
   return { id, choices, promptTokens: await promptTokens(wire, tokenizer, signal), completionTokens };
 }
 
-/** Returns the text of the choice with this index, before any bound. */
+/** textOfChoice returns the text of the choice with this index, before any bound. */
 async function textOfChoice(request: CreateChatCompletionRequest, k: number, signal: Signal): Promise<string> {
   const reply = replyTo(request.messages) + (k > 0 ? ` (choice ${k + 1})` : "");
   switch (request.responseFormat?.type) {
@@ -104,7 +104,7 @@ function choiceOfText(text: string, stops: readonly string[], tokenizer: Tokeniz
   return { text: cut.pieces, calls: [], finish: cut.whole ? "stop" : "length", tokens: cut.tokens };
 }
 
-/** Cuts a call's input at the bound, as models do. A call whose name does not fit is not begun. */
+/** choiceOfCalls cuts a call's input at the bound, as models do. A call whose name does not fit is not begun. */
 function choiceOfCalls(
   planned: readonly PlannedCall[],
   legacy: boolean,

@@ -11,7 +11,7 @@ export function lastUserText(messages: readonly ChatMessage[]): string {
   return textOf(messages.findLast((message) => message.role === Role.USER));
 }
 
-/** Returns the text of the instructions. */
+/** instructionsOf returns the text of the instructions. */
 export function instructionsOf(messages: readonly ChatMessage[]): string {
   return messages
     .filter((message) => message.role === Role.SYSTEM || message.role === Role.DEVELOPER)
@@ -19,7 +19,7 @@ export function instructionsOf(messages: readonly ChatMessage[]): string {
     .join("\n");
 }
 
-/** Returns the tool results at the end, oldest first. */
+/** lastToolResults returns the tool results at the end, oldest first. */
 export function lastToolResults(messages: readonly ChatMessage[]): ToolResult[] {
   const start = messages.findLastIndex((message) => !isToolResult(message)) + 1;
   return messages.slice(start).map((message) => ({ name: toolNameOf(message, messages), text: textOf(message) }));
@@ -36,7 +36,7 @@ function toolNameOf(result: ChatMessage, messages: readonly ChatMessage[]): stri
   return call?.function?.name ?? call?.custom?.name ?? "unknown";
 }
 
-/** Returns the first characters of a text, with an ellipsis where it was longer. */
+/** clip returns the first characters of a text, with an ellipsis where it was longer. */
 export function clip(text: string, length: number): string {
   // Twice as many UTF-16 units contain enough characters, so a long text is not scanned.
   const signs = Array.from(text.slice(0, 2 * length + 2));

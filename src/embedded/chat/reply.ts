@@ -20,7 +20,7 @@ export function replyTo(messages: readonly ChatMessage[]): string {
   return requested !== "" ? requested : [introduction, messageSentence(text), ...contextSentences(messages)].join(" ");
 }
 
-/** Returns what follows `say` or `echo`; else an empty text. */
+/** wantedText returns what follows `say` or `echo`; else an empty text. */
 function wantedText(text: string): string {
   const order = /^\s{0,99}(?:say|echo)(?::|(?=\s))/i.exec(text);
   return order ? text.slice(order[0].length).trim() : "";
@@ -57,8 +57,8 @@ function listed(items: readonly string[]): string {
 }
 
 /**
- * Returns the word that stands for free text in arguments and structured output: the user's quotation, else the last
- * capitalised word within a sentence, else the last word.
+ * topicOf returns the word that stands for free text in arguments and structured output: the user's quotation, else the last capitalised
+ * word within a sentence, else the last word.
  */
 export function topicOf(text: string, toolNames: readonly string[]): string {
   let tail = text.slice(-2000).toWellFormed();

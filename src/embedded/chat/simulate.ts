@@ -53,7 +53,7 @@ export function simulationOf(metadata: Readonly<Record<string, string>>): Simula
   };
 }
 
-/** Simulates what comes before an answer: waits, stays silent, refuses. */
+/** simulateBefore simulates what comes before an answer: waits, stays silent, refuses. */
 export async function simulateBefore(simulation: Simulation, form: Form, signal: Signal): Promise<void> {
   if (simulation.silent) {
     await pause(longestWaitMs, signal);
@@ -64,7 +64,7 @@ export async function simulateBefore(simulation: Simulation, form: Form, signal:
   if (simulation.breakAfter !== undefined && form === "whole") throw upstreamFailed("a simulated break of the answer");
 }
 
-/** Waits. Throws a Refusal at once when the caller disconnects. */
+/** pause waits. Throws a Refusal at once when the caller disconnects. */
 export async function pause(ms: number, signal: Signal): Promise<void> {
   if (signal.aborted) throw cancelled();
   if (ms === 0) return;

@@ -71,7 +71,7 @@ export async function* streamedAnswer(
   yield [chunk([], usageOf(answer))];
 }
 
-/** Reports the whole output only once all of it is sent. */
+/** tellEnd reports the whole output only once all of it is sent. */
 function tellEnd({ completionTokens }: GeneratedAnswer, meter: Meter): void {
   meter.reportUsage({ output: completionTokens });
   meter.reportEnd();

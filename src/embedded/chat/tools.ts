@@ -39,12 +39,12 @@ interface Rule {
 /** The most calls in one answer. */
 const maxCalls = 128;
 
-/** Reports whether the request uses the legacy `functions`, which allow one call. */
+/** isLegacy reports whether the request uses the legacy `functions`, which allow one call. */
 export function isLegacy(request: CreateChatCompletionRequest): boolean {
   return request.tools.length === 0 && request.functions.length > 0;
 }
 
-/** Resolves with the calls to make, if any. Rejects with a Refusal where the choice or a schema cannot be satisfied. */
+/** plannedCalls resolves with the calls to make, if any. Rejects with a Refusal where the choice or a schema cannot be satisfied. */
 export async function plannedCalls(request: CreateChatCompletionRequest, signal: Signal): Promise<PlannedCall[]> {
   const text = lastUserText(request.messages);
   const chosen = chosenTools(request, text);

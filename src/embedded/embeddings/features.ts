@@ -28,7 +28,7 @@ const runs = new RegExp(
   "gu",
 );
 
-/** Yields the features of each run or token. */
+/** featuresOf yields the features of each run or token. */
 export function* featuresOf(input: EmbeddedInput): Generator<readonly Feature[]> {
   if (typeof input !== "string") {
     yield* tokenFeatures(input);

@@ -19,7 +19,7 @@ import { vectorOf } from "./vector.ts";
 const defaultDimensions = 512;
 const maxDimensions = 4096;
 
-/** Throws a Refusal for inputs and dimensions out of bounds, and when the caller disconnects. */
+/** embed throws a Refusal for inputs and dimensions out of bounds, and when the caller disconnects. */
 export async function embed(attempt: Attempt<"embeddings">): Promise<Answer<typeof EmbeddingListSchema>> {
   const { request, model, signal, meter } = attempt;
   const { input, dimensions = defaultDimensions } = request.message();

@@ -8,7 +8,7 @@ export type EmbeddedInput = string | readonly number[];
 
 const maxInputs = 2048;
 
-/** Throws a Refusal for a list out of bounds. */
+/** inputsOf throws a Refusal for a list out of bounds. */
 export function inputsOf(input: CreateEmbeddingsRequest["input"]): readonly EmbeddedInput[] {
   if (input.case === "inputTokens") return [input.value.tokens];
   if (input.case !== "inputList") return [input.value ?? ""];

@@ -14,7 +14,7 @@ const slotBits = 18;
 /** Fine enough that rounding is invisible in 32-bit floats. */
 const precision = 1e9;
 
-/** Throws a Refusal when the caller disconnects. */
+/** vectorOf throws a Refusal when the caller disconnects. */
 export async function vectorOf(input: EmbeddedInput, dimensions: number, pace: Pace): Promise<number[]> {
   const slots = new Map<number, number>();
   for (const features of featuresOf(input)) {

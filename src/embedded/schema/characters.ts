@@ -34,7 +34,7 @@ export function single(sign: string): Range[] {
   return [[code, code]];
 }
 
-/** Reads an escape, after its backslash. */
+/** readEscape reads an escape, after its backslash. */
 export function readEscape(reader: Reader): readonly Range[] {
   const sign = advance(reader);
   const lower = sign.toLowerCase();
@@ -49,7 +49,7 @@ export function readEscape(reader: Reader): readonly Range[] {
   return control === undefined ? single(sign) : [[control, control]];
 }
 
-/** Reads a character property. There are many; the usual ones get ASCII examples. */
+/** readProperty reads a character property. There are many; the usual ones get ASCII examples. */
 function readProperty(reader: Reader, negated: boolean): readonly Range[] {
   const name = take(reader, "{") ? readUntil(reader, "}") : "";
   if (name.startsWith("N")) return negated ? complement(digits) : digits;
@@ -64,7 +64,7 @@ function coded(hex: string): Range[] {
   return [[code, code]];
 }
 
-/** Reads a class, after its opening bracket. */
+/** readClass reads a class, after its opening bracket. */
 export function readClass(reader: Reader): readonly Range[] {
   const negated = take(reader, "^");
   const ranges: Range[] = [];

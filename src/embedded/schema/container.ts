@@ -44,7 +44,7 @@ function missing(required: ReadonlySet<string>, members: ReadonlyMap<string, Jso
   return count;
 }
 
-/** Adds members up to the minimum number: optional ones first, then invented keys. */
+/** addKeys adds members up to the minimum number: optional ones first, then invented keys. */
 function addKeys(constraints: Constraints, members: Map<string, JsonValue>, inside: Spot, fill: Fill): boolean {
   const optional = [...constraints.properties.keys()].filter((name) => !members.has(name));
   for (let place = 0; members.size < constraints.minProperties; place++) {

@@ -30,7 +30,7 @@ const charactersPerValue = 64;
 
 const askThread = createQueuedThread<InstanceRequest, InstanceReply>(() => startThread("instances"));
 
-/** Resolves with undefined where no instance is found, or the call is aborted before its turn comes. */
+/** findInstance resolves with undefined where no instance is found, or the call is aborted before its turn comes. */
 export function findInstance(
   schema: Schema,
   options: InstanceOptions,

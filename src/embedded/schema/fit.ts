@@ -24,7 +24,7 @@ import {
 
 const unknown = 0.5;
 
-/** Returns how well a value fits all schemas together; 0 once the search has used up its steps. */
+/** fitOfAll returns how well a value fits all schemas together; 0 once the search has used up its steps. */
 export function fitOfAll(schemas: readonly Schema[], value: JsonValue, search: Search): number {
   const least = all(schemas.map((schema) => fitOf(schema, value, search)));
   return search.steps < 0 ? 0 : least;
@@ -104,7 +104,7 @@ function fitsArray(rules: JsonObject, value: JsonValue, search: Search, nesting:
   return Math.min(items, least < 1 ? 1 : (found[least - 1] ?? 0), 1 - (found[most] ?? 0));
 }
 
-/** Returns the schemas of the first items, and of the rest, in the keywords of any draft. */
+/** itemSchemas returns the schemas of the first items, and of the rest, in the keywords of any draft. */
 export function itemSchemas(rules: JsonObject): { prefix: Schema[]; rest: Schema } {
   if (Array.isArray(rules.items)) return { prefix: rules.items, rest: rules.additionalItems ?? true };
   return { prefix: asList(rules.prefixItems), rest: rules.items ?? true };

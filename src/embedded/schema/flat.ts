@@ -53,7 +53,7 @@ export interface Constraints {
   maxProperties: number;
 }
 
-/** Returns the constraints of the schema `true`. */
+/** unconstrained returns the constraints of the schema `true`. */
 export function unconstrained(): Constraints {
   return {
     sources: [],
@@ -83,7 +83,7 @@ export function unconstrained(): Constraints {
   };
 }
 
-/** Returns a copy that can be folded into without changing the original. */
+/** copyOf returns a copy that can be folded into without changing the original. */
 export function copyOf(constraints: Constraints): Constraints {
   return {
     ...constraints,
@@ -184,7 +184,7 @@ function foldObject(constraints: Constraints, rules: JsonObject): void {
   constraints.maxProperties = Math.min(constraints.maxProperties, asNumber(rules.maxProperties) ?? Infinity);
 }
 
-/** Returns the schema of a key's value. */
+/** propertyOf returns the schema of a key's value. */
 export function propertyOf(constraints: Constraints, key: string): Schema {
   return constraints.properties.get(key) ?? constraints.additional;
 }

@@ -66,7 +66,7 @@ function fill(schema: Schema, spot: Spot, search: Search): JsonValue | undefined
   return choose(constraints, spot, search);
 }
 
-/** Takes a branch of every choice, then the first candidate that fits them all. */
+/** choose takes a branch of every choice, then the first candidate that fits them all. */
 function choose(constraints: Constraints, spot: Spot, search: Search): JsonValue | undefined {
   const [branches, ...others] = constraints.choices;
   if (!branches) {
@@ -88,7 +88,7 @@ function choose(constraints: Constraints, spot: Spot, search: Search): JsonValue
   return undefined;
 }
 
-/** Sorts the branches: near the root informative ones first, deeper those that end soonest. */
+/** inOrder sorts the branches: near the root informative ones first, deeper those that end soonest. */
 function inOrder(branches: readonly Schema[], deep: boolean): Schema[] {
   const rank = (branch: Schema) => {
     const rules: JsonObject = asObject(branch) ?? {};
@@ -113,7 +113,7 @@ function* candidates(constraints: Constraints, spot: Spot, search: Search): Gene
   for (const type of typesToTry(constraints, spot.depth >= fullDepth)) yield* ofType(type, constraints, spot, search);
 }
 
-/** Returns the author's suggestions that surely fit: authors err, too. */
+/** certain returns the author's suggestions that surely fit: authors err, too. */
 function certain(constraints: Constraints, search: Search): JsonValue[] {
   return constraints.offered.filter((value) => fitOfAll(constraints.sources, value, search) === 1);
 }
@@ -158,7 +158,7 @@ function typesToTry(constraints: Constraints, deep: boolean): TypeName[] {
     : order;
 }
 
-/** Reports whether a schema without a type has keywords of this one. */
+/** isHinted reports whether a schema without a type has keywords of this one. */
 function isHinted(constraints: Constraints, type: TypeName): boolean {
   switch (type) {
     case "object":

@@ -43,7 +43,7 @@ export function addNumber(rules: NumberRules, schema: JsonObject): NumberRules {
   return { low, lowOpen, high, highOpen, multiples: multiple ? [...rules.multiples, multiple] : rules.multiples };
 }
 
-/** Returns the number with this index among those that fit; undefined without one. */
+/** numberFor returns the number with this index among those that fit; undefined without one. */
 export function numberFor(rules: NumberRules, whole: boolean, place: number): number | undefined {
   const unit = Math.max(whole ? 1 : 0, ...rules.multiples);
   if (unit === 0) return fraction(rules, place);

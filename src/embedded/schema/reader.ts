@@ -11,14 +11,14 @@ export function peek(reader: Reader): string | undefined {
   return reader.source[reader.at];
 }
 
-/** Skips a character if it comes next, and reports whether it did. */
+/** take skips a character if it comes next, and reports whether it did. */
 export function take(reader: Reader, sign: string): boolean {
   if (peek(reader) !== sign) return false;
   reader.at += 1;
   return true;
 }
 
-/** Returns the next character. Throws Unreadable at the end. */
+/** advance returns the next character. Throws Unreadable at the end. */
 export function advance(reader: Reader): string {
   const sign = peek(reader);
   if (sign === undefined) throw new Unreadable();

@@ -47,7 +47,7 @@ function readSequence(reader: Reader): Tree {
   return { kind: "sequence", parts };
 }
 
-/** Reads the quantifier after an atom, if there is one. */
+/** readBounds reads the quantifier after an atom, if there is one. */
 function readBounds(reader: Reader): readonly [min: number, max: number] | undefined {
   const bounds = take(reader, "*")
     ? ([0, Infinity] as const)
@@ -106,7 +106,7 @@ function readGroup(reader: Reader): Tree {
   return looksAround ? nothing : tree;
 }
 
-/** Reads what follows `(?`. Returns true for a lookaround. */
+/** readGroupKind reads what follows `(?`. Returns true for a lookaround. */
 function readGroupKind(reader: Reader): boolean {
   const behind = take(reader, "<");
   if (take(reader, "=") || take(reader, "!")) return true;

@@ -28,19 +28,19 @@ export function step(search: Search, count = 1): boolean {
   return search.steps >= 0;
 }
 
-/** Returns the number of visits that scanning a text costs. */
+/** costOf returns the number of visits that scanning a text costs. */
 export function costOf(text: string): number {
   return Math.ceil(text.length / 32);
 }
 
-/** Returns a schema that holds where both hold. */
+/** both returns a schema that holds where both hold. */
 export function both(a: Schema, b: Schema): Schema {
   if (a === true || b === false) return b;
   if (b === true || a === false) return a;
   return { allOf: [a, b] };
 }
 
-/** Returns the schema that a reference points to; undefined where it points nowhere. */
+/** resolve returns the schema that a reference points to; undefined where it points nowhere. */
 export function resolve(root: Schema, reference: string): Schema | undefined {
   if (reference !== "#" && !reference.startsWith("#/")) return undefined;
   let at: Schema | undefined = root;
@@ -84,7 +84,7 @@ export function asText(value: JsonValue | undefined): string | undefined {
 export const typeNames = ["string", "integer", "number", "boolean", "object", "array", "null"] as const;
 export type TypeName = (typeof typeNames)[number];
 
-/** Returns the types that a schema names; undefined where it allows all. */
+/** typesOf returns the types that a schema names; undefined where it allows all. */
 export function typesOf(schema: JsonObject): TypeName[] | undefined {
   const named = typeof schema.type === "string" ? [schema.type] : asTexts(schema.type);
   const known = typeNames.filter((name) => named.includes(name));

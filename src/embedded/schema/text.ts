@@ -27,7 +27,7 @@ const samples: ReadonlyMap<string, (place: number) => string> = new Map(
   }),
 );
 
-/** Yields the strings worth trying, best first. */
+/** textsFor yields the strings worth trying, best first. */
 export function* textsFor(constraints: Constraints, place: number, search: Search): Generator<string> {
   const sample = constraints.format === undefined ? undefined : samples.get(constraints.format);
   if (sample) yield sample(place);
@@ -39,7 +39,7 @@ export function* textsFor(constraints: Constraints, place: number, search: Searc
   yield sized(place === 0 ? search.word : `${search.word} ${place + 1}`, constraints.minLength, constraints.maxLength);
 }
 
-/** Cuts or pads a text. The end of a long text is kept: it distinguishes the instances. */
+/** sized cuts or pads a text. The end of a long text is kept: it distinguishes the instances. */
 function sized(text: string, minLength: number, maxLength: number): string {
   const signs = Array.from(text);
   const cut = signs.length > maxLength ? signs.slice(signs.length - Math.max(0, Math.floor(maxLength))) : signs;

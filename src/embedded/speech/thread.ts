@@ -118,7 +118,7 @@ async function load(started: Worker, flite: Promise<WebAssembly.Module>): Promis
   }
 }
 
-/** Sends a message, and resolves with its answer. Rejects where the thread ends instead, and after `turnLimit`. */
+/** answerOf sends a message, and resolves with its answer. Rejects where the thread ends instead, and after `turnLimit`. */
 async function answerOf(
   running: Worker,
   message: ToWorker,

@@ -1,36 +1,92 @@
 /**
- * Reads bodies of other APIs that clients send as chat, as Cursor does to custom addresses.
+ * Reads bodies of one API that clients send to the path of another, as Cursor does to custom addresses. On each path the words of
+ * that API win over the others'.
  *
- * A body with `input` and no `messages` is a request for a response: it becomes the equivalent chat request, with its
+ * As chat: a body with `input` and no `messages` is a request for a response: it becomes the equivalent chat request, with its
  * members that are chat's own. Flat tools, as in responses and the Messages API, become nested ones, and so does a
  * flat choice. Calls and results among the content, and `system` and `stop_sequences`, are the Messages API's, and
- * become chat's. Any other body is chat already and stays as it came.
+ * become chat's. A `prompt` is what the user says. As a completion: the turns of a chat are the prompt. Responses and messages have
+ * files of their own. Any other body is of its path already and stays as it came.
  */
+import type { DescMessage } from "@bufbuild/protobuf";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
+import { CreateCompletionRequestSchema } from "../../../gen/modelgateway/v1/completions_pb.ts";
+import {
+  CountMessageTokensRequestSchema,
+  CreateMessageRequestSchema,
+} from "../../../gen/modelgateway/v1/messages_pb.ts";
+import {
+  CountResponseTokensRequestSchema,
+  CreateResponseRequestSchema,
+} from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { placeInstructions } from "../../providers/profile/instructions.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import type { Changes } from "../../wire/splice.ts";
 import { Wire } from "../../wire/wire.ts";
 import { definedFields } from "../fields.ts";
 import { responsesToChat } from "../responses-to-chat/index.ts";
 import { hasForeignParts, inChatParts } from "./foreign-parts.ts";
+import { inMessagesWords, needsMessagesWords } from "./messages-words.ts";
+import { promptOf } from "./prompt.ts";
+import { inResponsesWords, needsResponsesWords } from "./responses-words.ts";
 
 type ChatRequest = Wire<typeof CreateChatCompletionRequestSchema>;
 
-export interface ChatBody {
-  readonly request: ChatRequest;
+export interface ReadBody {
+  readonly request: Wire;
   /** The public paths of what was left out. */
   readonly dropped: readonly string[];
 }
 
+/** Returns undefined for a body that is of its path already, or is read elsewhere. */
+type ReadForeign = (request: Wire) => CooperativeTask<ReadBody> | undefined;
+
+const readers: ReadonlyMap<DescMessage, ReadForeign> = new Map<DescMessage, ReadForeign>([
+  [CreateChatCompletionRequestSchema, (request) => foreignToChat(request as unknown as ChatRequest)],
+  [CreateCompletionRequestSchema, foreignToCompletions],
+  ...[CreateResponseRequestSchema, CountResponseTokensRequestSchema].map(
+    (desc) => [desc, foreignWhere(needsResponsesWords, inResponsesWords)] as const,
+  ),
+  ...[CreateMessageRequestSchema, CountMessageTokensRequestSchema].map(
+    (desc) => [desc, foreignWhere(needsMessagesWords, inMessagesWords)] as const,
+  ),
+]);
+
 /**
- * Returns undefined for a body that is chat already. The task throws a Refusal, or the WireFault of JSON that does
- * not fit.
+ * Returns undefined for a body that is of its path already. Throws a WireFault where it is no JSON object. The task throws a
+ * Refusal, or the WireFault of JSON that does not fit.
  */
-export function readForeignBody(request: ChatRequest): CooperativeTask<ChatBody> | undefined {
+export function readForeignBody(request: Wire): CooperativeTask<ReadBody> | undefined {
+  return readers.get(request.desc)?.(request);
+}
+
+function foreignWhere(
+  isForeign: (json: JsonObject) => boolean,
+  changesTo: (json: JsonObject) => CooperativeTask<Changes>,
+): ReadForeign {
+  return (request) => (isForeign(request.outline()) ? withChanges(request, changesTo) : undefined);
+}
+
+function* withChanges(
+  request: Wire,
+  changesTo: (json: JsonObject) => CooperativeTask<Changes>,
+): CooperativeTask<ReadBody> {
+  const changes = yield* changesTo(request.json());
+  return { request: request.isLong ? request.rebuiltWith(changes) : request.with(changes), dropped: [] };
+}
+
+function foreignToCompletions(request: Wire): CooperativeTask<ReadBody> | undefined {
+  const { prompt, messages } = request.outline();
+  const isChat = (prompt ?? null) === null && Array.isArray(messages) && messages.length > 0;
+  return isChat ? withChanges(request, promptOf) : undefined;
+}
+
+function foreignToChat(request: ChatRequest): CooperativeTask<ReadBody> | undefined {
   const json = request.outline();
-  const { messages, input, tools, tool_choice: choice, system, stop_sequences: stops } = json;
+  const { messages, input, prompt, tools, tool_choice: choice, system, stop_sequences: stops } = json;
+  if ((messages ?? input ?? null) === null && typeof prompt === "string")
+    return withChanges(request as unknown as Wire, saidIn);
   if ((messages ?? null) === null && (input ?? null) !== null) return chatOfResponse(request);
   const isFlat = Array.isArray(tools) && tools.some((tool) => nestedTool(tool) !== tool);
   const isFlatChoice = choice !== undefined && nestedChoice(choice) !== choice;
@@ -38,7 +94,12 @@ export function readForeignBody(request: ChatRequest): CooperativeTask<ChatBody>
   return isFlat || isFlatChoice || isOfMessages ? inChatWords(request, isFlat, isOfMessages) : undefined;
 }
 
-function* inChatWords(request: ChatRequest, isFlat: boolean, isOfMessages: boolean): CooperativeTask<ChatBody> {
+// biome-ignore lint/correctness/useYield: it takes the place of a cooperative task.
+function* saidIn({ prompt }: JsonObject): CooperativeTask<Changes> {
+  return { prompt: undefined, messages: [{ role: "user", content: prompt as JsonValue }] };
+}
+
+function* inChatWords(request: ChatRequest, isFlat: boolean, isOfMessages: boolean): CooperativeTask<ReadBody> {
   const json = request.json();
   const { tools, tool_choice: choice } = json;
   const changes: Record<string, JsonValue | undefined> = {};
@@ -47,7 +108,7 @@ function* inChatWords(request: ChatRequest, isFlat: boolean, isOfMessages: boole
   if (isObject(choice) && choice.disable_parallel_tool_use === true) changes.parallel_tool_calls = false;
   if (isOfMessages) Object.assign(changes, yield* messagesInChatWords(json));
   const chat = isOfMessages && request.isLong ? request.rebuiltWith(changes) : request.with(changes);
-  return { request: chat, dropped: [] };
+  return { request: chat as unknown as Wire, dropped: [] };
 }
 
 /** Returns the changes to a request that is partly the Messages API's. */
@@ -75,7 +136,7 @@ const conservative = { developer: "system", system: "first" } as const;
 const ofResponses = new Set(CreateResponseRequestSchema.members.map(({ name }) => name));
 const ofChat = new Set(CreateChatCompletionRequestSchema.members.map(({ name }) => name));
 
-function* chatOfResponse(request: ChatRequest): CooperativeTask<ChatBody> {
+function* chatOfResponse(request: ChatRequest): CooperativeTask<ReadBody> {
   const { messages: _, stream_options: options, ...asked } = request.json();
   const own = Object.entries(asked).filter(([key]) => ofChat.has(key) && !ofResponses.has(key));
   const ofResponse = Object.entries(asked).filter(([key]) => ofResponses.has(key) || !ofChat.has(key));
@@ -86,7 +147,8 @@ function* chatOfResponse(request: ChatRequest): CooperativeTask<ChatBody> {
   const chatRequest = translated.request.json();
   const messages = [...placeInstructions(chatRequest.messages as JsonObject[], conservative)];
   const chat = { ...chatRequest, messages, ...Object.fromEntries(own), ...kept };
-  return { request: Wire.ofJson(CreateChatCompletionRequestSchema, chat), dropped: translated.dropped };
+  const chatBody = Wire.ofJson(CreateChatCompletionRequestSchema, chat);
+  return { request: chatBody as unknown as Wire, dropped: translated.dropped };
 }
 
 /** Returns the same tool where it is nested already, or of an unknown shape. */

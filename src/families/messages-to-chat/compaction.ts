@@ -10,12 +10,12 @@ import { invalidType } from "../../call/refusals.ts";
 import { isObject, type JsonObject } from "../../wire/json.ts";
 import { summaryRequest } from "../responses-to-chat/compaction.ts";
 
-/** Reports whether a request asks for a summary of its conversation. */
+/** asksToCompact reports whether a request asks for a summary of its conversation. */
 export function asksToCompact({ extra }: CreateMessageRequest): boolean {
   return (extra?.compaction ?? null) !== null;
 }
 
-/** Returns the last message of the chat request. The caller's own instructions replace the usual ones. */
+/** compactionRequest returns the last message of the chat request. The caller's own instructions replace the usual ones. */
 export function compactionRequest({ extra }: CreateMessageRequest): JsonObject {
   const compaction = extra?.compaction;
   if (!isObject(compaction)) throw invalidType("compaction", "expected an object");
@@ -24,23 +24,23 @@ export function compactionRequest({ extra }: CreateMessageRequest): JsonObject {
   return isOwn ? { role: "user", content: instructions } : summaryRequest();
 }
 
-/** Reports a block that stands for a conversation. */
+/** isCompaction reports a block that stands for a conversation. */
 export function isCompaction({ extra }: ContentBlock): boolean {
   return extra?.type === "compaction";
 }
 
-/** Returns the summary of such a block; undefined for other blocks, and where compacting failed. */
+/** summaryIn returns the summary of such a block; undefined for other blocks, and where compacting failed. */
 export function summaryIn(block: ContentBlock): string | undefined {
   const { content } = block;
   return isCompaction(block) && content.case === "contentText" ? content.value || undefined : undefined;
 }
 
-/** Returns the block for a summary. */
+/** compactionBlock returns the block for a summary. */
 export function compactionBlock(summary: string): JsonObject {
   return { type: "compaction", content: summary, encrypted_content: null };
 }
 
-/** Returns the events of that block, which is the only one of its answer. */
+/** compactionEvents returns the events of that block, which is the only one of its answer. */
 export function compactionEvents(summary: string): JsonObject[] {
   const delta = { type: "compaction_delta", content: summary, encrypted_content: null };
   return [

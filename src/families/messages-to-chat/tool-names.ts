@@ -11,7 +11,7 @@ import { signedId } from "../call-signature.ts";
 const longest = 64;
 const kept = 55;
 
-/** Returns a text of at most 64 characters: the text itself, or its beginning and a hash of the whole. */
+/** shortened returns a text of at most 64 characters: the text itself, or its beginning and a hash of the whole. */
 export function shortened(text: string): string {
   if (text.length <= longest) return text;
   const characters = Array.from(text);

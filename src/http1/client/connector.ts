@@ -17,7 +17,7 @@ const probeMs = 60_000;
 /** Node documents `onread` for TLS, too; its types leave it out there. */
 type TlsOptions = ConnectionOptions & { readonly onread: OnReadOpts };
 
-/** Creates a connector for `origin`, `http://…` or `https://…`. */
+/** createConnector creates a connector for `origin`, `http://…` or `https://…`. */
 export function createConnector(origin: string): Connector {
   const { protocol, hostname, port } = new URL(origin);
   const host = hostname.replace(/^\[(.*)\]$/, "$1");

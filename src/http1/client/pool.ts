@@ -16,8 +16,8 @@ import { createHeadWriter } from "./request-head.ts";
 import { mayWriteNow } from "./write-turns.ts";
 
 /**
- * Creates a pool of connections to the server at `origin`. With `remembersHeads` a head that comes again on a connection is known by
- * its bytes, and not read again.
+ * createConnectionPool creates a pool of connections to the server at `origin`. With `remembersHeads` a head that comes again on a
+ * connection is known by its bytes, and not read again.
  */
 export function createConnectionPool(origin: string, timeouts: PhaseTimeouts, remembersHeads = true): UpstreamClient {
   const writeHead = createHeadWriter(new URL(origin).host);

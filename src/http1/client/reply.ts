@@ -23,7 +23,7 @@ const maxKeepMs = 600_000;
 /** Framing is how a body ends: after so many bytes that are left, with its last chunk, or with the connection. */
 export type Framing = number | ChunkedDecoder | "close";
 
-/** Reads a head. Throws an Error for a malformed one. */
+/** readReplyHead reads a head. Throws an Error for a malformed one. */
 export function readReplyHead(head: string): ReplyHead {
   const end = head.indexOf("\r\n");
   const line = end === -1 ? head : head.slice(0, end);
@@ -52,12 +52,12 @@ function keptMsOf({ connection = "", "keep-alive": kept = "" }: ReplyFields, isO
   return isKept ? Math.max(0, Math.min(serversMs, maxKeepMs)) : 0;
 }
 
-/** Reports that replies of this status end with their head (RFC 9112, section 6.3, rule 1). Neither HEAD nor CONNECT is sent. */
+/** hasNoBody reports that replies of this status end with their head (RFC 9112, section 6.3, rule 1). Neither HEAD nor CONNECT is sent. */
 export function hasNoBody(status: number): boolean {
   return status < 200 || status === 204 || status === 304;
 }
 
-/** Reports that a head announces a body. */
+/** announcesBody reports that a head announces a body. */
 export function announcesBody({ fields }: ReplyHead): boolean {
   const { "transfer-encoding": coding, "content-length": length } = fields;
   return coding !== undefined || (length !== undefined && length !== "0");
@@ -65,7 +65,7 @@ export function announcesBody({ fields }: ReplyHead): boolean {
 
 const beginning = Buffer.from("HTTP/1.");
 
-/** Throws an Error for bytes that no head begins with, so that their end is not waited for. */
+/** checkBeginning throws an Error for bytes that no head begins with, so that their end is not waited for. */
 export function checkBeginning(bytes: Buffer): void {
   const length = Math.min(bytes.length, beginning.length);
   if (beginning.compare(bytes, 0, length, 0, length) !== 0)
@@ -75,7 +75,7 @@ export function checkBeginning(bytes: Buffer): void {
 }
 
 /**
- * Returns how the body ends (RFC 9112, section 6.3). Throws an Error where two rules give different ends, even if the status has
+ * framingOf returns how the body ends (RFC 9112, section 6.3). Throws an Error where two rules give different ends, even if the status has
  * no body. `readLength` is the value of `content-length`, if it has been parsed already.
  */
 export function framingOf({ status, fields, isOld }: ReplyHead, readLength?: number): Framing {
@@ -93,7 +93,10 @@ export function framingOf({ status, fields, isOld }: ReplyHead, readLength?: num
 /** maxInterimReplies is how many interim replies (103) may precede a reply. Some servers send one or two. */
 const maxInterimReplies = 32;
 
-/** Throws an Error for an interim reply that cannot be dropped. `count` says how many have come before the reply, with this one. */
+/**
+ * checkInterim throws an Error for an interim reply that cannot be dropped. `count` says how many have come before the reply, with this
+ * one.
+ */
 export function checkInterim(head: ReplyHead, count: number): void {
   if (head.status === 101) throw malformed("it changed to another protocol");
   // Its body would be taken for the reply.
@@ -101,7 +104,7 @@ export function checkInterim(head: ReplyHead, count: number): void {
   if (count > maxInterimReplies) throw malformed("too many interim answers come before it");
 }
 
-/** Creates the error for a reply that is not well-formed. */
+/** malformed creates the error for a reply that is not well-formed. */
 export function malformed(words: string): Error {
   return new Error(`the answer is not understood: ${words}`);
 }

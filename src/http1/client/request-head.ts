@@ -5,12 +5,14 @@ import type { UpstreamRequest } from "./contract.ts";
 
 const forbidden = /[^\x21-\x7e]/;
 
-/** Throws TypeError for a path with characters that would end or split the request line. */
+/** checkPath throws TypeError for a path with characters that would end or split the request line. */
 export function checkPath(path: string): void {
   if (forbidden.test(path)) throw new TypeError("the path of a request has forbidden characters");
 }
 
-/** Creates a function that writes the head of a request. It throws TypeError for a path or a field value that is forbidden. */
+/**
+ * createHeadWriter creates a function that writes the head of a request. It throws TypeError for a path or a field value that is forbidden.
+ */
 export function createHeadWriter(host: string): (request: UpstreamRequest) => string {
   const own = `host: ${host}\r\nconnection: keep-alive\r\n`;
   /** last is how the request before began. */

@@ -45,7 +45,7 @@ export interface KeepAlive {
   end(): string;
 }
 
-/** Creates them. `idleMs` is how long a connection may be idle; `keep-alive` gives whole seconds. */
+/** createKeepAlive creates them. `idleMs` is how long a connection may be idle; `keep-alive` gives whole seconds. */
 export function createKeepAlive(idleMs: number): KeepAlive {
   const lines = `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(idleMs / 1000)}\r\n`;
   let dateOfEnd = "";
@@ -196,7 +196,7 @@ export class PlainAnswer implements HttpAnswer {
 let dateSecond = 0;
 let date = "";
 
-/** Returns the `date` line, which is the same for all answers of a second (RFC 9110, section 6.6.1). */
+/** dateLine returns the `date` line, which is the same for all answers of a second (RFC 9110, section 6.6.1). */
 function dateLine(): string {
   const now = Date.now();
   const second = Math.floor(now / 1000);

@@ -53,7 +53,9 @@ interface Credential extends PlacedValue {
   readonly name: string;
 }
 
-/** Reads a head. Returns undefined for a request that Node's server is to answer, and for a head that is not complete; most are. */
+/**
+ * readHead reads a head. Returns undefined for a request that Node's server is to answer, and for a head that is not complete; most are.
+ */
 export function readHead(bytes: Buffer): ReadHead | undefined {
   if (bytes.length < startBytes.length || startBytes.compare(bytes, 0, startBytes.length) !== 0) return undefined;
   const end = bytes.indexOf(headEnd);
@@ -68,7 +70,7 @@ export function readHead(bytes: Buffer): ReadHead | undefined {
   return { url, ...fields, sameHeaders: undefined, from, to: from + length };
 }
 
-/** Creates a request of its head and its body. */
+/** plainRequest creates a request of its head and its body. */
 export function plainRequest(head: PlainHead, body: Buffer | IncomingBody, socket: Socket): PlainRequest {
   const { url, headers, sameHeaders } = head;
   return { method: "POST", url, headers, sameHeaders, httpVersionMajor: 1, socket, body };
@@ -100,7 +102,7 @@ const unplainFields: ReadonlySet<string> = new Set([
 /** Node's server refuses more than a thousand fields. Plain requests have far fewer, and each takes memory. */
 const maxFields = 100;
 
-/** Reads the fields. Returns undefined if one comes twice or is not plain, or if there are too many. */
+/** plainFields reads the fields. Returns undefined if one comes twice or is not plain, or if there are too many. */
 function plainFields(head: string, from: number): Pick<ReadHead, "headers" | "lengthColon" | "credential"> | undefined {
   const headers: Fields = emptyFields();
   let isUnplain = false;

@@ -5,8 +5,8 @@ import { createMemoryPlaces } from "../place-shares.ts";
 import type { LimitQuestions } from "./contract.ts";
 
 /**
- * Returns what answers a worker by the name that it has among the workers. What a worker that dies has of slices is lost, so that no rate
- * is exceeded; its places are there again at once, for its calls have ended with its connections.
+ * keepLimits returns what answers a worker by the name that it has among the workers. What a worker that dies has of slices is lost, so
+ * that no rate is exceeded; its places are there again at once, for its calls have ended with its connections.
  */
 export function keepLimits(
   clock: () => number,

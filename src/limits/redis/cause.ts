@@ -1,6 +1,9 @@
 /** Says in words why Redis is away, and what to do about it. The words never hold what a URL or an answer does. */
 
-/** Returns the words for an error of the connection, or for one that Redis answered. `isTls`: of a connection that was to be encrypted. */
+/**
+ * causeOf returns the words for an error of the connection, or for one that Redis answered. `isTls`: of a connection that was to be
+ * encrypted.
+ */
 export function causeOf(error: unknown, isTls: boolean): string {
   const cause = wordsOf(error);
   // A server without TLS waits for the rest of what it takes for a command.

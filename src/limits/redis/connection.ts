@@ -128,7 +128,7 @@ function fail(state: State, error: unknown): void {
   tellAway(state);
 }
 
-/** Tells why it is away: at once where it never answered, else once it is away for a while. */
+/** tellAway tells why it is away: at once where it never answered, else once it is away for a while. */
 function tellAway({ options, cause, nodes, awaySince, wasThere, told }: State): void {
   const isLong = awaySince !== undefined && performance.now() - awaySince >= untoldMs;
   if (cause === "" || told.has(cause) || !(isLong || !wasThere)) return;
@@ -136,7 +136,7 @@ function tellAway({ options, cause, nodes, awaySince, wasThere, told }: State): 
   options.onAway({ cause, nodes });
 }
 
-/** Says that this node lives, and takes an answer for the end of an outage. */
+/** beat says that this node lives, and takes an answer for the end of an outage. */
 function beat(state: State, on: Client): void {
   const { nodesKey, node, timeoutMs } = state.options;
   state.waitingSince = performance.now();
@@ -195,7 +195,7 @@ async function close(state: State): Promise<void> {
   client?.close();
 }
 
-/** Runs a script by its sum, or by its text where Redis does not know it: it forgets scripts when it starts. */
+/** evaluate runs a script by its sum, or by its text where Redis does not know it: it forgets scripts when it starts. */
 async function evaluate(client: Client, { text, sha }: Script, key: string, args: readonly (string | number)[]) {
   const rest = ["1", key, ...args.map(String)];
   try {
@@ -211,7 +211,7 @@ class TimeoutError extends Error {
 }
 
 /**
- * Rejects with a TimeoutError where a promise takes longer. An answer that has arrived counts, even if this process was too busy to
+ * within rejects with a TimeoutError where a promise takes longer. An answer that has arrived counts, even if this process was too busy to
  * read it: it is read before the time-out is decided.
  */
 export function within<T>(ms: number, promise: Promise<T>): Promise<T> {

@@ -120,10 +120,11 @@ function send(attempt: CallAttempt, request: TranslatedRequest, clock: () => num
   return candidate.speak(requestTo(attempt, record, clock));
 }
 
-/** Notes which attempt answers the call, or was sent last. */
+/** Notes which attempt answers the call, or which failure the caller is told, or which was sent last. */
 export function noteAttempt(modelCall: ModelCall, candidate: Candidate, record: AttemptRecord): void {
   modelCall.lastCandidate = candidate;
   modelCall.lastAttempt = record;
+  modelCall.call.record.lastAttempt = record;
   modelCall.call.record.model = candidate.model.id;
 }
 
@@ -203,6 +204,8 @@ function fail(attempt: CallAttempt, error: unknown, clock: () => number): never 
     // What the caller's own request led to, and its upstream bills, is charged (`charge/capture.ts`).
     if (attempt.signal.aborted || !billRefused(attempt.meter, error)) noteTold(record, attempt.meter.drop());
     record.endedAt ??= clock();
+    const { modelCall, candidate } = attempt;
+    modelCall.failed = [...(modelCall.failed ?? []), { error, candidate, record }];
   }
   throw error;
 }

@@ -1,4 +1,5 @@
 /** The attempts of a call that another attempt replaced, as the call's row keeps them (`requests.tried`). */
+import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { AttemptRecord } from "../../call/call-record.ts";
 import { keptTokens } from "../../call/usage.ts";
 
@@ -12,6 +13,8 @@ export interface FailedAttempt {
   readonly ms: number;
   /** failure is what failed, in the gateway's own words. */
   readonly failure: string;
+  /** outcome is the number of the proto's Outcome where the upstream did not fail: it rejected the request, or the caller's own time-out passed. */
+  readonly outcome?: AttemptRecord["outcome"];
   /** lost is what its upstream may charge, in millionths of the unit. Set only where it was overtaken. */
   readonly lost?: number;
   /** told is what its upstream reported, by parts that are not 0; `cache_write` has all writes. */
@@ -27,6 +30,7 @@ interface CallCost {
 }
 
 const overtaken = "another attempt was quicker";
+const rejected = "it rejected the request";
 
 function toldOf({ told }: AttemptRecord): Pick<FailedAttempt, "told"> {
   if (!told) return {};
@@ -40,11 +44,12 @@ export function failedAttemptsOf(
   call: CallCost,
 ): string | null {
   const failed = attempts.flatMap((attempt): readonly FailedAttempt[] => {
-    const { upstream, begunAt, endedAt = begunAt, failure, isOvertaken, modelId } = attempt;
+    const { upstream, begunAt, endedAt = begunAt, outcome, isOvertaken, modelId } = attempt;
+    const failure = outcome === Outcome.REJECTED ? rejected : attempt.failure;
     const other = modelId === call.model ? {} : { model: modelId };
     const common = { upstream, at: begunAt, ms: endedAt - begunAt, ...other, ...toldOf(attempt) };
     if (isOvertaken) return [{ ...common, failure: overtaken, lost: call.cost }];
-    return failure === undefined || attempt === last ? [] : [{ ...common, failure }];
+    return failure === undefined || attempt === last ? [] : [{ ...common, failure, ...(outcome && { outcome }) }];
   });
   return failed.length === 0 ? null : JSON.stringify(failed);
 }

@@ -8,7 +8,7 @@ import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Frames } from "../../call/call.ts";
 import { Refusal } from "../../call/refusals.ts";
 import type { Ledger } from "../../ledger/contract.ts";
-import { isRejection } from "../../providers/errors/fault.ts";
+import { countsForHealth, isRejection } from "../../providers/errors/fault.ts";
 import { andThen, Deferred, type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import { forEach, pushStream, stopPulling } from "../../runtime/push-stream.ts";
 import type { CallStreams } from "../attempt/call-streams.ts";
@@ -58,10 +58,20 @@ export function captureOnce<A extends Answer>(
       return { ...answer, frames: capturedFrames(answer.frames, captured, capture), trailers: () => capture.headers };
     },
     (error) =>
-      andThen(signal.aborted ? endLeft(captured, capture) : capture.end(outcomeOf(error)), (): never => {
+      andThen(endFailed(error, captured, capture, false), (): never => {
         throw withCost(error, captured, capture);
       }),
   );
+}
+
+/**
+ * Captures a call that has failed. A time-out of the caller's own counts as disconnecting. `hasBegun` is whether frames have come:
+ * what the upstream rejects even then is the caller's fault, and no failure of the upstream.
+ */
+function endFailed(error: unknown, captured: CapturedCall, capture: Capture, hasBegun: boolean): MaybePromise<void> {
+  if (captured.call.signal.aborted || !countsForHealth(error)) return endLeft(captured, capture);
+  if (isRejection(error)) return capture.end(Outcome.REJECTED);
+  return capture.end(hasBegun ? Outcome.BROKEN : Outcome.FAILED);
 }
 
 /**
@@ -147,16 +157,6 @@ async function captureBefore(capture: Capture, take: () => Promise<void> | undef
   await take();
 }
 
-/** Returns the outcome of a call that failed before any of its answer was sent. */
-function outcomeOf(error: unknown): Outcome {
-  return isRejection(error) ? Outcome.REJECTED : Outcome.FAILED;
-}
-
-/** Reports whether a time-out of the caller's own has passed, which counts as disconnecting. */
-function isCallersBound(error: unknown): boolean {
-  return error instanceof Refusal && error.isCallersBound;
-}
-
 function capturedFrames(frames: Frames, captured: CapturedCall, capture: Capture): Frames {
   const { call, meter } = captured;
   const { signal } = call;
@@ -176,9 +176,7 @@ function capturedFrames(frames: Frames, captured: CapturedCall, capture: Capture
         return capture.end(Outcome.ANSWERED);
       },
       async (error: unknown) => {
-        const hasLeft = error === stopPulling || signal.aborted || (hasBegun && isCallersBound(error));
-        const failed = hasBegun ? Outcome.BROKEN : outcomeOf(error);
-        await (hasLeft ? endLeft(captured, capture) : capture.end(failed));
+        await (error === stopPulling ? endLeft(captured, capture) : endFailed(error, captured, capture, hasBegun));
         throw hasBegun ? error : withCost(error, captured, capture);
       },
     );

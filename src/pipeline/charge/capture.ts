@@ -71,28 +71,34 @@ interface Charge {
 }
 
 /** Waits until a call whose caller disconnected is drained. One that failed is not drained. */
-function endStreams({ modelCall: { outcome, streams } }: Charge): MaybePromise<void> {
-  if (outcome === Outcome.LEFT) return streams?.left();
+function endStreams({ modelCall }: Charge): MaybePromise<void> {
+  const { outcome, streams } = modelCall;
+  if (isLeft(modelCall)) return streams?.left();
   if (outcome !== Outcome.ANSWERED) streams?.failed();
   return undefined;
 }
 
+/** Reports whether the caller disconnected, or got some of the answer before its own time-out passed. Else it was told of the time-out. */
+function isLeft({ outcome, firstByteAt, call }: ModelCall): boolean {
+  return outcome === Outcome.LEFT && (firstByteAt !== undefined || call.signal.aborted);
+}
+
 function measureUsage(charge: Charge): MaybePromise<Measured> {
   const { outcome, firstByteAt, streams, meter } = charge.modelCall;
-  if (outcome === Outcome.LEFT) {
+  if (isLeft(charge.modelCall)) {
     // Nothing was sent of a unary answer whose caller disconnected.
     charge.hasCost = streams !== undefined && meter.hasContent();
     return charge.hasCost ? meter.measureLeft() : nothingMeasured;
   }
-  const isUnanswered = outcome === Outcome.FAILED || outcome === Outcome.REJECTED;
-  charge.hasCost = firstByteAt !== undefined && !isUnanswered;
-  if (isUnanswered && meter.hasBilled()) return measureFailed(charge);
-  return charge.hasCost ? meter.measure(outcome === Outcome.ANSWERED) : nothingMeasured;
+  charge.hasCost = firstByteAt !== undefined;
+  if (charge.hasCost) return meter.measure(outcome === Outcome.ANSWERED);
+  return meter.hasBilled() ? measureFailed(charge) : nothingMeasured;
 }
 
 /**
- * Measures a call that failed although some of it was answered, or after its upstream refused it and reported usage: the other
- * prompts of several, or what a filter read. The vendor bills that, and so the call is charged for it. One that was rejected stays so.
+ * Measures a call of which nothing was sent although some of it was answered, or after its upstream refused it and reported usage: the
+ * other prompts of several, or what a filter read. The vendor bills that, and so the call is charged for it. One that was rejected stays
+ * so, and one whose caller did not wait.
  */
 function measureFailed(charge: Charge): MaybePromise<Measured> {
   const { modelCall } = charge;

@@ -18,7 +18,7 @@ import {
   outputBound,
   promptsOf,
 } from "../../ledger/worst-case.ts";
-import { requestedManner, toolFee, usesOtherModels } from "../../providers/usage/manner.ts";
+import { requestedManner, toolFee, toolOfOtherModels } from "../../providers/usage/manner.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { Model } from "../../targets/catalog.ts";
 import type { JsonObject } from "../../wire/json.ts";
@@ -53,7 +53,8 @@ export function refuseUnpriced({ id, price }: Model, request: Wire): Asked {
   const json = request.outline();
   const asked = requestedManner(json);
   const isPriced = price !== undefined && !isFree(price);
-  if (isPriced && usesOtherModels(json)) throw otherModelUnpriced(id);
+  const ofOthers = isPriced ? toolOfOtherModels(json) : undefined;
+  if (ofOthers !== undefined) throw otherModelUnpriced(id, ofOthers);
   const key = isPriced ? unpricedKey(price, asked) : undefined;
   if (key) throw wayUnpriced(id, key);
   return asked;

@@ -1,10 +1,8 @@
-/** Accepts chat calls whose body belongs to another API, and answers them as chat. What the translation drops is named. */
-import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+/** Accepts calls whose body belongs to another API, and answers them as their path does. What the translation drops is named. */
 import type { Answer, Call, Handler } from "../../call/call.ts";
 import { wouldBeDropped } from "../../call/refusals.ts";
-import { type ChatBody, readForeignBody } from "../../families/foreign-bodies/foreign-bodies.ts";
+import { type ReadBody, readForeignBody } from "../../families/foreign-bodies/foreign-bodies.ts";
 import { type CooperativeTask, runCooperatively } from "../../runtime/cooperative.ts";
-import type { Wire } from "../../wire/wire.ts";
 import { droppedHeaders } from "../attempt/dropped-headers.ts";
 import { isStrict } from "./strict.ts";
 
@@ -12,18 +10,17 @@ import { isStrict } from "./strict.ts";
 export function withMeant(handle: Handler): Handler {
   return (call) => {
     const { request } = call;
-    if (request.desc !== CreateChatCompletionRequestSchema || request.isMessageOnly()) return handle(call);
-    const meant = readForeignBody(request as unknown as Wire<typeof CreateChatCompletionRequestSchema>);
+    const meant = request.isMessageOnly() ? undefined : readForeignBody(request);
     return meant ? handleMeant(handle, call, meant) : handle(call);
   };
 }
 
-async function handleMeant(handle: Handler, call: Call, meant: CooperativeTask<ChatBody>): Promise<Answer> {
+async function handleMeant(handle: Handler, call: Call, meant: CooperativeTask<ReadBody>): Promise<Answer> {
   const { isLong } = call.request;
   const { request, dropped } = await runCooperatively(meant, isLong);
   if (dropped.length > 0 && isStrict(call.header)) throw wouldBeDropped(dropped);
   const written = isLong ? await request.writeInSlices() : request;
-  const answer = await handle({ ...call, request: written as unknown as Call["request"] });
+  const answer = await handle({ ...call, request: written });
   if (dropped.length === 0) return answer;
   const further = answer.headers?.["x-gateway-dropped"];
   return { ...answer, headers: { ...answer.headers, ...droppedHeaders(dropped, further) } };

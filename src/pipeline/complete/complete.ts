@@ -78,7 +78,7 @@ export function createComplete(options: CompleteOptions): Complete {
     return thenOrCatch(
       () => send.send(modelCall, part, attemptAt),
       (attempt) => answerOf(modelCall, attempt),
-      (error) => refuse(modelCall, error),
+      (error) => refuse(modelCall, part, error),
     );
   }
 
@@ -131,15 +131,18 @@ function answerOf(modelCall: ModelCall, { answer, candidate, record }: CallAttem
   // Of two hedged attempts, the one that was sent last need not be the one that answered.
   if (record) noteAttempt(modelCall, candidate, record);
   let attempts = 1;
-  for (const { failure, isOvertaken } of modelCall.call.record.attempts)
-    if (failure !== undefined || isOvertaken) attempts++;
+  for (const { failure, outcome, isOvertaken } of modelCall.call.record.attempts)
+    if ((failure ?? outcome) !== undefined || isOvertaken) attempts++;
   const origin = originHeaders(modelCall, attempts);
   const headers = answer.headers ? { ...answer.headers, ...origin } : origin;
   return answer.kind === "whole" ? { kind: "whole", body: answer.body, headers } : { ...answer, headers };
 }
 
 /** Throws a refusal with the headers that say where it comes from, if the call was sent anywhere. */
-function refuse(modelCall: ModelCall, error: unknown): never {
+function refuse(modelCall: ModelCall, part: Call, error: unknown): never {
+  // Of two hedged attempts, the one that was sent last need not be the one whose failure is told. A part that was aborted tells none.
+  const failed = part.signal.aborted ? undefined : modelCall.failed?.find((one) => one.error === error);
+  if (failed) noteAttempt(modelCall, failed.candidate, failed.record);
   const { length } = modelCall.call.record.attempts;
   if (error instanceof Refusal && length > 0) throw error.with({ headers: originHeaders(modelCall, length) });
   throw error;

@@ -6,6 +6,7 @@
  * (`lost_cost` of the attempt, and in the metrics); the caller pays for the answer that it got.
  */
 import { setTimeout } from "node:timers/promises";
+import { isRejection } from "../../providers/errors/fault.ts";
 import { abortSignalOf, type Signal } from "../../runtime/caller-abort.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { createRetryBudget } from "../../targets/retry-budget.ts";
@@ -17,7 +18,7 @@ export type AskCandidate<C, A> = (candidate: C, signal: Signal, isHedge: boolean
 export type HedgeShare = () => number;
 
 export interface Hedge {
-  /** Throws what the attempt threw that failed last. */
+  /** Where both attempts fail, throws that the request was rejected, or else what the first attempt threw. */
   ask<C, A>(ask: AskCandidate<C, A>, hedged: Hedged<C>): Promise<A>;
 }
 
@@ -81,6 +82,7 @@ async function firstOf<A>(
   try {
     return await Promise.any([one.then(won(abortOther)), other.then(won(abortOne))]);
   } catch (error) {
-    throw (error as AggregateError).errors[0];
+    const { errors } = error as AggregateError;
+    throw errors.find(isRejection) ?? errors[0];
   }
 }

@@ -53,9 +53,11 @@ export interface ModelCall {
   /** hold is what is held of the payer's credit (`hold.ts`). */
   readonly hold: CallHold;
 
-  /** The attempt that answers the call, or was sent last; no record before anything was sent. */
+  /** The attempt that answers the call, or whose failure the caller is told, or was sent last; no record before anything was sent. */
   lastCandidate: Candidate;
   lastAttempt: AttemptRecord | undefined;
+  /** failed are the attempts that failed, with their errors: the caller is told one of these. Undefined: none. */
+  failed?: readonly FailedWith[];
   /** Measures what all attempts use. */
   readonly meter: CallMeter;
   /** The upstream streams of the call; undefined for a unary answer. */
@@ -65,6 +67,12 @@ export interface ModelCall {
   outcome: Outcome;
   endedAt: number;
   firstByteAt: number | undefined;
+}
+
+export interface FailedWith {
+  readonly error: unknown;
+  readonly candidate: Candidate;
+  readonly record: AttemptRecord;
 }
 
 /** CallHold is what is held for a call at the moment: one hold for all requests that it makes to one model. */

@@ -114,7 +114,15 @@ function tryCandidate<A>(sending: Sending<A>, candidate: Candidate): MaybePromis
   const { hedging } = modelCall.settings;
   if (!hedging || modelCall.form === "stream") return observed(sending, candidate, part.signal, false);
   // Each of the two attempts is observed by itself.
-  return hedge.ask((at: Candidate, signal, isHedge) => observed(sending, at, signal, isHedge), {
+  const askEither: AskCandidate<Candidate, A> = (at, signal, isHedge) =>
+    catchError(
+      () => observed(sending, at, signal, isHedge),
+      (error): never => {
+        if (isHedge && !signal.aborted && faultOf(error) !== undefined) plan.failed(at, false);
+        throw error;
+      },
+    );
+  return hedge.ask(askEither, {
     candidate,
     afterMs: hedging.afterMs,
     other: () => plan.beside(candidate),

@@ -16,7 +16,7 @@ export interface ContextOverflow {
 /** Error codes and types. Servers without any say it in the message only. */
 const codes: ReadonlySet<string> = new Set([
   ...["context_length_exceeded", "exceed_context_size_error", "contextwindowexceedederror", "context_window_exceeded"],
-  ...["prompt_too_long", "tokens_limit_reached", "1261"],
+  ...["prompt_too_long", "tokens_limit_reached", "model_max_prompt_tokens_exceeded", "1261"],
 ]);
 
 /** Anthropic's own message. */
@@ -45,6 +45,13 @@ const counted: readonly RegExp[] = [
   "input token count \\(?(?<sent>#)\\)? ?exceeds the maximum number of tokens allowed \\(?(?<most>#)",
   "prompt contains (?<sent>#) tokens.{0,120}?too large for model with (?<most>#) maximum context",
   "exceeded model token limit: (?<most>#) \\(requested: (?<sent>#)\\)",
+  // Vertex AI, GitHub Copilot, SiliconFlow, TensorRT-LLM.
+  "input token count is (?<sent>#) but (?:the )?model only supports up to (?<most>#)",
+  "prompt token count of (?<sent>#) exceeds the limit of (?<most>#)",
+  "length of prompt_tokens \\((?<sent>#)\\) must be less than max_seq_len \\((?<most>#)",
+  "sum of prompt length \\((?<sent>#).{0,60}should not exceed max_num_tokens \\((?<most>#)",
+  // TabbyAPI, DeepInfra, Volcengine, and others that compare two lengths.
+  "(?:prompt|input|prefill) (?:length|tokens) \\(?(?<sent>#)\\)? (?:exceeds?|is (?:greater|longer|larger) than) .{0,40}?(?:length|len|context|limit|window)(?: of)? \\(?(?<most>#)",
   // llama.cpp, LM Studio.
   "\\((?<sent>#) tokens\\) exceeds the available context size \\((?<most>#)",
   "first (?<sent>#) tokens when context the overflows.{0,200}?context length of only (?<most>#)",
@@ -64,8 +71,17 @@ const uncounted = new RegExp(
     "input token count.{0,40}exceeds the maximum number|exceeded model token limit|prompt exceeds max length",
     "range of input length should be|input tokens exceed the configured limit|exceeds? context limit",
     "prompt is too long|input is too long for requested model|reduce the length of the (?:messages|input|prompt)",
-    "input token count \\+ max_tokens parameter must be|`inputs` (?:tokens \\+ `max_new_tokens` must be|must have less than)",
+    "input token count \\+ max_tokens parameter must be|`?inputs`? (?:tokens \\+ `?max_new_tokens`? must be|must have less than)",
     "(?:too many tokens|number of tokens).{0,60}cannot exceed \\d",
+    "(?:prompt|inputs?|conversation|prompt tokens?|input tokens?) (?:is |are )?too (?:long|large)",
+    "(?:contains|has) too many tokens|too many (?:input|prompt) tokens|contextwindowexceeded",
+    "max(?:imum)? context (?:length|window|size)|(?:longer|greater|larger) than (?:the |model's )*(?:max )?context",
+    "exceeds? (?:the )?max(?:imum)?[ _](?:message|input|prompt|context|seq|model|num|total)[ _](?:tokens|length|len)",
+    "(?:greater|longer|less) than max_(?:seq|model)_len|not exceed max_num_tokens|max tokens of \\d[\\d,]{0,14} exceeded",
+    "(?:prompt|input|message|total)(?: message)? (?:tokens?|length|token (?:count|length)).{0,20} exceeds? (?:the |model )*(?:maximum|limit|model|context)",
+    "^token count exceeds|number of input tokens.{0,20} exceeds|input token count is \\d|prompt token count of \\d",
+    "tokens?.{0,12}exceeds? context window|tokens, the (?:model's )?context window is \\d",
+    "(?:上下文|输入|提示词?)(?:的)?(?:长度|窗口| ?tokens?)? ?(?:超过|超出|过长|太长)|tokens? ?(?:超过|超出)(?:了)?(?:最大|限制|上限)",
   ].join("|"),
   "is",
 );

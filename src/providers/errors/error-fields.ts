@@ -6,6 +6,7 @@
  * `errors`, lists of these, or plain text. HTML pages and garbage are of no use to a caller and are never passed on.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../../wire/json.ts";
 import { membersOf } from "../usage/count.ts";
 
 export interface ErrorFields {
@@ -31,15 +32,17 @@ const mostOfList = 5;
 
 /** Reads the body of an error answer. */
 export function readErrorBody(body: Buffer): ErrorFields {
-  const read = body.toString();
-  const text = read.trim(); // This also removes a byte order mark.
+  const written = body.toString();
+  const text = written.trim(); // This also removes a byte order mark.
   const json = jsonIn(text);
   if (json !== undefined && typeof json !== "string") {
-    const words = readErrorJson(json);
+    const read = readErrorJson(json);
+    const words = read.message === undefined ? { ...read, message: wrappedText(json) } : read;
     // An error in a frame, or after a byte order mark, is rewritten rather than passed on.
-    return bare.test(read) ? words : { ...words, isOpenAi: false, isAnthropic: false };
+    return bare.test(written) ? words : { ...words, isOpenAi: false, isAnthropic: false };
   }
-  return { ...silent, isText: true, message: asMessage(json ?? text) };
+  const inXml = /<message>([^<]{1,2000})<\/message>/i.exec(text.slice(0, longestText))?.[1];
+  return { ...silent, isText: true, message: asMessage(json ?? inXml ?? text) };
 }
 
 const bare = /^[ \t\r\n]*\{/;
@@ -111,6 +114,32 @@ function textIn(value: JsonValue | undefined, depth: number): string | undefined
   const found = firstText(inner, depth) ?? firstText(wordsIn(value), depth);
   const raw = textIn(membersOf(value.metadata).raw, depth + 1);
   return raw === undefined || raw === found ? found : listed([found, raw], ": ");
+}
+
+/** The members around an error in shapes of single vendors: Tencent, Volcengine, iFlytek, gRPC, and others. */
+const wrapperKeys: readonly string[] = [
+  ...["Response", "ResponseMetadata", "Error", "header", "status", "result", "data", "message", "cause", "exception"],
+  ...["content", "info", "text", "error", "errors"],
+];
+
+/**
+ * Returns the message of an error answer in which no member has a usual name: within another, or by the fields that it concerns,
+ * as in `{"temperature": ["…"]}`. Objects that come in place of an answer are not read so: they may be no errors.
+ */
+function wrappedText(value: JsonValue | undefined, depth = 0): string | undefined {
+  if (!isObject(value) || depth > deepest) return undefined;
+  for (const key of wrapperKeys) {
+    const member = Object.hasOwn(value, key) ? value[key] : undefined;
+    const isStatus = key === "status" && typeof member === "string";
+    const text = isStatus ? undefined : (textIn(member, depth + 1) ?? wrappedText(member, depth + 1));
+    if (text !== undefined) return text;
+  }
+  const lists = Object.entries(value).filter(([, member]) => Array.isArray(member));
+  const texts = lists.slice(0, mostOfList).map(([name, member]): string | undefined => {
+    const text = textIn(member, depth + 1);
+    return text === undefined ? undefined : `${name}: ${text}`;
+  });
+  return listed(texts);
 }
 
 function wordsIn(value: JsonObject): JsonValue[] {

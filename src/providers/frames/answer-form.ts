@@ -23,6 +23,11 @@ function beginningOf(bytes: Buffer): number {
   return -1;
 }
 
+/** Returns JSON without the byte order mark before it, which no parser takes. */
+export function withoutMark(bytes: Buffer): Buffer {
+  return byteOrderMark.every((byte, at) => bytes[at] === byte) ? bytes.subarray(byteOrderMark.length) : bytes;
+}
+
 /** Returns undefined while too little has come to tell. */
 export function sniffForm(bytes: Buffer): AnswerForm | undefined {
   const at = beginningOf(bytes);

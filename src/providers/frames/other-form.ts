@@ -10,7 +10,7 @@ import { longJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Accumulator } from "../dialect.ts";
 import { asFailure, readOrFail } from "../errors/fault.ts";
-import { maxAnswerBytes, sniffForm } from "./answer-form.ts";
+import { maxAnswerBytes, sniffForm, withoutMark } from "./answer-form.ts";
 import { done } from "./done.ts";
 import { readJson } from "./read-json.ts";
 import type { TrackedStream } from "./take-frames.ts";
@@ -56,7 +56,7 @@ export async function framesOfAnswer<O extends DescMessage>(
   { desc, dialect, tracker, operation, meter }: TrackedStream<O>,
 ): Promise<readonly Wire<O>[]> {
   try {
-    const answer = Wire.ofBytes(desc, bytes, true);
+    const answer = Wire.ofBytes(desc, withoutMark(bytes), true);
     await answer.parseInSlices();
     const frames = dialect.framesOf?.(readJson(answer, dialect, operation, "whole"), operation);
     if (!frames) throw upstreamFailed("it did not answer with a stream");

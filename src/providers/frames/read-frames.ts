@@ -10,7 +10,7 @@ import { brokenOff } from "../../call/refusals.ts";
 import { nextSlice, tryTakeSlice } from "../../runtime/cooperative.ts";
 import { failAfter, forEach, pushStream, stopPulling, type Take } from "../../runtime/push-stream.ts";
 import { longJson } from "../../wire/json.ts";
-import { type SseFrame, SseReader } from "../../wire/sse.ts";
+import { isObjectLines, type SseFrame, SseReader } from "../../wire/sse.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { Attempt } from "../contract.ts";
 import type { Dialect } from "../dialect.ts";
@@ -134,7 +134,19 @@ class FrameReading<O extends DescMessage> {
   };
 
   #endWhole(bytes: Buffer): Promise<void> {
+    if (isObjectLines(bytes)) return this.#endLines(bytes);
     return framesOfAnswer(bytes, this.#of).then(this.#take);
+  }
+
+  /** Reads a stream of JSON objects, one a line. */
+  async #endLines(bytes: Buffer): Promise<void> {
+    try {
+      await inTurns([bytes], this.#readIn, this.#handOverAny);
+      await this.#handOverAny(this.#reader.end());
+    } catch (error) {
+      return this.#ended(error);
+    }
+    return this.#end();
   }
 
   #ended(error: unknown): Promise<void> | undefined {

@@ -20,6 +20,8 @@ export function openAiFaults(refusalOf: RefusalOf) {
       if (place === "error") return upstreamFailed("it answered with an error");
       if (place === "whole") return upstreamFailed("its answer is empty");
     }
+    const inChoice = errorInChoice(json.choices);
+    if (inChoice) return refusalOfError({ choices: [], error: inChoice }, bytes, refusalOf);
     return endsByFailure(json.choices) ? upstreamFailed("it broke off its answer by an error") : undefined;
   };
 }
@@ -32,8 +34,19 @@ function isPart({ choices, usage, data }: JsonObject, operation: Operation, plac
   return Array.isArray(choices) && choices.some(isAnswer);
 }
 
+/** Returns the error that OpenRouter puts into a choice whose provider failed; undefined without one. */
+function errorInChoice(choices: JsonValue | undefined): JsonValue | undefined {
+  if (!Array.isArray(choices)) return undefined;
+  return choices.find((choice): choice is JsonObject => isObject(choice) && namesError({ error: choice.error ?? null }))
+    ?.error;
+}
+
+/** An aggregator may call a failure `stop`, and have the provider's own word beside it. */
 function endsByFailure(choices: JsonValue | undefined): boolean {
-  return Array.isArray(choices) && choices.some((choice) => isObject(choice) && isFailedEnd(choice.finish_reason));
+  if (!Array.isArray(choices)) return false;
+  return choices.some(
+    (choice) => isObject(choice) && (isFailedEnd(choice.finish_reason) || isFailedEnd(choice.native_finish_reason)),
+  );
 }
 
 /** A complete choice has a message or a text, even an empty one. */

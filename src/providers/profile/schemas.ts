@@ -3,8 +3,10 @@
  * whole request for a keyword, a reference, a tuple, or a `type` beside `anyOf`.
  *
  * References stand as what they refer to, `oneOf` as `anyOf`, a constant as a list of one, several types as
- * alternatives. A keyword that none of these servers knows goes into the description, and is named.
+ * alternatives. A keyword that none of these servers knows goes into the description, and is named. That a value may be null,
+ * however it was said, is told by `nullable`, which Google knows; Moonshot refuses it, and all that says so.
  */
+import { isDeepStrictEqual } from "node:util";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Capabilities } from "./profile.ts";
@@ -15,19 +17,20 @@ export function fitTools(
   tools: JsonValue | undefined,
   { schemas }: Capabilities,
 ): { readonly tools: JsonValue[]; readonly dropped: readonly string[] } | undefined {
-  if (schemas !== "plain" || !Array.isArray(tools)) return undefined;
+  if (schemas === undefined || schemas === "whole" || !Array.isArray(tools)) return undefined;
   const dropped: string[] = [];
-  const fitted = tools.map((tool, i) => fitTool(tool, `tools[${i}].function.parameters`, dropped));
+  const knowsNullable = schemas === "nullable";
+  const fitted = tools.map((tool, i) => fitTool(tool, `tools[${i}].function.parameters`, dropped, knowsNullable));
   return fitted.every((tool, i) => tool === tools[i]) ? undefined : { tools: fitted, dropped };
 }
 
-function fitTool(tool: JsonValue, path: string, dropped: string[]): JsonValue {
+function fitTool(tool: JsonValue, path: string, dropped: string[], knowsNullable: boolean): JsonValue {
   const called = isObject(tool) ? tool.function : undefined;
   if (!isObject(tool) || !isObject(called) || !isObject(called.parameters)) return tool;
   const schema = called.parameters;
-  const walk: Walk = { root: schema, dropped, left: mostSchemas, room: mostRepeated };
+  const walk: Walk = { root: schema, dropped, knowsNullable, left: mostSchemas, room: mostRepeated };
   const plain = plainRoot(plainSchema(schema, path, walk, []));
-  if (JSON.stringify(plain) === JSON.stringify(schema)) return tool;
+  if (isDeepStrictEqual(plain, schema)) return tool;
   return { ...tool, function: { ...called, parameters: plain } };
 }
 
@@ -39,6 +42,7 @@ const mostRepeated = 262_144;
 interface Walk {
   readonly root: JsonObject;
   readonly dropped: string[];
+  readonly knowsNullable: boolean;
   left: number;
   /** room is how much more may be repeated. Below 0 nothing is: references stand for any object. */
   room: number;
@@ -52,7 +56,7 @@ function mayRepeat(value: JsonValue, walk: Walk): boolean {
 
 /** The arguments are an object, whatever their schema allows. */
 function plainRoot(schema: JsonObject): JsonObject {
-  const { anyOf, ...own } = schema;
+  const { anyOf, nullable: _, ...own } = schema;
   if (!Array.isArray(anyOf)) return { ...own, type: "object", properties: own.properties ?? {} };
   const parts = anyOf.filter(isObject);
   const properties = Object.assign({}, ...parts.map((part) => part.properties), own.properties) as JsonObject;
@@ -76,8 +80,50 @@ function plainSchema(schema: JsonObject, path: string, walk: Walk, within: reado
   const { allOf } = schema;
   if (Array.isArray(allOf) && !mayRepeat(Object.keys(schema.properties ?? {}), walk)) return { type: "object" };
   if (Array.isArray(allOf)) return plainSchema(allTogether(schema, allOf, walk), path, walk, within);
+  const { rest, key } = withoutNull(schema);
+  const plain = ofTypes(rest, path, walk, within);
+  return key === undefined ? plain : orNull(plain, `${path}.${key}`, walk);
+}
+
+/** Returns a schema without what lets its value be null, and the keyword that did; the same schema where it may not be null. */
+function withoutNull(schema: JsonObject): { readonly rest: JsonObject; readonly key?: string } {
+  const { type, enum: words, nullable } = schema;
+  const types = Array.isArray(type) ? type : [type];
+  if (types.includes("null")) {
+    const { type: _, nullable: __, ...own } = schema;
+    const others = types.filter((one) => one !== undefined && one !== "null") as JsonValue[];
+    // A value that is null and nothing else needs some type.
+    return { rest: { ...own, type: others.length > 1 ? others : (others[0] ?? "string") }, key: "type" };
+  }
+  const key = combinations.find((name) => name !== "allOf" && Array.isArray(schema[name]));
+  const list = key === undefined ? [] : (schema[key] as JsonValue[]);
+  if (key !== undefined && list.some(isNull)) {
+    const { [key]: _, nullable: __, ...own } = schema;
+    const others = list.filter((one) => !isNull(one));
+    return { rest: others.length === 0 ? own : { ...own, [key]: others }, key };
+  }
+  if (Array.isArray(words) && words.includes(null)) return { rest: schema, key: "enum" };
+  return nullable === true ? { rest: schema, key: "nullable" } : { rest: schema };
+}
+
+/** Reports whether an alternative is null and nothing else. */
+function isNull(schema: JsonValue): boolean {
+  return isObject(schema) && (schema.type === "null" || schema.const === null);
+}
+
+/** Says that a value may be null, as the server takes it. Google takes nothing beside `anyOf` that says so. */
+function orNull(plain: JsonObject, place: string, walk: Walk): JsonObject {
+  const { anyOf } = plain;
+  if (walk.knowsNullable && Array.isArray(anyOf))
+    return { ...plain, anyOf: anyOf.map((one) => (isObject(one) ? { ...one, nullable: true } : one)) };
+  if (walk.knowsNullable) return { ...plain, nullable: true };
+  walk.dropped.push(place);
+  return described(plain, { nullable: true });
+}
+
+function ofTypes(schema: JsonObject, path: string, walk: Walk, within: readonly string[]): JsonObject {
   const { type } = schema;
-  const types = Array.isArray(type) ? type.filter((one) => one !== "null") : [];
+  const types = Array.isArray(type) ? type : [];
   if (types.length > 1) {
     const { type: _, description, ...own } = schema;
     const different = types.filter((_, i) => i === 0 || mayRepeat(own, walk));
@@ -218,7 +264,7 @@ function enumOf(value: JsonValue): JsonObject | undefined {
 function withAlternatives(plain: JsonObject, schema: JsonObject, path: string, walk: Walk, within: readonly string[]) {
   const key = combinations.find((name) => name !== "allOf" && Array.isArray(schema[name]));
   if (key === undefined) return plain;
-  const list = (schema[key] as JsonValue[]).filter(isObject).filter(({ type }) => type !== "null");
+  const list = (schema[key] as JsonValue[]).filter(isObject);
   if (isObject(schema.properties)) {
     walk.dropped.push(`${path}.${key}`);
     return described(plain, { [key]: schema[key] as JsonValue });

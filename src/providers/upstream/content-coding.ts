@@ -5,14 +5,23 @@
  * stream are not delayed. The source waits until the reader has taken what came. A broken or unrequested coding, and
  * one that grows beyond measure, is the upstream's failure; what came before is handed on. An answer without a coding
  * passes unchanged.
+ *
+ * Proxies decompress answers and leave the header as it was, and label one coding as another: the first bytes decide. Names that
+ * are no codings (`utf-8`, `none`) say nothing.
  */
-import type { Transform } from "node:stream";
+import { PassThrough, type Transform } from "node:stream";
 import { upstreamFailed } from "../../call/refusals.ts";
 import { codingsIn, createDecompressor, knownCodings, mostGrowth } from "../../runtime/content-codings.ts";
+import { sniffForm } from "../frames/answer-form.ts";
 import { type Body, type Reader, UpstreamReply } from "./reply.ts";
 
 /** The value of `accept-encoding`. */
 export const readableCodings = knownCodings.join(", ");
+
+/** The codings that are registered, and may be meant. */
+const known: ReadonlySet<string> = new Set([
+  ...[...knownCodings, "x-gzip", "compress", "x-compress", "exi", "pack200-gzip", "aes128gcm", "dcb", "dcz"],
+]);
 
 /** The largest chunk of output, in bytes. */
 const chunkSize = 16_384;
@@ -23,7 +32,8 @@ const freeBytes = 4 * 1024 * 1024;
 export function decoded(reply: UpstreamReply): UpstreamReply {
   const header = reply.headers["content-encoding"];
   if (header === undefined) return reply;
-  const codings = codingsIn([header].flat().join());
+  const named = [header].flat().join().split(",");
+  const codings = codingsIn(named.filter((name) => known.has(name.trim().toLowerCase())).join());
   if (!codings) {
     reply.leave();
     throw upstreamFailed("its answer has a coding that nobody asked for");
@@ -33,6 +43,34 @@ export function decoded(reply: UpstreamReply): UpstreamReply {
     (coded, coding) => new UpstreamReply(coded.status, coded.headers, new DecodedBody(coded.source, coding)),
     reply,
   );
+}
+
+const gzipMagic = Buffer.from([0x1f, 0x8b, 0x08]);
+const zstdMagic = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
+/** Codings without a mark of their own are told from text by this many bytes. */
+const textBytes = 16;
+
+/** Returns the decoder of an answer that begins like this. */
+function decoderOf(coding: string, first: Buffer): Transform {
+  if (isPlain(coding, first)) return new PassThrough({ readableHighWaterMark: chunkSize });
+  const meant = begins(first, gzipMagic) ? "gzip" : begins(first, zstdMagic) ? "zstd" : coding;
+  return createDecompressor(meant, first, chunkSize) as Transform;
+}
+
+function begins(bytes: Buffer, mark: Buffer): boolean {
+  return bytes.subarray(0, mark.length).equals(mark);
+}
+
+/** Reports whether an answer is JSON or events in spite of its header. `gzip` and `zstd` never begin like these. */
+function isPlain(coding: string, first: Buffer): boolean {
+  const form = sniffForm(first);
+  if (form !== "json" && form !== "events") return false;
+  if (coding === "gzip" || coding === "zstd") return true;
+  return first.length >= textBytes && first.subarray(0, textBytes).every((byte) => byte >= 0x20 || isSpace(byte));
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x09 || byte === 0x0a || byte === 0x0d;
 }
 
 /** DecodedBody sits between a compressed body and its reader. */
@@ -112,7 +150,7 @@ class DecodedBody implements Body, Reader {
   }
 
   #begin(first: Buffer): Transform {
-    const decoder = createDecompressor(this.#coding, first, chunkSize) as Transform;
+    const decoder = decoderOf(this.#coding, first);
     const over = () => {
       this.#isOver = true;
       this.#onOver();

@@ -2,15 +2,16 @@
  * The health of the upstreams as this process sees it: running calls, and how the last attempts ended.
  *
  * The last attempts of each upstream are kept in a ring of fixed size, so an attempt costs the same at any load.
- * Nothing that an upstream sent is kept: failures are described in the gateway's own words. A caller's disconnect and
- * a refused request are not the upstream's fault. Each attempt's result also goes into its record.
+ * Nothing that an upstream sent is kept: failures are described in the gateway's own words. A caller's disconnect, a time-out
+ * of the caller's own and a refused request are not the upstream's fault. Each attempt's result also goes into its record.
  */
+import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer } from "../../call/call.ts";
 import type { Operation } from "../../call/operations.ts";
 import { type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import { onEnd } from "../../runtime/push-stream.ts";
 import { type Attempt, type Provider, type Speak, wrapEverySpeak } from "../contract.ts";
-import { countsForHealth, faultOf } from "../errors/fault.ts";
+import { countsForHealth, faultOf, isRejection } from "../errors/fault.ts";
 
 /** UpstreamHealth sums up an upstream's recent attempts. */
 export interface UpstreamHealth {
@@ -138,7 +139,10 @@ function watched(speak: Speak<Operation>, ring: Attempts, clock: () => number): 
       attemptRecord.endedAt = now;
       const failure = signal.aborted ? undefined : faultOf(error);
       if (failure !== undefined) attemptRecord.failure = failure;
-      ring.ended(attemptRecord.endedAt, firstByte, countsForHealth(error) ? failure : undefined);
+      const counts = countsForHealth(error);
+      if (!signal.aborted && !counts) attemptRecord.outcome = Outcome.LEFT;
+      else if (!signal.aborted && isRejection(error)) attemptRecord.outcome = Outcome.REJECTED;
+      ring.ended(attemptRecord.endedAt, firstByte, counts ? failure : undefined);
     };
     const answered = (answer: Answer): Answer => {
       if (answer.kind === "stream") {

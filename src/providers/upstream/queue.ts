@@ -8,6 +8,7 @@
  * There are never more jobs than calls that waited at once.
  */
 import Bottleneck from "bottleneck";
+import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer } from "../../call/call.ts";
 import type { Operation } from "../../call/operations.ts";
 import { cancelled, type Refusal, upstreamBusy } from "../../call/refusals.ts";
@@ -15,7 +16,7 @@ import type { UpstreamConfig } from "../../config/config.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { onEnd, onlyOnce } from "../../runtime/push-stream.ts";
 import { type Attempt, type Provider, type Speak, wrapEverySpeak } from "../contract.ts";
-import { faultOf } from "../errors/fault.ts";
+import { countsForHealth, faultOf } from "../errors/fault.ts";
 
 /** Queues is the state of all queues, by the upstream's name. */
 export interface Queues {
@@ -163,8 +164,9 @@ function createQueue(first: QueueConfig, shared?: SharedPlaces): Queue {
         reject(why);
       };
       const left = () => refuse(cancelled());
-      const waitMs = Math.min(max_wait_seconds * 1000, timeouts.totalMs ?? Number.POSITIVE_INFINITY);
-      const timer = setTimeout(() => refuse(upstreamBusy(retryAfterMs)), Math.max(0, waitMs));
+      const { totalMs = Number.POSITIVE_INFINITY } = timeouts;
+      const waitMs = Math.min(max_wait_seconds * 1000, totalMs);
+      const timer = setTimeout(() => refuse(upstreamBusy(retryAfterMs, waitMs === totalMs)), Math.max(0, waitMs));
       signal.addEventListener("abort", left, { once: true });
       waiting++;
       line.waiting.add(go);
@@ -214,6 +216,7 @@ async function waitIn(queue: Queue, attempt: Attempt): Promise<Release> {
   } catch (error) {
     const failure = faultOf(error);
     if (failure !== undefined) record.failure = failure;
+    if (!countsForHealth(error)) record.outcome = Outcome.LEFT;
     throw error;
   } finally {
     record.isQueued = false;

@@ -12,11 +12,12 @@ import { type Form, type Operation, type Output, operations } from "../../call/o
 import { upstreamFailed, upstreamFailedByStatus } from "../../call/refusals.ts";
 import { type Fields, writeFields } from "../../http1/client/index.ts";
 import { andThen, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";
+import { isObjectLines } from "../../wire/sse.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
 import type { Dialect } from "../dialect.ts";
 import { asFailure, readOrFail } from "../errors/fault.ts";
-import { maxAnswerBytes, mediaTypeOf, sniffForm, sniffReply } from "../frames/answer-form.ts";
+import { maxAnswerBytes, mediaTypeOf, sniffForm, sniffReply, withoutMark } from "../frames/answer-form.ts";
 import { accumulate, framesOfAnswer, single } from "../frames/other-form.ts";
 import { readFrames } from "../frames/read-frames.ts";
 import { readJson } from "../frames/read-json.ts";
@@ -41,7 +42,7 @@ export function speakOver<O extends Operation>(upstream: Upstream, dialect: Dial
       call,
       maxAnswerBytes,
       (bytes, reply) =>
-        sniffForm(bytes) === "events"
+        sniffForm(bytes) === "events" || isObjectLines(bytes)
           ? accumulated(reply, single([bytes]))
           : wholeAnswer(bytes, reply, desc, dialect, attempt),
       (reply) => (mediaTypeOf(reply) === eventStream ? accumulated(reply) : undefined),
@@ -95,10 +96,11 @@ function wholeAnswer<O extends DescMessage>(
   const { operation, meter } = attempt;
   // Vectors are not read: they hold no errors and no usage.
   const isOfVectors = operation === "embeddings";
-  const reading = readOrFail(() => Wire.ofBytes(desc, bytes, true).parseInSlices(isOfVectors));
+  const reading = readOrFail(() => Wire.ofBytes(desc, withoutMark(bytes), true).parseInSlices(isOfVectors));
   const read = (answer: Wire<O>): Answer<O> => {
     const takeFault = (fault: JsonObject) => dialect.track(attempt).takeFault?.(fault);
     const json = readJson(answer, dialect, operation, "whole", takeFault);
+    if (isOfVectors) checkVectors(json, attempt.request.outline());
     readOrFail(() => dialect.measure(json, meter));
     const { headers } = forwardedHeaders(reply);
     return headers ? { kind: "whole", body: answer, headers } : { kind: "whole", body: answer };
@@ -107,6 +109,14 @@ function wholeAnswer<O extends DescMessage>(
   return reading.then(read, (error: unknown): never => {
     throw asFailure(error);
   });
+}
+
+/** Throws a Refusal where an input has no vector: clients take vectors by position. */
+function checkVectors({ data }: JsonObject, { input }: JsonObject): void {
+  const isList = Array.isArray(input) && typeof input[0] !== "number";
+  const inputs = isList ? input.length : 1;
+  const vectors = Array.isArray(data) ? data.length : 0;
+  if (vectors < inputs) throw upstreamFailed(`its answer has ${vectors} vectors for ${inputs} inputs`);
 }
 
 const eventStream = "text/event-stream";
@@ -132,8 +142,12 @@ function streamAnswer<O extends DescMessage>(
       begun.leave();
       throw upstreamFailed("it did not answer with a stream");
     }
-    return andThen(readWhole(begun, maxAnswerBytes), (bytes) => {
+    return andThen(readWhole(begun, maxAnswerBytes), (bytes): MaybePromise<Answer<O>> => {
       const { operation, meter } = attempt;
+      if (isObjectLines(bytes)) {
+        const frames = readFrames(single([bytes]), desc, dialect, attempt);
+        return { kind: "stream", frames, ...forwardedHeaders(reply) };
+      }
       const reading = framesOfAnswer(bytes, { desc, dialect, tracker: dialect.track(attempt), operation, meter });
       return andThen(reading, (frames): Answer<O> => {
         return { kind: "stream", frames: single(frames), ...forwardedHeaders(reply) };

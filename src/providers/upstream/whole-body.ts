@@ -1,14 +1,24 @@
 /** Reads the whole body of an upstream's reply, or of an error if it is not too long. */
 import { upstreamFailed } from "../../call/refusals.ts";
 import { Deferred } from "../../runtime/maybe-promise.ts";
-import type { Reader, UpstreamReply } from "./reply.ts";
+import type { Body, Reader, UpstreamReply } from "./reply.ts";
 
-/** Reads a whole body. Rejects with a Refusal if it is larger than `maxBytes`. */
+/**
+ * Reads a whole body. Rejects with a Refusal if it is larger than `maxBytes`.
+ *
+ * Some servers never end a body of unknown length. One that is complete JSON, and then silent for `settleMs`, is left.
+ */
 export function readWhole(reply: UpstreamReply, maxBytes: number): Deferred<Buffer> {
   const whole = new Deferred<Buffer>();
-  reply.read(new WholeBody(whole, maxBytes));
+  const mayLinger = reply.headers["content-length"] === undefined;
+  reply.read(new WholeBody(whole, maxBytes, false, mayLinger ? reply.source : undefined));
   return whole;
 }
+
+/** How long a complete body may be silent before it is left, in milliseconds. */
+const settleMs = 2000;
+/** The longest body that is looked at for its end, in bytes: it is parsed in one turn. */
+const maxLingering = 256 * 1024;
 
 const maxErrorBytes = 64 * 1024;
 
@@ -24,13 +34,21 @@ class WholeBody implements Reader {
   readonly #maxBytes: number;
   readonly #mayBeMore: boolean;
   readonly #chunks: Buffer[] = [];
+  readonly #lingering: Pick<Body, "leave"> | undefined;
   #bytes = 0;
+  #settled: NodeJS.Timeout | undefined;
+  /** isLeft is whether it was complete, and left. */
+  #isLeft = false;
 
-  /** `mayBeMore`: a body that is too large counts as empty, and does not fail. */
-  constructor(whole: Deferred<Buffer>, maxBytes: number, mayBeMore = false) {
+  /**
+   * `mayBeMore`: a body that is too large counts as empty, and does not fail. `lingering` is the body, where it may go on after its
+   * answer.
+   */
+  constructor(whole: Deferred<Buffer>, maxBytes: number, mayBeMore = false, lingering?: Pick<Body, "leave">) {
     this.#whole = whole;
     this.#maxBytes = maxBytes;
     this.#mayBeMore = mayBeMore;
+    this.#lingering = lingering;
   }
 
   take(batch: readonly Buffer[]): undefined {
@@ -39,10 +57,20 @@ class WholeBody implements Reader {
       this.#chunks.push(chunk);
     }
     if (this.#isTooLarge()) throw upstreamFailed("its answer is too large");
+    if (!this.#lingering) return;
+    if (this.#settled) this.#settled.refresh();
+    else this.#settled = setTimeout(this.#leaveComplete, settleMs).unref();
   }
+
+  readonly #leaveComplete = (): void => {
+    if (this.#bytes > maxLingering || !isJson(Buffer.concat(this.#chunks))) return;
+    this.#isLeft = true;
+    this.#lingering?.leave();
+  };
 
   /** Concatenates the body. Allocating it may fail, which is passed on as a failure. */
   resolve(): void {
+    clearTimeout(this.#settled);
     const chunks = this.#chunks;
     let bytes: Buffer;
     try {
@@ -55,11 +83,22 @@ class WholeBody implements Reader {
   }
 
   reject(failure: unknown): void {
-    if (this.#mayBeMore && this.#isTooLarge()) this.#whole.resolve(Buffer.alloc(0));
+    clearTimeout(this.#settled);
+    if (this.#isLeft) this.resolve();
+    else if (this.#mayBeMore && this.#isTooLarge()) this.#whole.resolve(Buffer.alloc(0));
     else this.#whole.reject(failure);
   }
 
   #isTooLarge(): boolean {
     return this.#bytes > this.#maxBytes;
+  }
+}
+
+function isJson(bytes: Buffer): boolean {
+  try {
+    JSON.parse(bytes.toString());
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -3,7 +3,8 @@
  * reader, for the charge and for translations.
  *
  * Vendors put usage into the answer, into a choice, or into a member of their own; they count reasoning within the
- * completion, beside it, or in the total alone; and cached input has half a dozen names. A stream may report usage
+ * completion, beside it, or in the total alone; and cached input has half a dozen names. llama.cpp's older servers have no usage in
+ * a stream, but `timings`. A stream may report usage
  * repeatedly: the greatest counts stand, and of equal ones the last. Anything that is no count is ignored.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
@@ -25,10 +26,11 @@ export class ChatUsageReader {
 
   /** Takes an answer or a chunk. Returns whether it reported usage. */
   take(json: JsonObject): boolean {
-    const { usage, x_groq, choices, service_tier } = json;
+    const { usage, x_groq, choices, service_tier, timings } = json;
     // Each chunk may name the tier, and the one with the usage need not.
     if (service_tier !== undefined) this.#manner = reportedManner(json) ?? this.#manner;
     let hasTold = usage ? this.#takeUsage(usage, json) : false;
+    if (!usage && timings) hasTold = this.#takeUsage(usageOfTimings(membersOf(timings)), json);
     if (x_groq) hasTold = this.#takeUsage(membersOf(x_groq).usage, json) || hasTold;
     if (!Array.isArray(choices)) return hasTold;
     for (const choice of choices) {
@@ -91,11 +93,29 @@ interface Sums {
 }
 
 function sumsOf(usage: JsonObject): Sums {
-  const output = countOf(usage.completion_tokens) ?? countOf(usage.output_tokens);
-  const total = countOf(usage.total_tokens);
-  const prompt = countOf(usage.prompt_tokens) ?? inputTokens(usage);
+  const output = countOf(usage.completion_tokens) ?? countOf(usage.output_tokens) ?? countIn(usage, outputNames);
+  const total = countOf(usage.total_tokens) ?? countIn(usage, totalNames);
+  const prompt = countOf(usage.prompt_tokens) ?? inputTokens(usage) ?? countIn(usage, inputNames);
   const rest = total !== undefined && output !== undefined && total > output ? total - output : undefined;
   return { prompt: prompt ?? rest, output, total };
+}
+
+/** The names of the same counts in other APIs of the same vendors, which some servers pass on: the AI SDK's and Google's. */
+const inputNames = ["promptTokens", "inputTokens", "promptTokenCount"];
+const outputNames = ["completionTokens", "outputTokens", "candidatesTokenCount"];
+const totalNames = ["totalTokens", "totalTokenCount"];
+
+function countIn(usage: JsonObject, names: readonly string[]): number | undefined {
+  const name = names.find((one) => Object.hasOwn(usage, one));
+  return name === undefined ? undefined : countOf(usage[name]);
+}
+
+/** Returns undefined where the timings have no counts. `prompt_n` is without what came from the cache. */
+function usageOfTimings({ prompt_n, predicted_n, cache_n }: JsonObject): JsonObject | undefined {
+  const prompt = countOf(prompt_n);
+  const output = countOf(predicted_n);
+  if (prompt === undefined || output === undefined) return undefined;
+  return { prompt_tokens: prompt + (countOf(cache_n) ?? 0), completion_tokens: output };
 }
 
 /** A usage with Anthropic's names for input and cache counts the cache beside the input. */

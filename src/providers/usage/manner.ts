@@ -67,10 +67,11 @@ const paidOtherwise = /^(code_interpreter|file_search|image_generation|x_search|
 /** The types of tools by which a vendor calls another model: that has a price, and a permission, of its own. */
 const ofOtherModels = /^(advisor_\d{8}|openrouter:(advisor|subagent|fusion|image_generation))$/;
 
-/** Reports whether a request lets its vendor call another model. */
-export function usesOtherModels({ tools }: JsonObject): boolean {
-  if (!Array.isArray(tools)) return false;
-  return tools.some((tool) => isObject(tool) && typeof tool.type === "string" && ofOtherModels.test(tool.type));
+/** Returns the type of the tool by which a request lets its vendor call another model; undefined where there is none. */
+export function toolOfOtherModels({ tools }: JsonObject): string | undefined {
+  if (!Array.isArray(tools)) return undefined;
+  const types = tools.map((tool) => (isObject(tool) && typeof tool.type === "string" ? tool.type : ""));
+  return types.find((type) => ofOtherModels.test(type));
 }
 
 /** Returns what a tool of responses is charged for beside tokens, if anything. */

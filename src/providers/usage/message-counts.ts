@@ -35,7 +35,8 @@ export class MessageUsageReader {
     this.#takeInput(usage);
     this.#takeManner(usage);
     this.#takeIterations(usage.iterations);
-    const output = countOf(usage.output_tokens);
+    // Servers that translate from chat may keep its names.
+    const output = countOf(usage.output_tokens) ?? countOf(usage.completion_tokens);
     const thinking = countOf(membersOf(usage.output_tokens_details).thinking_tokens);
     if (thinking !== undefined) {
       this.#hasReasoning = true;
@@ -48,7 +49,7 @@ export class MessageUsageReader {
   #takeInput(usage: JsonObject): void {
     const next = {
       ...this.#input,
-      ...only("input", countOf(usage.input_tokens)),
+      ...only("input", countOf(usage.input_tokens) ?? countOf(usage.prompt_tokens)),
       ...only("cacheRead", countOf(usage.cache_read_input_tokens)),
       ...writtenParts(usage, this.#input.cacheWriteHour ?? 0),
     };

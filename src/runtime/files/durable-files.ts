@@ -4,14 +4,14 @@ import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from "no
 import { dirname } from "node:path";
 import { codeOf } from "../write-trouble.ts";
 
-/** Returns a name that no other process has: in containers of one volume each may be the process 1. */
+/** unusedName returns a name that no other process has: in containers of one volume each may be the process 1. */
 export function unusedName(path: string): string {
   return `${path}-${randomBytes(6).toString("hex")}`;
 }
 
 /**
- * Gives a file that is whole its name, in one step. Where `replaces` is not set and there is such a file, it throws EEXIST and changes
- * nothing. Both names are of one file system.
+ * publish gives a file that is whole its name, in one step. Where `replaces` is not set and there is such a file, it throws EEXIST and
+ * changes nothing. Both names are of one file system.
  */
 export function publish(from: string, to: string, replaces: boolean): void {
   syncFile(from);

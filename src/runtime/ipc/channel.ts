@@ -140,7 +140,7 @@ const headBytes = 4;
 /** A text of fewer characters is written without its length being counted before. */
 const smallChars = 4096;
 
-/** Returns what reads pieces of a stream, and calls `onMessage` with each message that is whole. */
+/** createReader returns what reads pieces of a stream, and calls `onMessage` with each message that is whole. */
 function createReader(onMessage: (message: Message) => void): (piece: Buffer) => void {
   let rest: Buffer[] = [];
   let length = 0;
@@ -192,13 +192,13 @@ function answer({ answers }: State, name: string, body: unknown): MaybePromise<u
 /** ignore takes an answer that nobody waits for: its handlers report their own errors. */
 const ignore = () => {};
 
-/** Returns what passes of an error. */
+/** toldError returns what passes of an error. */
 export function toldError(error: unknown): ToldError {
   const { message = String(error), code } = (error ?? {}) as Partial<NodeJS.ErrnoException>;
   return { message, code };
 }
 
-/** Returns an error as the other side told of it. */
+/** errorOf returns an error as the other side told of it. */
 export function errorOf({ message, code }: ToldError): Error {
   return Object.assign(new Error(message), code === undefined ? {} : { code });
 }

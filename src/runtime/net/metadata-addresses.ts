@@ -19,7 +19,7 @@ const hostOfContainers = "169.254.1.2";
 /** metadataRefused is what an operator is told whose upstream lies there. */
 export const metadataRefused = "it is an address of the cloud's own services, where no model is served";
 
-/** Reports whether a host is the text of such an address. IPv6 may stand in brackets. */
+/** isMetadataHost reports whether a host is the text of such an address. IPv6 may stand in brackets. */
 export function isMetadataHost(host: string): boolean {
   const address = host.replace(/^\[(.*)\]$/, "$1");
   const version = isIP(address);
@@ -31,8 +31,8 @@ export function isMetadataHost(host: string): boolean {
 type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void;
 
 /**
- * Looks a name up as `net.connect` does, leaves such addresses out, and fails where none is left. Machines of a local network are often
- * known by a link-local address too: they are reached by their others.
+ * lookupElsewhere looks a name up as `net.connect` does, leaves such addresses out, and fails where none is left. Machines of a local
+ * network are often known by a link-local address too: they are reached by their others.
  */
 export function lookupElsewhere(name: string, options: LookupOptions, callback: LookupCallback): void {
   lookup(name, { ...options, all: true }, (error, addresses) => {
@@ -47,7 +47,7 @@ export function lookupElsewhere(name: string, options: LookupOptions, callback: 
   });
 }
 
-/** Returns the addresses of a name at which models may be served. */
+/** elsewhereOf returns the addresses of a name at which models may be served. */
 export function elsewhereOf(addresses: readonly LookupAddress[]): LookupAddress[] {
   return addresses.filter(({ address }) => !isMetadataHost(address));
 }

@@ -2,6 +2,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
   PreviewTiersResponseSchema,
+  type TestedUpstreamSchema,
   TestOutcome,
   TestStepKind,
   type TestStepSchema,
@@ -12,6 +13,7 @@ import { TestReason } from "../../../gen/modelgateway/v1/reasons_pb.ts";
 import type { ServiceImplementation } from "../../call/call.ts";
 import { conflict, invalidValue, resourceNotFound } from "../../call/refusals.ts";
 import type { Tier } from "../../call/tiers.ts";
+import type { UpstreamConfig } from "../../config/config.ts";
 import { type Json, memberOf } from "../../config/stored/documents.ts";
 import type { StoredConfiguration } from "../../config/stored/stored-configuration.ts";
 import type { AccountStore } from "../../storage/accounts.ts";
@@ -49,6 +51,7 @@ export function previewRpcs({ stored, accounts, tiers, testUpstream }: PreviewPa
       return whole(TestUpstreamResponseSchema, {
         ok: steps.every(({ outcome }) => outcome !== "failed"),
         steps: steps.map(stepMessage),
+        tested: testedMessage(upstream, steps),
       });
     },
     async previewTiers({ request }) {
@@ -80,6 +83,20 @@ const outcomes = {
   unknown: TestOutcome.UNKNOWN,
   skipped: TestOutcome.SKIPPED,
 } as const;
+
+/** testedMessage says which upstream was tested. Its address may have been written with a secret. */
+function testedMessage(
+  { name, kind, base_url }: UpstreamConfig,
+  steps: readonly TestedStep[],
+): MessageInitShape<typeof TestedUpstreamSchema> {
+  const models = steps.flatMap(({ kind, model }) => (kind === "call" && model !== undefined ? [model] : []));
+  return { name, kind, baseUrl: addressOf(base_url), models };
+}
+
+function addressOf(baseUrl: string): string {
+  const { origin, pathname } = new URL(baseUrl);
+  return `${origin}${pathname}`;
+}
 
 function stepMessage(step: TestedStep): MessageInitShape<typeof TestStepSchema> {
   const { parameters = {}, modelCount, model, inputTokens, outputTokens, status } = step;

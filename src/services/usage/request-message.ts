@@ -4,6 +4,7 @@ import { TimestampSchema, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   type ChargeSchema,
   type FailedAttemptSchema,
+  Outcome,
   type PricePartSchema,
   RequestSchema,
   type RunningSchema,
@@ -115,7 +116,7 @@ function tokensOf(part: NonNullable<FailedAttempt["told"]>): MessageInitShape<ty
 /** attemptsOf reads the column `tried`, which `pipeline/attempt/failed-attempts.ts` writes. */
 function attemptsOf(tried: string): MessageInitShape<typeof FailedAttemptSchema>[] {
   const list = JSON.parse(tried) as readonly FailedAttempt[];
-  return list.map(({ upstream, model = "", at, ms, failure, lost, told }) => ({
+  return list.map(({ upstream, model = "", at, ms, failure, lost, told, outcome = Outcome.FAILED }) => ({
     upstream,
     model,
     durationMs: Math.max(0, Math.round(ms)),
@@ -123,6 +124,7 @@ function attemptsOf(tried: string): MessageInitShape<typeof FailedAttemptSchema>
     at: timestampFromMs(at),
     lostCost: BigInt(lost ?? 0),
     overtaken: lost !== undefined,
+    outcome: lost === undefined ? outcome : Outcome.UNSPECIFIED,
     ...(told && { told: tokensOf(told) }),
   }));
 }

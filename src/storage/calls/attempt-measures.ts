@@ -53,8 +53,13 @@ export interface MeasureLimits {
   readonly groups: number;
 }
 
-/** Numbers of the proto's Outcome: those of attempts that failed, by the upstream's fault: not those of rejected requests. */
+/**
+ * Numbers of the proto's Outcome: those of attempts that failed, by the upstream's fault. Those of rejected requests, and of callers
+ * that did not wait, are not among them.
+ */
 const failed: ReadonlySet<number> = new Set([2, 3]);
+/** An entry of `tried` has its outcome only where that is no failure. */
+const byDefault = 2;
 /** lost is the outcome of a call whose gateway died: nobody knows how its attempt ended. */
 const lost = 5;
 
@@ -115,7 +120,7 @@ interface Attempt {
 function attemptsOf(row: Row): Attempt[] {
   const { created_at: at, model, upstream } = row;
   const earlier = failedBefore(row).map(
-    (one): Attempt => ({ at, upstream: one.upstream, model: one.model ?? model, isFailed: true, ...noTimes }),
+    (one): Attempt => ({ at, upstream: one.upstream, model: one.model ?? model, isFailed: hasFailed(one), ...noTimes }),
   );
   if (upstream === "" || row.outcome === lost) return earlier;
   return [...earlier, { at, upstream, model, isFailed: failed.has(row.outcome), ...timesOf(row) }];
@@ -125,17 +130,17 @@ function attemptsOf(row: Row): Attempt[] {
 function callsOf(row: Row): Attempt[] {
   const { created_at: at, model, upstream } = row;
   const others = new Map(
-    failedBefore(row).flatMap((one) => (one.model && one.model !== model ? [[one.model, one.upstream]] : [])),
+    failedBefore(row).flatMap((one) => (one.model && one.model !== model ? [[one.model, one] as const] : [])),
   );
   const given = [...others].map(
-    ([other, upstream]): Attempt => ({ at, upstream, model: other, isFailed: true, ...noTimes }),
+    ([other, one]): Attempt => ({ at, upstream: one.upstream, model: other, isFailed: hasFailed(one), ...noTimes }),
   );
   if (upstream === "" || row.outcome === lost) return given;
   const times = others.size > 0 ? noTimes : wholeTimes(row);
   return [...given, { at, upstream, model, isFailed: failed.has(row.outcome), ...times }];
 }
 
-/** failedBefore returns the attempts that failed before the last one. */
+/** failedBefore returns the attempts before the last one that did not answer, and were not replaced by a faster one. */
 function failedBefore({ tried }: Row): readonly Tried[] {
   return tried === null ? [] : (JSON.parse(tried) as readonly Tried[]).filter(({ lost }) => lost === undefined);
 }
@@ -145,6 +150,11 @@ interface Tried {
   readonly upstream: string;
   readonly model?: string;
   readonly lost?: number;
+  readonly outcome?: number;
+}
+
+function hasFailed({ outcome = byDefault }: Tried): boolean {
+  return failed.has(outcome);
 }
 
 const noTimes = { firstByteMs: undefined, durationMs: undefined, tokensPerSecond: undefined } as const;

@@ -36,8 +36,8 @@ const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
 type Kind = "image" | "sound" | "document";
 
 /**
- * Returns the attachments of a request. `models` are the names of its model at its vendors: of several rules the dearest counts. `most`
- * is for holds; `usual` for a count that stands in for a vendor's. PDFs that `readDocuments` has not read before cannot be seen.
+ * attachedTo returns the attachments of a request. `models` are the names of its model at its vendors: of several rules the dearest counts.
+ * `most` is for holds; `usual` for a count that stands in for a vendor's. PDFs that `readDocuments` has not read before cannot be seen.
  */
 export function attachedTo(request: Wire, models: readonly string[] = [], count: Count = "most"): Attached {
   const found: Found = { request, models, count, rules: undefined, bytes: 0, tokens: 0, isUnseen: false };
@@ -53,7 +53,7 @@ export interface UnreadPdf {
   keep(size: PdfSize | undefined): void;
 }
 
-/** Returns the PDFs of a request that have not been read. */
+/** unreadPdfs returns the PDFs of a request that have not been read. */
 export function unreadPdfs(request: Wire): readonly UnreadPdf[] {
   unreadIn.delete(request);
   const unread: UnreadPdf[] = [];
@@ -95,12 +95,12 @@ function add(value: JsonValue | undefined, inContent: boolean, found: Found): vo
   }
 }
 
-/** Reports whether a member is an Anthropic document that is given as content blocks. */
+/** isContentSource reports whether a member is an Anthropic document that is given as content blocks. */
 function isContentSource(key: string, member: JsonValue): boolean {
   return key === "source" && isObject(member) && member.type === "content";
 }
 
-/** Reports whether a member is an attachment. The source of a search result, and of a document in plain text, is text. */
+/** isAttachment reports whether a member is an attachment. The source of a search result, and of a document in plain text, is text. */
 function isAttachment(key: string, member: JsonValue): boolean {
   if (key === "source") return isObject(member) && member.type !== "text";
   return typeof member === "string" || isObject(member);
@@ -122,7 +122,7 @@ function addAttachment(kind: Kind, holder: JsonObject, key: string, found: Found
 /** The requests in which PDFs were met that have not been read. */
 const unreadIn = new WeakSet<Wire>();
 
-/** Reports whether `attachedTo` has met PDFs in a request that have not been read. */
+/** hasUnread reports whether `attachedTo` has met PDFs in a request that have not been read. */
 export function hasUnread(request: Wire): boolean {
   return unreadIn.has(request);
 }
@@ -152,7 +152,7 @@ function rulesOf(found: Found): readonly ImageRule[] {
   return found.rules;
 }
 
-/** Returns the most that an image counts as by the rules of any of the models. */
+/** imageTokensOf returns the most that an image counts as by the rules of any of the models. */
 function imageTokensOf(text: string | Buffer | undefined, detail: JsonValue | undefined, found: Found): number {
   const rules = rulesOf(found);
   const size = text === undefined ? undefined : sizeOfImage(text);

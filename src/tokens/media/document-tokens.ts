@@ -43,7 +43,7 @@ const [bytesPerPage, tokensPerPage] = [50_000, 2_500];
 /** Pages of a document that the gateway cannot see. */
 const unseenPages = 10;
 
-/** Returns the tokens of a document by any of the rules for the images of its model: the greatest number. */
+/** documentTokensOf returns the tokens of a document by any of the rules for the images of its model: the greatest number. */
 export function documentTokensOf(size: DocumentSize, rules: readonly ImageRule[], count: Count): number {
   switch (size.kind) {
     case "pdf":
@@ -57,7 +57,7 @@ export function documentTokensOf(size: DocumentSize, rules: readonly ImageRule[]
   }
 }
 
-/** Bounds what a document counts as that the gateway can see; one that it cannot may have more pages than any bound. */
+/** pdfTokens bounds what a document counts as that the gateway can see; one that it cannot may have more pages than any bound. */
 function pdfTokens(
   { pages, textBytes }: Extract<DocumentSize, { kind: "pdf" }>,
   rules: readonly ImageRule[],
@@ -90,7 +90,7 @@ interface DocumentText {
   readonly bytes: number;
 }
 
-/** Tells what a document is by the beginning of its text: a data URL, or base64 alone. `text` is undefined where it is elsewhere. */
+/** kindOf tells what a document is by the beginning of its text: a data URL, or base64 alone. `text` is undefined where it is elsewhere. */
 function kindOf(text: string | Buffer | undefined): DocumentText {
   if (text === undefined) return { kind: "elsewhere", from: 0, bytes: 0 };
   const head = typeof text === "string" ? text.slice(0, 256) : text.toString("latin1", 0, 256);
@@ -108,12 +108,12 @@ function beginsPdf(encoded: string): boolean {
   return Buffer.from(encoded, "base64").includes("%PDF-");
 }
 
-/** Reports whether a document is a PDF in base64, by its first bytes. */
+/** isPdf reports whether a document is a PDF in base64, by its first bytes. */
 export function isPdf(text: string | Buffer | undefined): boolean {
   return kindOf(text).kind === "pdf";
 }
 
-/** Returns the base64 of a PDF in memory of its own; undefined where a document is none. */
+/** pdfIn returns the base64 of a PDF in memory of its own; undefined where a document is none. */
 export function pdfIn(text: string | Buffer | undefined): Buffer<ArrayBuffer> | undefined {
   const { kind, from } = kindOf(text);
   if (kind !== "pdf" || text === undefined) return undefined;
@@ -123,7 +123,7 @@ export function pdfIn(text: string | Buffer | undefined): Buffer<ArrayBuffer> | 
   return encoded;
 }
 
-/** Returns the size of a document. `pdf` is what was read of a PDF: one that was not, or could not be, is a file. */
+/** documentSize returns the size of a document. `pdf` is what was read of a PDF: one that was not, or could not be, is a file. */
 export function documentSize(text: string | Buffer | undefined, pdf?: PdfSize): DocumentSize {
   const { kind, bytes } = kindOf(text);
   if (kind === "elsewhere") return { kind };

@@ -44,7 +44,7 @@ const rules: readonly (readonly [name: RegExp, rule: ImageRule])[] = [
   [/gemini/, { kind: "flat", tokens: 2_240 }],
 ];
 
-/** Returns the rule for a model by its name at its vendor. */
+/** imageRuleFor returns the rule for a model by its name at its vendor. */
 export function imageRuleFor(model: string): ImageRule {
   const name = model.toLowerCase();
   return rules.find(([pattern]) => pattern.test(name))?.[1] ?? unknownImage;

@@ -11,14 +11,14 @@ export interface ImageSize {
 /** Segments of a JPEG that are skipped on the way to its size, as of colours and previews. */
 const maxSegments = 200;
 
-/** Returns undefined where it is none of these formats, or broken off. `base64` is its text, or the ASCII bytes of that. */
+/** imageSize returns undefined where it is none of these formats, or broken off. `base64` is its text, or the ASCII bytes of that. */
 export function imageSize(base64: string | Buffer): ImageSize | undefined {
   const head = bytesAt(base64, 0, 32);
   const size = ofPng(head) ?? ofGif(head) ?? ofWebp(head) ?? ofJpeg(base64, head);
   return size && size.width > 0 && size.height > 0 ? size : undefined;
 }
 
-/** Decodes some bytes of the image. Three bytes are four characters. */
+/** bytesAt decodes some bytes of the image. Three bytes are four characters. */
 function bytesAt(base64: string | Buffer, from: number, length: number): Buffer {
   const begin = Math.floor(from / 3) * 4;
   const end = Math.ceil((from + length) / 3) * 4;

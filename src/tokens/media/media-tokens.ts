@@ -10,7 +10,7 @@ const [leastCrop, mostCrop] = [256, 768];
 /** Images within this side are one crop. */
 const smallSide = 384;
 
-/** Returns the most tokens of an image. `size` is undefined where the gateway cannot see it: then it is the vendor's most. */
+/** imageTokens returns the most tokens of an image. `size` is undefined where the gateway cannot see it: then it is the vendor's most. */
 export function imageTokens(rule: ImageRule, size: ImageSize | undefined, detail?: string): number {
   switch (rule.kind) {
     case "flat":
@@ -46,7 +46,7 @@ const compressed = { most: 750, usual: 16_000 };
 /** Tokens of a second, by most vendors. */
 const usualPerSecond = 25;
 
-/** Returns the tokens of a sound, in base64: at most, or as usual. A WAV says how many bytes a second has. */
+/** soundTokens returns the tokens of a sound, in base64: at most, or as usual. A WAV says how many bytes a second has. */
 export function soundTokens(base64: string | Buffer, count: "most" | "usual"): number {
   const head = Buffer.from(
     typeof base64 === "string" ? base64.slice(0, 44) : base64.toString("latin1", 0, 44),
@@ -60,7 +60,7 @@ export function soundTokens(base64: string | Buffer, count: "most" | "usual"): n
   return Math.ceil(seconds * (count === "most" ? tokensPerSecond : usualPerSecond));
 }
 
-/** Returns the size of an image that a request holds: a data URL, or base64 alone. Undefined for any other URL. */
+/** sizeOfImage returns the size of an image that a request holds: a data URL, or base64 alone. Undefined for any other URL. */
 export function sizeOfImage(text: string | Buffer): ImageSize | undefined {
   const head = typeof text === "string" ? text.slice(0, 64) : text.toString("latin1", 0, 64);
   if (!head.startsWith("data:")) return imageSize(text);
@@ -69,7 +69,7 @@ export function sizeOfImage(text: string | Buffer): ImageSize | undefined {
   return imageSize(typeof text === "string" ? text.slice(comma + 1) : text.subarray(comma + 1));
 }
 
-/** Returns the rules of a model by the names that it has at its upstreams. */
+/** imageRulesFor returns the rules of a model by the names that it has at its upstreams. */
 export function imageRulesFor(names: readonly string[]): readonly ImageRule[] {
   return [...new Set(names.map(imageRuleFor))];
 }

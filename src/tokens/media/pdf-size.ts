@@ -25,7 +25,7 @@ export const maxUnpacked = 4_194_304;
 /** More streams and page trees than an honest file has: they would take long to look at. Half the length of a tree, in characters. */
 const [maxStreams, maxTrees, maxTree] = [50_000, 2_000, 4_096] as const;
 
-/** Returns undefined where a file is no PDF, or its pages cannot be counted. What is unpacked is taken from `unpacking`. */
+/** pdfSize returns undefined where a file is no PDF, or its pages cannot be counted. What is unpacked is taken from `unpacking`. */
 export function pdfSize(file: Buffer, unpacking: Unpacking = { left: maxUnpacked }): PdfSize | undefined {
   if (file.subarray(0, 1024).indexOf("%PDF-") === -1) return undefined;
   const { streams, between } = pdfParts(file);
@@ -59,7 +59,7 @@ function unpacked(stream: PdfStream, room: Room): Buffer {
   return data;
 }
 
-/** Counts the page objects, and what page trees say that they have: a tree may name a page repeatedly. */
+/** countPages counts the page objects, and what page trees say that they have: a tree may name a page repeatedly. */
 function countPages(dictionaries: string, room: Room): readonly [pages: number, repeats: number] {
   const objects = dictionaries.match(/\/Type\s*\/Page(?![A-Za-z])/g)?.length ?? 0;
   let counted = 0;
@@ -77,7 +77,7 @@ function countPages(dictionaries: string, room: Room): readonly [pages: number, 
   return [pages, Math.ceil(pages / Math.max(1, objects))];
 }
 
-/** Returns how often each stream is a page's content, by the number of its object. */
+/** contentsIn returns how often each stream is a page's content, by the number of its object. */
 function contentsIn(dictionaries: string): ReadonlyMap<number, number> {
   const times = new Map<number, number>();
   for (const [, named = ""] of dictionaries.matchAll(/\/Contents\s*(\[[^\]/]*\]|\d+\s+\d+\s+R)/g)) {
@@ -95,8 +95,8 @@ const other =
 const isForm = (dictionary: string) => /\/Subtype\s*\/Form\b/.test(dictionary);
 
 /**
- * Bounds the text of all streams. A stream that several pages have counts for each. A form counts as the greatest of them for each time
- * that any is drawn beyond once.
+ * textIn bounds the text of all streams. A stream that several pages have counts for each. A form counts as the greatest of them for each
+ * time that any is drawn beyond once.
  */
 function textIn(streams: readonly PdfStream[], contents: ReadonlyMap<number, number>, room: Room): number {
   const forms = { count: 0, text: 0, greatest: 0, drawn: 0 };
@@ -129,7 +129,7 @@ function drawsIn(data: Buffer): number {
   return data.toString("latin1").match(/\/[^\s/]+\s+Do\b/g)?.length ?? 0;
 }
 
-/** Reports whether a font's map has glyphs that stand for more than four characters. */
+/** hasLongGlyphs reports whether a font's map has glyphs that stand for more than four characters. */
 function hasLongGlyphs(data: Buffer): boolean {
   return data.includes("beginbf") && /<[0-9A-Fa-f\s]{17,}>/.test(data.toString("latin1"));
 }

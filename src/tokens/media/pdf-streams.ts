@@ -48,7 +48,7 @@ export function pdfParts(file: Buffer): PdfParts {
   return { streams, between: between.join("\n") };
 }
 
-/** Returns where the data begins after the word `stream`; undefined where that is no stream's beginning, as in `endstream`. */
+/** dataAt returns where the data begins after the word `stream`; undefined where that is no stream's beginning, as in `endstream`. */
 function dataAt(file: Buffer, at: number): number | undefined {
   if (file.toString("latin1", Math.max(0, at - 3), at) === "end") return undefined;
   const after = at + "stream".length;
@@ -83,14 +83,14 @@ function endOf(file: Buffer, begin: number, dictionary: string): number {
 /** The filters of images, whose streams have no text. */
 const imageFilter = /\/(?:DCTDecode|JPXDecode|CCITTFaxDecode|JBIG2Decode|DCT|CCF)\b/;
 
-/** Reports whether a stream is an image in a format of its own. */
+/** isEncodedImage reports whether a stream is an image in a format of its own. */
 export function isEncodedImage({ dictionary }: PdfStream): boolean {
   return imageFilter.test(dictionary);
 }
 
 /**
- * Returns the data of a stream. It is "unseen" where its filter is none that the gateway has, where the data is damaged, or longer than
- * `most` bytes.
+ * dataOf returns the data of a stream. It is "unseen" where its filter is none that the gateway has, where the data is damaged, or longer
+ * than `most` bytes.
  */
 export function dataOf({ dictionary, encoded }: PdfStream, most: number): Buffer | "unseen" {
   // A list ends before the next begins: a dictionary full of beginnings would take quadratic time.

@@ -6,7 +6,7 @@ const [newLine, carriageReturn] = [0x0a, 0x0d] as const;
 /** Strings are shown by the operators Tj, TJ, ' and ". */
 const shows = /[)>\]]\s*(?:T[jJ]|['"])/;
 
-/** Returns at most how many bytes of text the content shows. Content that shows no text counts 0. */
+/** shownBytes returns at most how many bytes of text the content shows. Content that shows no text counts 0. */
 export function shownBytes(content: Buffer): number {
   if (!shows.test(content.toString("latin1"))) return 0;
   let bytes = 0;
@@ -20,7 +20,7 @@ export function shownBytes(content: Buffer): number {
   return bytes;
 }
 
-/** Returns the last byte of the string or comment that begins there; undefined where none does. A comment counts, too. */
+/** endOfString returns the last byte of the string or comment that begins there; undefined where none does. A comment counts, too. */
 function endOfString(content: Buffer, at: number): number | undefined {
   switch (content[at]) {
     case open:

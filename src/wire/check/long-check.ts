@@ -10,7 +10,7 @@ import { type ObjectSchema, schemaOf, type ValueSchema } from "./value-schema.ts
 /** Values checked between two yields: some tenths of a millisecond. */
 const valuesPerSlice = 4096;
 
-/** Reports whether the request is surely valid. `walked` counts the values visited. */
+/** isLongSurelyValid reports whether the request is surely valid. `walked` counts the values visited. */
 export function* isLongSurelyValid(
   desc: DescMessage,
   json: JsonObject,
@@ -84,7 +84,7 @@ function* isValidObject(
   return missing === 0;
 }
 
-/** Checks a map, or an object that no schema describes. */
+/** isValidMap checks a map, or an object that no schema describes. */
 function* isValidMap(
   { value: schema, bounds }: ObjectSchema,
   map: JsonObject,

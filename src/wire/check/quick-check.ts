@@ -8,7 +8,7 @@ import { checkCount, checkKey, checkRaw, type JsonObject, type JsonValue, maxDep
 import { checkUnnamed } from "../read.ts";
 import { type NumberSchema, type ObjectSchema, schemaOf, type TextSchema, type ValueSchema } from "./value-schema.ts";
 
-/** Reports whether the request is surely valid for this message type. */
+/** isSurelyValidRequest reports whether the request is surely valid for this message type. */
 export function isSurelyValidRequest(desc: DescMessage, json: JsonObject): boolean {
   try {
     return isValidValue(schemaOf(desc), json, 0);
@@ -74,7 +74,7 @@ function isValidObject(object: ObjectSchema, value: JsonObject, depth: number): 
   return missing === 0;
 }
 
-/** Checks a map, or an object that no schema describes. */
+/** isValidMap checks a map, or an object that no schema describes. */
 function isValidMap({ value: schema, bounds }: ObjectSchema, map: JsonObject, depth: number): boolean {
   if (schema === undefined) {
     checkRaw(map, depth + 1);

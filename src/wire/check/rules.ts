@@ -16,8 +16,8 @@ export type SureCheck<T = unknown> = (value: T) => boolean;
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the check of a field's own bounds, without those of a message in it; undefined where the field has none.
- * Enums are checked by number.
+ * boundsOf returns the check of a field's own bounds, without those of a message in it; undefined where the field has none. Enums are
+ * checked by number.
  */
 export function boundsOf(field: DescField): SureCheck | undefined {
   if (!hasOption(field, fieldRules)) return undefined;

@@ -88,7 +88,7 @@ const compiled = new Map<DescMessage, ValueSchema>();
 /** Message types whose members are not compiled yet. Types may be recursive. */
 const pending: ObjectSchema[] = [];
 
-/** Returns the schema of a message type. It is compiled at the first call. */
+/** schemaOf returns the schema of a message type. It is compiled at the first call. */
 export function schemaOf(desc: DescMessage): ValueSchema {
   const known = compiled.get(desc);
   if (known) return known;
@@ -130,8 +130,8 @@ function addMembers(object: ObjectSchema): void {
 }
 
 /**
- * Reports whether a required field cannot be decided from a message: a message shows no difference between an empty
- * list or a zero and an unset one, nor the unset members of a oneof.
+ * isUndecidable reports whether a required field cannot be decided from a message: a message shows no difference between an empty list or a
+ * zero and an unset one, nor the unset members of a oneof.
  */
 function isUndecidable(field: DescField): boolean {
   const { required } = getOption(field, fieldRules);

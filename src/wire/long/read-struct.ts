@@ -1,10 +1,11 @@
 /**
- * A long google.protobuf.Struct → the JSON it stands for, in time slices. Of duplicate members the last wins; `__proto__`
- * is left out.
+ * A long google.protobuf.Struct → the JSON it stands for, in time slices. Of duplicate members the last wins. A member
+ * `__proto__` is one like others; requests that have one are refused where their JSON is read.
  */
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
+import { putMember } from "../put-member.ts";
 import { skip } from "./records.ts";
 
 const membersPerSlice = 512;
@@ -57,7 +58,7 @@ function* objectIn(bytes: Uint8Array, reading: Reading): CooperativeTask<JsonObj
       else if (number === 2) value = yield* valueIn(expected(WireType.LengthDelimited, type, reader).bytes(), reading);
       else skip(reader, type);
     }
-    if (key !== "__proto__") object[key] = value;
+    putMember(object, key, value);
   }
   return object;
 }

@@ -4,6 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
+import { putMember } from "../put-member.ts";
 import { type Container, type Name, nameIn, type Range, type Text } from "./pieces.ts";
 import { backslash } from "./punctuation.ts";
 import type { Steps } from "./steps.ts";
@@ -38,7 +39,7 @@ export function* build(piece: Container, options: BuildOptions): CooperativeTask
     else {
       const key = Array.isArray(made) ? made.length : nameOf(part, options.bytes);
       const value = part.kind === "text" ? yield* textOf(part, key, made, options) : yield* build(part, options);
-      put(made as Record<string | number, JsonValue>, key, value);
+      putMember(made as Record<string | number, JsonValue>, key, value);
     }
     yield;
   }
@@ -57,13 +58,7 @@ function addRange(made: JsonObject | JsonValue[], { bytes, steps }: BuildOptions
     return;
   }
   const members = parseText(`{${text}}`) as JsonObject;
-  for (const key of Object.keys(members)) put(made, key, members[key] as JsonValue);
-}
-
-/** Defines the member as the parser does. Assigning `__proto__` would set the prototype. */
-function put(made: Record<string | number, JsonValue>, key: string | number, value: JsonValue): void {
-  if (key !== "__proto__") made[key] = value;
-  else Object.defineProperty(made, key, { value, configurable: true, enumerable: true, writable: true });
+  for (const key of Object.keys(members)) putMember(made, key, members[key] as JsonValue);
 }
 
 function* textOf(

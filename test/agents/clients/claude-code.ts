@@ -14,6 +14,7 @@ export const claudeCode: Agent = {
       ANTHROPIC_AUTH_TOKEN: apiKey,
       ANTHROPIC_MODEL: model,
       ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+      CLAUDE_CODE_DISABLE_ADVISOR_TOOL: "1",
     },
     files: { ".claude.json": JSON.stringify({ mcpServers: { stamps: mcp } }, null, 2) },
   }),
@@ -25,6 +26,6 @@ export const claudeCode: Agent = {
   ],
   compact: "/compact",
   notes:
-    "It takes the address without `/v1`. MCP servers may also be added by `claude mcp add --scope user`. For a model that it does not know, `CLAUDE_CODE_MAX_OUTPUT_TOKENS` says how much it may write.",
+    "It takes the address without `/v1`. MCP servers may also be added by `claude mcp add --scope user`. For a model that it does not know, `CLAUDE_CODE_MAX_OUTPUT_TOKENS` says how much it may write. Its advisor has the vendor call another model, which the gateway could neither permit nor price: with one (`/advisor`, `advisorModel`) each call is refused with 403 `MODEL_UNPRICED` where the model has a price, unless `CLAUDE_CODE_DISABLE_ADVISOR_TOOL` leaves it out.",
   lacks: {},
 };

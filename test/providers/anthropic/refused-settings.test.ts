@@ -101,6 +101,6 @@ test("a tool by which another model is called is refused where the model has a p
   const before = upstream.received.length;
   const tools = [{ type: "advisor_20260301", name: "advisor", model: "claude-fable-5-1" }];
   const { status, said } = await ask("/messages", { model: "claude-sonnet-4-6", tools });
-  expect([status, said]).toEqual([403, expect.stringContaining("another model")]);
+  expect([status, said]).toEqual([403, expect.stringContaining("CLAUDE_CODE_DISABLE_ADVISOR_TOOL=1")]);
   expect(upstream.received.length).toBe(before);
 });

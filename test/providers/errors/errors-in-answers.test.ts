@@ -68,6 +68,43 @@ afterAll(async () => {
 
 const words = "the engine died";
 
+/** A choice that failed at the provider behind an aggregator, as OpenRouter says it. */
+const choiceOf = (content: string, more: object) => ({ index: 0, finish_reason: "stop", ...more, content });
+const failedChoices: Readonly<Record<string, object>> = {
+  "an error within a choice": choiceOf("half", { error: { code: 502, message: words } }),
+  "an error within an unfinished choice": choiceOf("", { finish_reason: null, error: { code: 502, message: words } }),
+  "a provider's own word for a failure": choiceOf("", { native_finish_reason: "network_error" }),
+  "that word behind half an answer": choiceOf("half", { native_finish_reason: "MALFORMED_FUNCTION_CALL" }),
+};
+
+describe.each(Object.entries(failedChoices))("%s", (_, failed) => {
+  const { content, ...choice } = failed as { readonly content: string };
+  const message = { role: "assistant", content };
+  test.each(["chat", "messages", "responses"] as const)("is a failed attempt of %s", async (family) => {
+    for (const stream of [false, true]) {
+      faulty.script = (exchange) =>
+        stream
+          ? exchange.stream({ ...chatChunk({}), choices: [{ ...choice, delta: message }] })
+          : exchange.json(200, { ...chatAnswer({}), choices: [{ ...choice, message }] });
+      const payer = await openAccount(gateway);
+      const answer = await call(gateway, { family, model: "gpt", stream, apiKey: payer.apiKey });
+      expect(isTold(answer, family, stream), answer.text).toBe(false);
+      expect(await books.of(payer)).toMatchObject({ spent: 0, holds: 0 });
+      const other = await call(gateway, { family, model: "gpt-two", stream, apiKey: gateway.apiKey });
+      expect(isTold(other, family, stream), other.text).toBe(true);
+    }
+  });
+});
+
+test("an empty error within a choice is none", async () => {
+  faulty.script = (exchange) => {
+    const [choice] = (chatAnswer({ content: "fine" }) as unknown as { choices: object[] }).choices;
+    exchange.json(200, { ...chatAnswer({}), choices: [{ ...choice, error: null, native_finish_reason: "completed" }] });
+  };
+  const answer = await call(gateway, { family: "chat", model: "gpt", stream: false, apiKey: gateway.apiKey });
+  expect([answer.status, answer.text]).toEqual([200, expect.stringContaining("fine")]);
+});
+
 /** Errors in any position: as a unary answer, or as a frame. */
 const errors: Readonly<Record<string, Json>> = {
   "an error in OpenAI's shape": { error: { message: words, type: "server_error", code: null } },

@@ -322,6 +322,7 @@ describe("an answer", () => {
             asEvents(`\ufeff\n${events}`, type),
             asEvents(`: hello\n\n${events}`, type),
             asEvents(`\n ${JSON.stringify(whole)}\n`, type),
+            asEvents(`\ufeff${JSON.stringify(whole)}`, type),
           ]) {
             const answer = await ask(model, family, stream, script);
             expect(answer.text).toContain("there".slice(0, 2));
@@ -345,6 +346,36 @@ describe("an answer", () => {
         { index: 1, message: { role: "assistant", content: "bB" }, finish_reason: "length" },
       ],
     });
+  });
+
+  test("of JSON objects, one a line, is read in either form", async () => {
+    const lines = (...values: object[]) => values.map((value) => `${JSON.stringify(value)}\n`).join("");
+    const chat = lines(
+      chatChunk({ role: "assistant", content: "Hel" }),
+      chatChunk({ content: "lo" }),
+      chatChunk({}, "stop"),
+      usageChunk(),
+    );
+    for (const type of ["application/x-ndjson", "text/event-stream", "application/json"]) {
+      for (const family of callers) {
+        for (const stream of [false, true]) {
+          const answer = await ask("gpt", family, stream, asEvents(chat, type));
+          expect(answer.text, `${family} ${type}`).toContain("Hel");
+          expect(answer.text, `${family} ${type}`).toContain("lo");
+        }
+      }
+    }
+  });
+
+  test("that is complete and never ends is not waited for", async () => {
+    const body = JSON.stringify(chatAnswer({ content: "Hello" }));
+    upstream.script = async (exchange) => {
+      exchange.head(200, { "content-type": "application/json" });
+      await exchange.write(body.slice(0, 20));
+      await exchange.write(body.slice(20));
+    };
+    const answer = await call(gateway, { family: "chat", model: "gpt", stream: false, apiKey: gateway.apiKey });
+    expect([answer.status, answer.text]).toEqual([200, body]);
   });
 
   test("of a completion is read in either form", async () => {

@@ -8,10 +8,10 @@ const many = <T>(count: number, of: (i: number) => readonly [string, T]) =>
 const long = "d".repeat(50_000);
 const itself = { allOf: [{ $ref: "#/$defs/a" }], properties: many(20_000, (i) => [`p${i}`, {}]) };
 
-function fitted(parameters: JsonObject) {
-  const fits = fitTools([{ type: "function", function: { name: "f", parameters } }], { schemas: "plain" });
-  const [tool] = (fits?.tools ?? []) as [{ function: { parameters: JsonObject } }];
-  return { parameters: tool.function.parameters, dropped: fits?.dropped ?? [] };
+function fitted(parameters: JsonObject, schemas: "plain" | "nullable" = "plain") {
+  const fits = fitTools([{ type: "function", function: { name: "f", parameters } }], { schemas });
+  const [tool] = (fits?.tools ?? []) as { function: { parameters: JsonObject } }[];
+  return { parameters: tool?.function.parameters ?? parameters, dropped: fits?.dropped ?? [] };
 }
 
 test.each<[string, JsonObject]>([
@@ -62,4 +62,42 @@ test("long names are cut where they are told", () => {
   const { dropped } = fitted({ type: "object", properties: { [long]: { type: "string", not: { enum: ["x"] } } } });
   expect(dropped).toHaveLength(1);
   expect(dropped[0]?.length).toBeLessThan(200);
+});
+
+const text = { type: "string" };
+const number = { type: "number" };
+
+/** mayBeNull are the ways to say that a value may be null, with what stays of each, and the keyword that is named. */
+const mayBeNull: readonly (readonly [name: string, schema: JsonObject, plain: JsonObject, key: string])[] = [
+  ["in a list of types", { type: ["string", "null"], maxLength: 9 }, { ...text, maxLength: 9 }, "type"],
+  ["as its only type", { type: "null" }, text, "type"],
+  ["as an alternative", { anyOf: [text, { type: "null" }], title: "A" }, { ...text, title: "A" }, "anyOf"],
+  ["as one of several", { oneOf: [text, { const: null }, number] }, { anyOf: [text, number] }, "oneOf"],
+  ["as a word", { type: "string", enum: ["a", null] }, { ...text, enum: ["a"] }, "enum"],
+  ["by a keyword", { type: "string", nullable: true }, text, "nullable"],
+  ["in a list of several types", { type: ["string", "null", "number"] }, { anyOf: [text, number] }, "type"],
+];
+
+test.each(mayBeNull)("that a value may be null, %s, is told in words and named", (_, schema, plain, key) => {
+  const { parameters, dropped } = fitted({ type: "object", properties: { a: schema } });
+  expect(parameters.properties).toEqual({ a: { ...plain, description: "{nullable: true}" } });
+  expect(dropped).toEqual([`tools[0].function.parameters.properties.a.${key}`]);
+});
+
+test.each(mayBeNull)("that a value may be null, %s, is `nullable` where the server knows that", (_, schema, plain) => {
+  const { parameters, dropped } = fitted({ type: "object", properties: { a: schema } }, "nullable");
+  const alternatives = (plain.anyOf as JsonObject[] | undefined)?.map((one) => ({ ...one, nullable: true }));
+  expect(parameters.properties).toEqual({ a: alternatives ? { anyOf: alternatives } : { ...plain, nullable: true } });
+  expect(dropped).toEqual([]);
+});
+
+test("arguments that may be null are an object nevertheless", () => {
+  const schema = { type: ["object", "null"], properties: { a: text } };
+  expect(fitted(schema, "nullable").parameters).toEqual({ type: "object", properties: { a: text } });
+});
+
+test("a schema that says nothing of null stays the very one that came", () => {
+  const parameters = { type: "object", properties: { a: text, b: { ...number, nullable: true } } };
+  const tools = [{ type: "function", function: { name: "f", parameters } }];
+  expect(fitTools(tools, { schemas: "nullable" })).toBeUndefined();
 });

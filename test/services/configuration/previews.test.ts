@@ -94,6 +94,18 @@ describe("an upstream that is tested", () => {
     ]);
   });
 
+  test("is told in the audit log, stored or not, without its secrets", async () => {
+    const secrets = { headers: { "x-secret": "sesame" } };
+    const answered = await ask("TestUpstream", { upstream: entry(secrets), model: "chat-1" });
+    const tested = { name: "fresh", kind: "openai", baseUrl: upstream.baseUrl, models: ["chat-1"] };
+    expect(answered.tested).toEqual(tested);
+    const { acts } = await ask("ListAudit", { action: "OperatorService.TestUpstream", pageSize: 1 });
+    const [act] = acts as { details: string }[];
+    const { baseUrl, ...others } = tested;
+    expect(JSON.parse(act?.details ?? "")).toEqual({ model: "chat-1", ...others, base_url: baseUrl });
+    expect(JSON.stringify([answered, acts])).not.toMatch(/sesame|sk-good/);
+  });
+
   test("with a credential that fails says so, and calls no model", async () => {
     expect(await steps({ upstream: entry({ api_key: bad }) })).toEqual([
       expect.objectContaining({

@@ -6,9 +6,10 @@
 import { embeddedModels } from "../../../src/composition/providers.ts";
 import type { Config, ModelConfig } from "../../../src/config/config.ts";
 import { newId } from "../../../src/runtime/ids.ts";
-import { hashPassword, hashToken, newToken } from "../../../src/runtime/secrets.ts";
+import { hashToken, newToken } from "../../../src/runtime/secrets.ts";
 import { issueKey } from "../../../src/services/keys/issue-key.ts";
 import { startTestGateway, type TestGateway } from "../gateway.ts";
+import { quickHash } from "./quick-hash.ts";
 
 /** prices are what the embedded models cost, in millionths of the unit for a million. */
 const prices: Readonly<Record<ModelConfig["kind"], ModelConfig["price"]>> = {
@@ -91,7 +92,7 @@ async function operator({ storage, accountId }: TestGateway, now: number) {
   const email = "ada@example.com";
   const password = "correct horse battery";
   const id = newId("usr");
-  const password_hash = await hashPassword(password);
+  const password_hash = quickHash(password);
   await storage.users.insert({ id, account_id: accountId, email, password_hash, created_at: now, is_operator: 1 });
   const token = newToken();
   await storage.sessions.insert({

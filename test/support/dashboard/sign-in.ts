@@ -6,9 +6,9 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import { AccountService } from "../../../gen/modelgateway/v1/accounts_pb.ts";
 import { ErrorDetailSchema, ReasonSchema } from "../../../gen/modelgateway/v1/errors_pb.ts";
 import { SessionService } from "../../../gen/modelgateway/v1/sessions_pb.ts";
-import { hashPassword } from "../../../src/runtime/secrets.ts";
 import { addUser, type UserInit } from "../../../src/services/people/add-user.ts";
 import type { TestGateway } from "../gateway.ts";
+import { quickHash } from "./quick-hash.ts";
 
 export interface Browser {
   readonly session: Client<typeof SessionService>;
@@ -84,7 +84,7 @@ export async function makeUser(
   gateway: TestGateway,
   { email = "ann@example.com", ...init }: Partial<UserInit> = {},
 ): Promise<{ id: string; email: string }> {
-  const passwordHash = await hashPassword(password);
+  const passwordHash = quickHash(password);
   const { accountId } = gateway;
   const id = await addUser(gateway.storage, {
     email,

@@ -51,13 +51,15 @@ export interface Bank {
 
 const services = { ...AccountService.method, ...OperatorService.method, ...UsageService.method };
 
+/** config is what no file and no variable changes; the catalogue is read once. */
+const config = loadConfig(undefined, {});
+
 export async function openBank(): Promise<Bank> {
   const database = await newTestDatabase();
   const storage = await database.open();
   let time = Date.UTC(2026, 0, 2, 3, 4, 5);
   const clock = () => time;
   const { accountRate } = createLimit({ limiter: createMemoryLimiter(clock), clock });
-  const config = loadConfig(undefined, {});
   const stored = storedConfiguration(storage, { ...config, dataDir: database.dataDir }, undefined);
   const settings = () => config;
   const implementations = {

@@ -104,12 +104,15 @@ const schemas =
 const flavored = schemas((schema) => {
   if (has(schema.$ref)) return "tools.function.parameters is not a valid moonshot flavored json schema: $ref";
   if (Array.isArray(schema.items)) return "tools.function.parameters is not valid: items is a list";
+  if (schema.type === "null" || Array.isArray(schema.type) || has(schema.nullable))
+    return "tools.function.parameters is not a valid moonshot flavored json schema: null";
   return has(schema.anyOf) && has(schema.type) ? "when using anyOf, type should be defined in anyOf items" : undefined;
 });
 
 const unknownToGoogle = schemas((schema) => {
   const names = ["$ref", "$schema", "$defs", "exclusiveMinimum", "const", "propertyNames", "oneOf", "allOf"];
   const name = names.find((key) => has(schema[key]));
+  if (schema.type === "null" || Array.isArray(schema.type)) return "Proto field is not repeating, cannot start list.";
   return name && `Invalid JSON payload received. Unknown name "${name}": Cannot find field.`;
 });
 

@@ -8,6 +8,7 @@ import {
   type DescMessage,
   fromBinary,
   fromJson,
+  type JsonObject,
   type JsonValue,
   type Message,
   toBinary,
@@ -48,6 +49,15 @@ const requests: readonly (readonly [name: string, desc: DescMessage, message: Me
   ["a long text of many signs", chat, create(chat, { ...of, messages: [{ content: { case: "text", value: long } }] })],
   ["many parts", chat, create(chat, { ...of, messages: [{ content: { case: "parts", value: { parts } } }, turn(1)] })],
   ["much that nobody knows", chat, create(chat, { ...of, messages: [turn(0)], extra })],
+  [
+    "members by the name `__proto__`",
+    chat,
+    create(chat, {
+      ...of,
+      messages: [turn(0)],
+      extra: JSON.parse(`{"__proto__":{"a":${JSON.stringify(many(20_000))}},"b":[{"__proto__":1}]}`) as JsonObject,
+    }),
+  ],
   [
     "tokens",
     embeddings,

@@ -1,4 +1,4 @@
-/** The versions as a table, or as cards in a narrow window. */
+/** The versions as a table, or as cards where there is no room for it. */
 import { Badge, Button, Group, Text } from "@mantine/core";
 import { IconArrowBackUp, IconListDetails } from "@tabler/icons-react";
 import { useState } from "react";
@@ -92,7 +92,7 @@ function useColumns(newest: number): readonly ListColumn<ConfigurationVersion>[]
     { name: "when", head: t.when, cell: ({ createdAt }) => <Moment at={createdAt} /> },
     { name: "who", head: t.who, cell: ({ author }) => nameOf(author) },
     {
-      ...{ name: "what", head: t.what },
+      ...{ name: "what", head: t.what, isLong: true },
       cell: ({ changed }) => (
         <Text size="sm" ff="monospace" miw={150} className={text.anywhere}>
           {changed.slice(0, shownNames).join(", ")}
@@ -101,7 +101,7 @@ function useColumns(newest: number): readonly ListColumn<ConfigurationVersion>[]
       ),
     },
     {
-      ...{ name: "note", head: t.note },
+      ...{ name: "note", head: t.note, isLong: true },
       cell: ({ note }) => (
         <Text size="sm" className={text.anywhere}>
           {note ?? "–"}

@@ -4,6 +4,7 @@ import { IconAlertTriangle, IconBan, IconCircleCheck, IconClockOff, IconShieldLo
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import text from "../../parts/text.module.css";
 import { stateOf, stateTexts } from "./key-state.ts";
 import { KeyBudgets } from "./limits/key-budgets.tsx";
 
@@ -68,7 +69,7 @@ export function KeyModels({ of: { models } }: { readonly of: ApiKey }) {
   const lines = (
     <Stack gap={0}>
       {names.slice(0, shownModels).map((name) => (
-        <Text key={name} size="sm" maw={180} truncate title={name}>
+        <Text key={name} size="sm" className={text.name} title={name}>
           {name}
         </Text>
       ))}

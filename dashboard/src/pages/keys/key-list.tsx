@@ -1,11 +1,10 @@
-/** Keys as a table, or as cards in a narrow window. */
+/** Keys as a table, or as cards where there is no room for it. */
 import { Checkbox, Group, Paper, SimpleGrid, Stack, Table, Text, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { IconChevronDown, IconChevronUp, IconSelector } from "@tabler/icons-react";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
-import { useNarrow } from "../../parts/narrow.ts";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { KeyModels, KeySpend, KeyStatus } from "./key-facts.tsx";
@@ -59,83 +58,78 @@ interface Props extends KeyActions {
 }
 
 export function KeyList(props: Props) {
-  return useNarrow("76em") ? <Cards {...props} /> : <Rows {...props} />;
-}
-
-function Rows({ of, order, onOrder, selected, onSelect, ...actions }: Props) {
+  const { of, order, onOrder, selected, onSelect, ...actions } = props;
   const t = useTexts(said);
   const head = (by: KeyOrder["by"], name: string) => <SortedHead {...{ by, name, order, onOrder }} />;
   const ids = of.map(({ id }) => id);
   const count = ids.filter((id) => selected.has(id)).length;
   return (
-    <Paper withBorder>
-      <WideTable label={t.keys} minWidth={980} horizontalSpacing={8}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th w={36}>
-              <Checkbox
-                size="xs"
-                aria-label={t.selectAll}
-                checked={count === ids.length}
-                indeterminate={count > 0 && count < ids.length}
-                onChange={(event) => onSelect(ids, event.currentTarget.checked)}
-              />
-            </Table.Th>
-            {head("name", t.name)}
-            {head("owner", t.owner)}
-            {head("status", t.status)}
-            <Table.Th>{t.models}</Table.Th>
-            {head("spent", t.spent)}
-            {head("created", t.created)}
-            {head("used", t.used)}
-            <Table.Th pos="relative">
-              <VisuallyHidden>{t.actions}</VisuallyHidden>
-            </Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {of.map((key) => (
-            <Table.Tr key={key.id} {...(selected.has(key.id) ? { bg: "var(--mantine-color-default-hover)" } : {})}>
-              <Table.Td>
-                <Selected of={key} {...{ selected, onSelect }} />
-              </Table.Td>
-              <Table.Td>
-                <KeyName of={key} />
-              </Table.Td>
-              <Table.Td>
-                <Text size="sm" maw={110} truncate title={key.owner}>
-                  {key.owner ?? "–"}
+    <WideTable label={t.keys} minWidth={940} cards={<Cards {...props} />} horizontalSpacing={8}>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th w={36}>
+            <Checkbox
+              size="xs"
+              aria-label={t.selectAll}
+              checked={count === ids.length}
+              indeterminate={count > 0 && count < ids.length}
+              onChange={(event) => onSelect(ids, event.currentTarget.checked)}
+            />
+          </Table.Th>
+          {head("name", t.name)}
+          {head("owner", t.owner)}
+          {head("status", t.status)}
+          <Table.Th>{t.models}</Table.Th>
+          {head("spent", t.spent)}
+          {head("created", t.created)}
+          {head("used", t.used)}
+          <Table.Th pos="relative">
+            <VisuallyHidden>{t.actions}</VisuallyHidden>
+          </Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {of.map((key) => (
+          <Table.Tr key={key.id} {...(selected.has(key.id) ? { bg: "var(--mantine-color-default-hover)" } : {})}>
+            <Table.Td>
+              <Selected of={key} {...{ selected, onSelect }} />
+            </Table.Td>
+            <Table.Td>
+              <KeyName of={key} />
+            </Table.Td>
+            <Table.Td>
+              <Text size="sm" maw={110} className={text.name} title={key.owner}>
+                {key.owner ?? "–"}
+              </Text>
+            </Table.Td>
+            <Table.Td className={text.nowrap}>
+              <KeyStatus of={key} />
+            </Table.Td>
+            <Table.Td>
+              <KeyModels of={key} />
+              <KeyBounds of={key} />
+            </Table.Td>
+            <Table.Td>
+              <KeySpend of={key} />
+            </Table.Td>
+            <Table.Td className={text.nowrap}>
+              <Moment at={key.createdAt} as="day" />
+              {key.expiresAt && (
+                <Text size="xs" c="dimmed">
+                  {t.expires} <Moment at={key.expiresAt} as="day" />
                 </Text>
-              </Table.Td>
-              <Table.Td className={text.nowrap}>
-                <KeyStatus of={key} />
-              </Table.Td>
-              <Table.Td>
-                <KeyModels of={key} />
-                <KeyBounds of={key} />
-              </Table.Td>
-              <Table.Td>
-                <KeySpend of={key} />
-              </Table.Td>
-              <Table.Td className={text.nowrap}>
-                <Moment at={key.createdAt} as="day" />
-                {key.expiresAt && (
-                  <Text size="xs" c="dimmed">
-                    {t.expires} <Moment at={key.expiresAt} as="day" />
-                  </Text>
-                )}
-              </Table.Td>
-              <Table.Td className={text.nowrap}>
-                <Moment at={key.lastUsedAt} as="ago" none={t.never} />
-              </Table.Td>
-              <Table.Td>
-                <KeyMenu of={key} {...actions} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </WideTable>
-    </Paper>
+              )}
+            </Table.Td>
+            <Table.Td className={text.nowrap}>
+              <Moment at={key.lastUsedAt} as="ago" none={t.never} />
+            </Table.Td>
+            <Table.Td>
+              <KeyMenu of={key} {...actions} />
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </WideTable>
   );
 }
 

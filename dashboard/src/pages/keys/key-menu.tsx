@@ -9,7 +9,6 @@ import {
   IconRefresh,
   IconTrash,
 } from "@tabler/icons-react";
-import { useRef } from "react";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 
@@ -44,16 +43,11 @@ export interface KeyActions {
 
 export function KeyMenu({ of, onOpen, onSwitch }: KeyActions & { readonly of: ApiKey }) {
   const t = useTexts(said);
-  const button = useRef<HTMLButtonElement>(null);
-  // A dialog returns the focus to the element that had it: that must not be an item of a closed menu.
-  const open = (dialog: KeyDialog) => {
-    button.current?.focus();
-    onOpen(dialog, of);
-  };
+  const open = (dialog: KeyDialog) => onOpen(dialog, of);
   return (
-    <Menu position="bottom-end" returnFocus={false} withInitialFocusPlaceholder={false}>
+    <Menu position="bottom-end" withInitialFocusPlaceholder={false}>
       <Menu.Target>
-        <ActionIcon ref={button} variant="subtle" color="gray" aria-label={t.menu(of.name)}>
+        <ActionIcon variant="subtle" color="gray" aria-label={t.menu(of.name)}>
           <IconDots size={18} aria-hidden />
         </ActionIcon>
       </Menu.Target>

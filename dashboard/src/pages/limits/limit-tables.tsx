@@ -1,11 +1,11 @@
 /** The tiers and the rates of single RPCs, as tables. */
-import { Code, Table, Text } from "@mantine/core";
+import { Code, Text } from "@mantine/core";
 import type { Tier } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import type { RpcRate } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { ColumnList, type ListColumn } from "../../parts/column-list.tsx";
 import text from "../../parts/text.module.css";
-import { WideTable } from "../../parts/wide-table.tsx";
 
 const said = texts(
   {
@@ -37,29 +37,21 @@ const said = texts(
 export function TierTable({ tiers }: { readonly tiers: readonly Tier[] }) {
   const t = useTexts(said);
   const format = useFormat();
+  const numeric = true;
+  const columns: readonly ListColumn<Tier>[] = [
+    { name: "tier", head: t.tier, isHeadline: true, cell: ({ name }) => name },
+    { ...{ name: "from", head: t.from, numeric }, cell: ({ recharge }) => format.money(recharge) },
+    {
+      ...{ name: "requests", head: t.requests, numeric },
+      cell: ({ requestsPerMinute }) => format.count(requestsPerMinute),
+    },
+    {
+      ...{ name: "tokens", head: t.tokens, numeric },
+      cell: ({ tokensPerMinute }) => (tokensPerMinute === undefined ? t.unbounded : format.count(tokensPerMinute)),
+    },
+  ];
   return (
-    <WideTable label={t.tiers} minWidth={520} flush>
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>{t.tier}</Table.Th>
-          <Table.Th className={text.number}>{t.from}</Table.Th>
-          <Table.Th className={text.number}>{t.requests}</Table.Th>
-          <Table.Th className={text.number}>{t.tokens}</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {tiers.map(({ name, recharge, requestsPerMinute, tokensPerMinute }) => (
-          <Table.Tr key={name}>
-            <Table.Td>{name}</Table.Td>
-            <Table.Td className={text.number}>{format.money(recharge)}</Table.Td>
-            <Table.Td className={text.number}>{format.count(requestsPerMinute)}</Table.Td>
-            <Table.Td className={text.number}>
-              {tokensPerMinute === undefined ? t.unbounded : format.count(tokensPerMinute)}
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </WideTable>
+    <ColumnList label={t.tiers} entries={tiers} columns={columns} idOf={({ name }) => name} minWidth={480} flush />
   );
 }
 
@@ -67,24 +59,15 @@ export function RateTable({ rates }: { readonly rates: readonly RpcRate[] }) {
   const t = useTexts(said);
   const format = useFormat();
   if (rates.length === 0) return <Text size="sm">{t.none}</Text>;
-  return (
-    <WideTable label={t.rates} minWidth={280} flush>
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>{t.rpc}</Table.Th>
-          <Table.Th className={text.number}>{t.perSecond}</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {rates.map(({ rpc, perSecond }) => (
-          <Table.Tr key={rpc}>
-            <Table.Td>
-              <Code>{rpc}</Code>
-            </Table.Td>
-            <Table.Td className={text.number}>{format.count(perSecond)}</Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </WideTable>
-  );
+  const columns: readonly ListColumn<RpcRate>[] = [
+    {
+      ...{ name: "rpc", head: t.rpc, isHeadline: true },
+      cell: ({ rpc }) => <Code className={text.anywhere}>{rpc}</Code>,
+    },
+    {
+      ...{ name: "perSecond", head: t.perSecond, numeric: true },
+      cell: ({ perSecond }) => format.count(perSecond),
+    },
+  ];
+  return <ColumnList label={t.rates} entries={rates} columns={columns} idOf={({ rpc }) => rpc} minWidth={400} flush />;
 }

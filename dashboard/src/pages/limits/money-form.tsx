@@ -13,16 +13,18 @@ import type { SettingSection } from "./settings.ts";
 const said = texts(
   {
     unpriced: "Models without a price",
-    unpricedAbout: "Such as those of a local server. Accounts that are billed afterwards may always call them.",
-    free_for_first_account: "Free for the operator's first account, refused to others",
+    unpricedAbout:
+      "Such as those of a local server. The first account is the operator's; to others they are then refused. Accounts that are billed afterwards may always call them.",
+    free_for_first_account: "Free for the first account",
     free: "Free for everybody",
     refused: "Refused",
     price: "One price for all of them",
   },
   {
     unpriced: "没有价格的模型",
-    unpricedAbout: "例如本地服务器的模型。后付费账户始终可以调用。",
-    free_for_first_account: "对管理员的首个账户免费，其他账户拒绝",
+    unpricedAbout:
+      "例如本地服务器的模型。首个账户即管理员的账户，选择仅对其免费时，其他账户会被拒绝。后付费账户始终可以调用。",
+    free_for_first_account: "仅对首个账户免费",
     free: "对所有人免费",
     refused: "拒绝",
     price: "统一价格",

@@ -1,6 +1,6 @@
 /** Lists the accounts that other tiers would change, and how. */
 import { useQuery } from "@connectrpc/connect-query";
-import { Stack, Table, Text } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import type { TierChange } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import type { JsonObject } from "../../configuration/document.ts";
@@ -8,8 +8,8 @@ import { counted } from "../../language/counted.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
+import { ColumnList, type ListColumn } from "../../parts/column-list.tsx";
 import text from "../../parts/text.module.css";
-import { WideTable } from "../../parts/wide-table.tsx";
 
 const said = texts(
   {
@@ -70,28 +70,30 @@ function Changes({ of }: { readonly of: readonly TierChange[] }) {
   const format = useFormat();
   const change = (before: string, after: string) => (before === after ? before : `${before} → ${after}`);
   const rate = (count: number | undefined) => (count === undefined ? t.unbounded : format.count(count));
+  const columns: readonly ListColumn<TierChange>[] = [
+    {
+      ...{ name: "account", head: t.account, isHeadline: true, cellProps: { className: text.name } },
+      cell: ({ name }) => <span title={name}>{name}</span>,
+    },
+    { name: "tier", head: t.tier, cell: ({ before, after }) => change(before, after) },
+    {
+      ...{ name: "requests", head: t.requests },
+      cell: (one) => change(rate(one.requestsPerMinuteBefore), rate(one.requestsPerMinuteAfter)),
+    },
+    {
+      ...{ name: "tokens", head: t.tokens },
+      cell: (one) => change(rate(one.tokensPerMinuteBefore), rate(one.tokensPerMinuteAfter)),
+    },
+  ];
   return (
-    <WideTable label={t.accounts} minWidth={460} flush fz="sm">
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>{t.account}</Table.Th>
-          <Table.Th>{t.tier}</Table.Th>
-          <Table.Th>{t.requests}</Table.Th>
-          <Table.Th>{t.tokens}</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {of.map((one) => (
-          <Table.Tr key={one.accountId}>
-            <Table.Td className={text.name} title={one.name}>
-              {one.name}
-            </Table.Td>
-            <Table.Td>{change(one.before, one.after)}</Table.Td>
-            <Table.Td>{change(rate(one.requestsPerMinuteBefore), rate(one.requestsPerMinuteAfter))}</Table.Td>
-            <Table.Td>{change(rate(one.tokensPerMinuteBefore), rate(one.tokensPerMinuteAfter))}</Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </WideTable>
+    <ColumnList
+      label={t.accounts}
+      entries={of}
+      columns={columns}
+      idOf={({ accountId }) => accountId}
+      minWidth={440}
+      table={{ fz: "sm" }}
+      flush
+    />
   );
 }

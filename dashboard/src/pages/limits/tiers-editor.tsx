@@ -1,5 +1,5 @@
 /** The tiers, as a form: which accounts they would change is shown before they are saved. */
-import { Button, Group, Paper, SimpleGrid, Stack, TextInput } from "@mantine/core";
+import { Box, Button, Paper, SimpleGrid, Stack, TextInput } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useId, useState } from "react";
 import type { Tier } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
@@ -149,8 +149,8 @@ function TierRow({ tier, number, faultOf, onChange, onRemove }: RowProps) {
   });
   return (
     <Paper withBorder p="sm" component="section" aria-label={tier.name || `${t.tier} ${number}`}>
-      <Group gap="sm" wrap="nowrap" align="flex-start">
-        <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} flex={1}>
+      <Box pos="relative">
+        <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} pe={{ base: 0, md: 46 }}>
           <TextInput {...field(t.name, "name", "name")} />
           <TextInput
             {...field(t.recharge, "recharge", "recharge")}
@@ -164,8 +164,13 @@ function TierRow({ tier, number, faultOf, onChange, onRemove }: RowProps) {
             placeholder={t.unbounded}
           />
         </SimpleGrid>
-        {onRemove && <RemoveRow label={t.remove(tier.name || `${t.tier} ${number}`)} mt={24} onClick={onRemove} />}
-      </Group>
+        {onRemove && (
+          // On a phone beside the first label, so that the fields have the whole width.
+          <Box pos="absolute" top={{ base: -10, md: 24 }} right={0}>
+            <RemoveRow label={t.remove(tier.name || `${t.tier} ${number}`)} onClick={onRemove} />
+          </Box>
+        )}
+      </Box>
     </Paper>
   );
 }

@@ -1,7 +1,8 @@
-/** The models as cards, for narrow windows. */
-import { Group, Paper, SimpleGrid, Stack } from "@mantine/core";
+/** The models as cards, where there is no room for the table. */
+import { Box, Group, Paper, Stack } from "@mantine/core";
 import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import inCards from "../../parts/cards.module.css";
 import { Fact } from "../../parts/fact.tsx";
 import { FurtherPrices, useFurtherPrices } from "./further-prices.tsx";
 import { ModelDoor, ModelNames, useFigures, useKindNames } from "./model-facts.tsx";
@@ -83,12 +84,12 @@ function Facts({ model }: { readonly model: CatalogModel }) {
       : []),
   ];
   return (
-    <SimpleGrid component="dl" cols={2} spacing="xs" verticalSpacing={6} mt="xs" mb={0}>
+    <Box component="dl" className={inCards.facts} mt="xs">
       {facts.map(([name, value]) => (
         <Fact key={name} name={name ?? ""}>
           {value}
         </Fact>
       ))}
-    </SimpleGrid>
+    </Box>
   );
 }

@@ -1,6 +1,6 @@
 /** Tells what limits the account's calls of a model: its tier, its budgets, and what its keys may. */
 import { useQuery } from "@connectrpc/connect-query";
-import { Anchor, SimpleGrid, Stack, Table, Text } from "@mantine/core";
+import { Anchor, SimpleGrid, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import {
   AccountService,
@@ -12,10 +12,10 @@ import { BudgetMeters } from "../../budgets/budget-meters.tsx";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
+import { ColumnList, type ListColumn } from "../../parts/column-list.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { Section } from "../../parts/section.tsx";
 import text from "../../parts/text.module.css";
-import { WideTable } from "../../parts/wide-table.tsx";
 import { KeySpend } from "../keys/key-facts.tsx";
 import { stateOf } from "../keys/key-state.ts";
 import { mayUse } from "../keys/snippets.ts";
@@ -134,38 +134,37 @@ function OfKeys({ keys, model }: Props & { readonly keys: readonly ApiKey[] }) {
 
 function KeyTable({ keys, model }: Props & { readonly keys: readonly ApiKey[] }) {
   const t = useTexts(said);
+  const columns: readonly ListColumn<ApiKey>[] = [
+    {
+      ...{ name: "key", head: t.key, isHeadline: true, cellProps: { className: text.name } },
+      cell: ({ id, name }) => (
+        <Anchor component={Link} to="/keys" search={{ find: id } as never} fz="inherit" title={name}>
+          {name}
+        </Anchor>
+      ),
+    },
+    { name: "ofModel", head: t.ofModel, cell: (key) => <Rates of={ratesFor(key, model)} /> },
+    {
+      ...{ name: "ofKey", head: t.ofKey },
+      cell: (key) => (
+        <>
+          <Rates of={[key]} />
+          {key.maxConcurrent !== undefined && <AtOnce count={key.maxConcurrent} />}
+        </>
+      ),
+    },
+    { name: "spend", head: t.spend, isLong: true, cell: (key) => <KeySpend of={key} /> },
+  ];
   return (
-    <WideTable label={t.keys} minWidth={560} flush fz="sm">
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>{t.key}</Table.Th>
-          <Table.Th>{t.ofModel}</Table.Th>
-          <Table.Th>{t.ofKey}</Table.Th>
-          <Table.Th>{t.spend}</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {keys.map((key) => (
-          <Table.Tr key={key.id} style={{ verticalAlign: "top" }}>
-            <Table.Td className={text.name} title={key.name}>
-              <Anchor component={Link} to="/keys" search={{ find: key.id } as never} fz="inherit">
-                {key.name}
-              </Anchor>
-            </Table.Td>
-            <Table.Td>
-              <Rates of={ratesFor(key, model)} />
-            </Table.Td>
-            <Table.Td>
-              <Rates of={[key]} />
-              {key.maxConcurrent !== undefined && <AtOnce count={key.maxConcurrent} />}
-            </Table.Td>
-            <Table.Td>
-              <KeySpend of={key} />
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </WideTable>
+    <ColumnList
+      label={t.keys}
+      entries={keys}
+      columns={columns}
+      idOf={({ id }) => id}
+      minWidth={560}
+      table={{ fz: "sm", style: { verticalAlign: "top" } }}
+      flush
+    />
   );
 }
 

@@ -76,7 +76,7 @@ function Totals({ of }: { readonly of: Measures }) {
   const ms = (value: number | undefined) => (value === undefined ? "–" : format.duration(value));
   const { tokensPerSecondP50: pace } = of;
   return (
-    <Paper withBorder p="lg">
+    <Paper withBorder p={{ base: "md", sm: "lg" }}>
       <SimpleGrid component="dl" cols={{ base: 2, xs: 3, md: 6 }} m={0} verticalSpacing="xs">
         <Fact name={t.answered}>{format.percent(of.answered)}</Fact>
         <Fact name={t.firstByte}>{ms(of.firstByteP50Ms)}</Fact>

@@ -1,5 +1,5 @@
 /** Tells what a model costs, as the account pays it: its rates, those of long prompts and service modes, and what is added to them. */
-import { Alert, SimpleGrid, Stack, Table, Text } from "@mantine/core";
+import { Alert, Stack, Table, Text } from "@mantine/core";
 import {
   type CatalogModel,
   ModelKind,
@@ -8,8 +8,8 @@ import {
 } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import inCards from "../../parts/cards.module.css";
 import { Fact } from "../../parts/fact.tsx";
-import { useNarrow } from "../../parts/narrow.ts";
 import { Section } from "../../parts/section.tsx";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
@@ -81,7 +81,6 @@ function Characters({ of }: { readonly of: ModelPrice }) {
 function RateTable({ of, kind }: { readonly of: ModelPrice; readonly kind: ModelKind }) {
   const t = useTexts(said);
   const format = useFormat();
-  const isNarrow = useNarrow("36em");
   const cards = [{ name: t.ordinary, rates: of }, ...useRateCards(of)];
   const columns: readonly (readonly [name: string, of: keyof Rates])[] =
     kind === ModelKind.CHAT
@@ -92,28 +91,26 @@ function RateTable({ of, kind }: { readonly of: ModelPrice; readonly kind: Model
           [t.output, "output"],
         ]
       : [[t.input, "input"]];
-  if (isNarrow) {
-    return (
-      <Stack component="ul" gap="sm" className={text.list} aria-label={t.rates}>
-        {cards.map(({ name, rates }) => (
-          <li key={name}>
-            <Text size="sm" fw={500} mb={4}>
-              {name}
-            </Text>
-            <SimpleGrid component="dl" cols={2} spacing="xs" verticalSpacing={6} m={0}>
-              {columns.map(([column, key]) => (
-                <Fact key={column} name={column}>
-                  {format.money(rates[key])}
-                </Fact>
-              ))}
-            </SimpleGrid>
-          </li>
-        ))}
-      </Stack>
-    );
-  }
+  const asCards = (
+    <Stack component="ul" gap="sm" className={text.list} aria-label={t.rates}>
+      {cards.map(({ name, rates }) => (
+        <li key={name}>
+          <Text size="sm" fw={500} mb={4}>
+            {name}
+          </Text>
+          <dl className={inCards.facts}>
+            {columns.map(([column, key]) => (
+              <Fact key={column} name={column}>
+                {format.money(rates[key])}
+              </Fact>
+            ))}
+          </dl>
+        </li>
+      ))}
+    </Stack>
+  );
   return (
-    <WideTable label={t.rates} minWidth={columns.length > 1 ? 480 : 200} flush fz="sm">
+    <WideTable label={t.rates} minWidth={columns.length > 1 ? 440 : 180} cards={asCards} flush fz="sm">
       <Table.Thead>
         <Table.Tr>
           <Table.Th>{t.rates}</Table.Th>

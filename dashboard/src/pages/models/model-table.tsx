@@ -1,10 +1,11 @@
-/** The models as a table: a row for each, and a second row across all columns for further prices. */
-import { Paper, Table } from "@mantine/core";
+/** The models as a table, a row for each and a second one across all columns for further prices; or as cards where there is no room. */
+import { Table } from "@mantine/core";
 import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { FurtherPrices, useFurtherPrices } from "./further-prices.tsx";
+import { ModelCards } from "./model-cards.tsx";
 import { ModelDoor, ModelNames, useFigures, useKindNames } from "./model-facts.tsx";
 import classes from "./models.module.css";
 
@@ -45,28 +46,33 @@ export function ModelTable({ models }: { readonly models: readonly CatalogModel[
   const t = useTexts(said);
   const numbers = [t.window, t.output, t.priceIn, t.priceCache, t.priceOut];
   return (
-    <Paper withBorder>
-      <WideTable label={t.models} minWidth={940} fz="sm" verticalSpacing={7} horizontalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            {[t.model, t.family, t.kind, t.vendor].map((head) => (
-              <Table.Th key={head} scope="col">
-                {head}
-              </Table.Th>
-            ))}
-            {numbers.map((head) => (
-              <Table.Th key={head} scope="col" ta="right">
-                {head}
-              </Table.Th>
-            ))}
-            <Table.Th scope="col">{t.call}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        {models.map((model) => (
-          <ModelRows key={model.id} model={model} />
-        ))}
-      </WideTable>
-    </Paper>
+    <WideTable
+      label={t.models}
+      minWidth={900}
+      cards={<ModelCards models={models} />}
+      fz="sm"
+      verticalSpacing={7}
+      horizontalSpacing="xs"
+    >
+      <Table.Thead>
+        <Table.Tr>
+          {[t.model, t.family, t.kind, t.vendor].map((head) => (
+            <Table.Th key={head} scope="col">
+              {head}
+            </Table.Th>
+          ))}
+          {numbers.map((head) => (
+            <Table.Th key={head} scope="col" ta="right">
+              {head}
+            </Table.Th>
+          ))}
+          <Table.Th scope="col">{t.call}</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      {models.map((model) => (
+        <ModelRows key={model.id} model={model} />
+      ))}
+    </WideTable>
   );
 }
 

@@ -8,10 +8,8 @@ import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Empty } from "../../parts/empty.tsx";
-import { useNarrow } from "../../parts/narrow.ts";
 import { Page } from "../../parts/page.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
-import { ModelCards } from "./model-cards.tsx";
 import { kinds, useKindNames } from "./model-facts.tsx";
 import { ModelTable } from "./model-table.tsx";
 
@@ -81,10 +79,8 @@ function Catalog({ models }: { readonly models: readonly CatalogModel[] }) {
   const t = useTexts(said);
   const format = useFormat();
   const names = useKindNames();
-  const isNarrow = useNarrow("62em");
   const [sought, setSought] = useState(everything);
   const shown = models.filter((model) => fits(model, sought));
-  const List = isNarrow ? ModelCards : ModelTable;
   const clear = (
     <Button variant="default" onClick={() => setSought(everything)}>
       {t.clear}
@@ -120,7 +116,7 @@ function Catalog({ models }: { readonly models: readonly CatalogModel[] }) {
         </Text>
       </Group>
       {shown.length > 0 ? (
-        <List models={shown} />
+        <ModelTable models={shown} />
       ) : (
         <Empty icon={IconSearch} title={t.noneSuch} action={clear}>
           {t.widen}

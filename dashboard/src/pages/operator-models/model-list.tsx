@@ -1,4 +1,4 @@
-/** The models as a table, or as cards in a narrow window. */
+/** The models as a table, or as cards where there is no room for it. */
 import { Group, Text } from "@mantine/core";
 import { ModelKind, type ModelPrice } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";

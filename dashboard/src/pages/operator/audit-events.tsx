@@ -1,15 +1,14 @@
-/** The audit events as a table, or as cards in a narrow window. */
+/** The audit events as a table, or as cards where there is no room for it. */
 import { Group, Paper, Stack, Table, Text } from "@mantine/core";
 import { IconBan } from "@tabler/icons-react";
 import type { Act, Actor } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Moment } from "../../parts/moment.tsx";
-import { useNarrow } from "../../parts/narrow.ts";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { AccountLink } from "./account-link.tsx";
 import { useActionNames } from "./action-names.ts";
-import { useDetailNames, useToldMembers } from "./detail-names.ts";
+import { useDetailNames, useToldMembers, useToldSums } from "./detail-names.ts";
 import { readDetails } from "./read-details.ts";
 import { useRefusalNames } from "./refusal-names.ts";
 
@@ -50,17 +49,6 @@ interface Props {
   readonly acts: readonly Act[];
 }
 
-export function AuditEvents({ acts }: Props) {
-  const isNarrow = useNarrow("62em");
-  return isNarrow ? (
-    <AuditEventCards acts={acts} />
-  ) : (
-    <Paper withBorder>
-      <AuditEventTable acts={acts} />
-    </Paper>
-  );
-}
-
 function AuditEventCards({ acts }: Props) {
   const t = useTexts(said);
   return (
@@ -94,10 +82,10 @@ function Card({ act }: { readonly act: Act }) {
   );
 }
 
-function AuditEventTable({ acts }: Props) {
+export function AuditEvents({ acts }: Props) {
   const t = useTexts(said);
   return (
-    <WideTable label={t.acts} minWidth={980}>
+    <WideTable label={t.acts} minWidth={940} cards={<AuditEventCards acts={acts} />}>
       <Table.Thead>
         <Table.Tr>
           <Table.Th>{t.when}</Table.Th>
@@ -181,12 +169,13 @@ function Subject({ act: { subject, accountId } }: { readonly act: Act }) {
 function Details({ act: { details } }: { readonly act: Act }) {
   const nameOf = useDetailNames();
   const told = useToldMembers();
+  const withUnit = useToldSums();
   return readDetails(details, told).map(([name, value]) => (
     <Text key={name} size="xs" className={text.anywhere}>
       <Text span inherit c="dimmed">
         {nameOf(name)}:
       </Text>{" "}
-      {value}
+      {withUnit(name, value)}
     </Text>
   ));
 }
@@ -196,11 +185,11 @@ function Who({ actor: { kind, id, name } }: { readonly actor: Actor }) {
   const word = `${names.get(kind) ?? kind}`;
   return (
     <>
-      <Text size="sm" truncate title={name || id}>
+      <Text size="sm" className={text.name} title={name || id}>
         {name || word}
       </Text>
       {(name || id) && (
-        <Text size="xs" c="dimmed" truncate title={id}>
+        <Text size="xs" c="dimmed" className={text.name} title={id}>
           {name ? word : id}
         </Text>
       )}

@@ -1,11 +1,11 @@
 /** The codes of a batch, masked, with their state. */
-import { Group, Table } from "@mantine/core";
+import { Group, Text } from "@mantine/core";
 import { IconBan, IconCircleCheck, IconCircleDashed, IconClockX } from "@tabler/icons-react";
 import type { RedeemCode } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { ColumnList, type ListColumn } from "../../parts/column-list.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import text from "../../parts/text.module.css";
-import { WideTable } from "../../parts/wide-table.tsx";
 import { AccountLink } from "./account-link.tsx";
 import { codeState } from "./code-state.ts";
 
@@ -38,45 +38,44 @@ const icons = { open: IconCircleDashed, claimed: IconCircleCheck, revoked: IconB
 
 export function CodeTable({ codes }: { readonly codes: readonly RedeemCode[] }) {
   const t = useTexts(said);
-  const row = (code: RedeemCode) => {
-    const state = codeState(code, Date.now());
-    const Icon = icons[state];
-    const when = { open: undefined, claimed: code.claimedAt, revoked: code.revokedAt, expired: code.expiresAt }[state];
-    return (
-      <Table.Tr key={code.id}>
-        <Table.Td ff="monospace">{code.mask}</Table.Td>
-        <Table.Td>
-          <Group gap={6} wrap="nowrap">
-            <Icon size={16} aria-hidden />
-            {t[state]}
-          </Group>
-        </Table.Td>
-        <Table.Td className={text.nowrap}>
-          <Moment at={when} />
-        </Table.Td>
-        <Table.Td>
-          {code.claimedBy ? (
-            <AccountLink id={code.claimedBy} fz="xs" ff="monospace">
-              {code.claimedBy}
-            </AccountLink>
-          ) : (
-            "–"
-          )}
-        </Table.Td>
-      </Table.Tr>
-    );
-  };
+  const columns: readonly ListColumn<RedeemCode>[] = [
+    {
+      ...{ name: "code", head: t.code, isHeadline: true },
+      cell: ({ mask }) => (
+        <Text span inherit ff="monospace">
+          {mask}
+        </Text>
+      ),
+    },
+    { name: "state", head: t.state, isHeadline: true, cell: (code) => <State of={code} /> },
+    { name: "when", head: t.when, cellProps: { className: text.nowrap }, cell: (code) => <Moment at={whenOf(code)} /> },
+    { name: "by", head: t.by, isLong: true, cell: ({ claimedBy }) => <Claimer id={claimedBy} /> },
+  ];
+  return <ColumnList label={t.codes} entries={codes} columns={columns} idOf={({ id }) => id} minWidth={560} flush />;
+}
+
+function whenOf(code: RedeemCode) {
+  const { claimedAt: claimed, revokedAt: revoked, expiresAt: expired } = code;
+  return { open: undefined, claimed, revoked, expired }[codeState(code, Date.now())];
+}
+
+function State({ of }: { readonly of: RedeemCode }) {
+  const t = useTexts(said);
+  const state = codeState(of, Date.now());
+  const Icon = icons[state];
   return (
-    <WideTable label={t.codes} minWidth={600} flush>
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>{t.code}</Table.Th>
-          <Table.Th>{t.state}</Table.Th>
-          <Table.Th>{t.when}</Table.Th>
-          <Table.Th>{t.by}</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>{codes.map(row)}</Table.Tbody>
-    </WideTable>
+    <Group gap={6} wrap="nowrap">
+      <Icon size={16} aria-hidden />
+      {t[state]}
+    </Group>
+  );
+}
+
+function Claimer({ id }: { readonly id: string | undefined }) {
+  if (!id) return "–";
+  return (
+    <AccountLink id={id} fz="xs" ff="monospace" className={text.anywhere}>
+      {id}
+    </AccountLink>
   );
 }

@@ -1,7 +1,9 @@
 /** Names the details of audit events, which are fields of requests and answers. */
 import { budgetWindows } from "../../budgets/budget-values.ts";
 import { useWindowNames } from "../../budgets/window-names.ts";
+import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { readAmount } from "../../parts/amount.ts";
 import type { Members } from "./read-details.ts";
 
 const said = texts(
@@ -79,14 +81,27 @@ export function useDetailNames(): (field: string) => string {
   return (field) => names.get(field) ?? field;
 }
 
+const sums: ReadonlySet<string> = new Set(["amount", "credit_limit"]);
+
+/** useToldSums returns how a detail's value is told: a sum of money with its unit, all else unchanged. */
+export function useToldSums(): (name: string, value: string) => string {
+  const format = useFormat();
+  return (name, value) => {
+    const sum = sums.has(name) ? readAmount(value.replace(/^-/, "")) : undefined;
+    if (sum === undefined) return value;
+    return format.money(value.startsWith("-") ? -sum : sum);
+  };
+}
+
 /** useToldMembers returns how an object among the details is told: a budget by its window, all else by the names of its members. */
 export function useToldMembers(): (members: Members) => string {
   const nameOf = useDetailNames();
   const windows = useWindowNames();
+  const withUnit = useToldSums();
   return (members) => {
     const { amount, period, rolling } = members;
     const window = budgetWindows.find((name) => name === (rolling === true ? `rolling ${period}` : period));
-    if (window) return `${amount} (${windows.choice(window)})`;
+    if (window) return `${withUnit("amount", String(amount))} (${windows.choice(window)})`;
     return Object.entries(members)
       .map(([name, value]) => `${nameOf(name)} ${typeof value === "string" ? value : JSON.stringify(value)}`)
       .join(" · ");

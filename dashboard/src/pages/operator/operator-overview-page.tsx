@@ -2,7 +2,7 @@
 
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
-import { Alert, Anchor, Button, Group, Paper, SegmentedControl, SimpleGrid, Stack, Text } from "@mantine/core";
+import { Alert, Anchor, Button, Group, SegmentedControl, SimpleGrid, Stack, Text } from "@mantine/core";
 import { useInterval } from "@mantine/hooks";
 import { IconCloud, IconPlus } from "@tabler/icons-react";
 import { keepPreviousData } from "@tanstack/react-query";
@@ -21,6 +21,7 @@ import { Answer } from "../../parts/answer.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Section } from "../../parts/section.tsx";
+import text from "../../parts/text.module.css";
 import { SpanControl } from "../overview/span-control.tsx";
 import { sumsOf, TotalsFigures } from "../overview/totals-figures.tsx";
 import { HealthMark, OffMark } from "../upstreams/health-mark.tsx";
@@ -183,16 +184,15 @@ function Upstreams({ of }: { readonly of: readonly Upstream[] }) {
         <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }}>
           {of.map(({ name, health, disabled, firstByteP50Ms }) => (
             <Group key={name} gap="md" wrap="nowrap">
-              <div style={{ minWidth: 0 }}>
+              <div style={{ minWidth: 0, flex: "0 1 128px" }}>
                 <Anchor
                   component={Link}
                   to="/operator/upstreams/$upstream"
                   params={{ upstream: name } as never}
                   size="sm"
                   fw={500}
-                  truncate
                   display="block"
-                  title={name}
+                  className={text.anywhere}
                 >
                   {name}
                 </Anchor>
@@ -229,9 +229,5 @@ function Groups({ by, of, nameOf }: GroupsProps) {
       {name}
     </AccountLink>
   );
-  return (
-    <Paper withBorder>
-      <GroupTable of={of} head={t.name} nameOf={nameOf} link={by === "account" ? toAccount : undefined} />
-    </Paper>
-  );
+  return <GroupTable of={of} head={t.name} nameOf={nameOf} link={by === "account" ? toAccount : undefined} />;
 }

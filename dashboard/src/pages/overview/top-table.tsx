@@ -72,9 +72,7 @@ export function TopTable({ title, column, of, nameOf, searchOf }: Props) {
                     renderRoot={(props) => <Link to="/usage" search={searchOf(id)} {...props} />}
                     size="sm"
                     display="block"
-                    lineClamp={2}
                     style={{ overflowWrap: "anywhere" }}
-                    title={nameOf(id)}
                   >
                     {nameOf(id)}
                   </Anchor>

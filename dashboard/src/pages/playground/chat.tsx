@@ -6,6 +6,7 @@ import { Box, Button, Group, Paper, Select, Text, VisuallyHidden } from "@mantin
 import { IconRefresh, IconTrash } from "@tabler/icons-react";
 import { type ReactNode, type RefObject, useRef, useState } from "react";
 import { texts, useTexts } from "../../language/language.tsx";
+import text from "../../parts/text.module.css";
 import { ChatSettingsForm, settingsOf, unset } from "./chat-settings.tsx";
 import { Composer } from "./composer.tsx";
 import { openCalls, type Turn } from "./conversation.ts";
@@ -121,7 +122,7 @@ function SideView({ side: { model, chat }, isNamed, field }: SideProps) {
   return (
     <div className={classes.side}>
       {isNamed && (
-        <Text size="sm" fw={600} px="md" pt="sm" truncate title={model}>
+        <Text size="sm" fw={600} px="md" pt="sm" className={text.anywhere}>
           {model}
         </Text>
       )}

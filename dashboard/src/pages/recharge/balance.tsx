@@ -48,7 +48,7 @@ export function Balance({ of: account }: { readonly of: Account }) {
 
 function Fact({ name, value }: { readonly name: string; readonly value: string }) {
   return (
-    <Group justify="space-between" gap="sm">
+    <Group justify="space-between" gap="0 12px">
       <Text component="dt" size="sm" c="dimmed">
         {name}
       </Text>

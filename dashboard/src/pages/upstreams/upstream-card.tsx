@@ -81,7 +81,7 @@ export function UpstreamCard({ of, configuration, sums, buckets }: Props) {
   const tell = useFailureText();
   const { name, kind, baseUrl, health, models, lastFailure, resting } = of;
   return (
-    <Paper withBorder p="lg" component="section" aria-label={name}>
+    <Paper withBorder p={{ base: "md", sm: "lg" }} component="section" aria-label={name}>
       <Stack gap="md">
         <CardHead name={name} about={`${kind} · ${baseUrl || t.inside}`} configuration={configuration} isServed>
           <HealthMark of={health} />
@@ -113,7 +113,7 @@ export function UnservedCard({ name, configuration }: OffProps) {
   const entry = writtenEntry(configuration, "upstreams", name);
   const isOff = entry?.disabled === true;
   return (
-    <Paper withBorder p="lg" component="section" aria-label={name}>
+    <Paper withBorder p={{ base: "md", sm: "lg" }} component="section" aria-label={name}>
       <CardHead
         name={name}
         about={`${textAt(entry, "kind")} · ${textAt(entry, "base_url")}`}

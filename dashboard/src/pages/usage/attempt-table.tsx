@@ -6,12 +6,11 @@ import type { ReactNode } from "react";
 import { type FailedAttempt, Outcome, type Request } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
-import { useNarrow } from "../../parts/narrow.ts";
 import { OutcomeMark } from "../../parts/outcome.tsx";
 import text from "../../parts/text.module.css";
 import { useFailureText } from "../../parts/use-failure-text.ts";
 import { WideTable } from "../../parts/wide-table.tsx";
-import classes from "./attempt-table.module.css";
+import { Bar, type BarProps } from "./attempt-bar.tsx";
 
 const said = texts(
   {
@@ -19,8 +18,6 @@ const said = texts(
     upstream: "Upstream",
     outcome: "Status",
     timeline: "Time",
-    span: (from: string, to: string) => `From ${from} to ${to} of the call`,
-    waiting: (duration: string) => `First byte after ${duration}`,
     firstByte: "First byte",
     duration: "Duration",
     overtaken: "Overtaken",
@@ -34,8 +31,6 @@ const said = texts(
     upstream: "上游",
     outcome: "状态",
     timeline: "时间",
-    span: (from: string, to: string) => `调用的第 ${from} 至 ${to}`,
-    waiting: (duration: string) => `${duration} 后收到首字节`,
     firstByte: "首字节",
     duration: "耗时",
     overtaken: "已放弃",
@@ -58,7 +53,7 @@ interface Row {
 
 export function AttemptTable({ request }: { readonly request: Request }) {
   const rows = rowsOf(request);
-  return useNarrow("62em") ? <Cards rows={rows} /> : <Wide rows={rows} />;
+  return <Wide rows={rows} />;
 }
 
 /** rowsOf returns the attempts, the last one last. */
@@ -80,7 +75,7 @@ function rowsOf(request: Request): readonly Row[] {
     return {
       ...{ upstream: attempt.upstream, model: several ? attempt.model || model : undefined },
       outcome: attempt.overtaken ? <Overtaken of={attempt} /> : <Failed of={attempt} />,
-      bar: { from, to: from + attempt.durationMs, of: durationMs, look: attempt.overtaken ? "overtaken" : "failed" },
+      bar: { from, to: from + attempt.durationMs, of: durationMs, look: lookOf(attempt) },
       ...{ firstByteMs: undefined, durationMs: attempt.durationMs },
     };
   });
@@ -102,7 +97,7 @@ function Wide({ rows }: { readonly rows: readonly Row[] }) {
   const t = useTexts(said);
   const format = useFormat();
   return (
-    <WideTable label={t.asked} minWidth={620} flush>
+    <WideTable label={t.asked} minWidth={620} cards={<Cards rows={rows} />} flush>
       <Table.Thead>
         <Table.Tr>
           <Table.Th scope="col">{t.upstream}</Table.Th>
@@ -172,45 +167,22 @@ function beginOf({ createdAt, durationMs }: Request, { at }: FailedAttempt): num
   return Math.min(durationMs, Math.max(0, timestampMs(at) - timestampMs(createdAt)));
 }
 
+function lookOf({ overtaken, outcome }: FailedAttempt): BarProps["look"] {
+  if (overtaken || outcome === Outcome.LEFT) return "overtaken";
+  return outcome === Outcome.REJECTED ? "rejected" : "failed";
+}
+
 const looks: Readonly<Partial<Record<Outcome, BarProps["look"]>>> = {
   [Outcome.FAILED]: "failed",
   [Outcome.LOST]: "failed",
   [Outcome.REJECTED]: "rejected",
 };
 
-interface BarProps {
-  /** from, to and firstByte are in milliseconds after the call arrived, of which it took `of`. */
-  readonly from: number;
-  readonly to: number;
-  readonly of: number;
-  readonly firstByte?: number | undefined;
-  readonly look: "answered" | "failed" | "rejected" | "overtaken";
-}
-
-/** Bar shows when an attempt was made: lighter until its first byte. */
-function Bar({ from, to, of, firstByte, look }: BarProps) {
-  const t = useTexts(said);
-  const format = useFormat();
-  const share = (ms: number) => `${(100 * Math.min(ms, of)) / Math.max(1, of)}%`;
-  const ends = Math.min(to, of);
-  const first = firstByte === undefined ? undefined : Math.min(ends, Math.max(from, firstByte));
-  const spoken = t.span(format.duration(from), format.duration(ends));
-  const title = first === undefined ? spoken : `${spoken}. ${t.waiting(format.duration(first))}.`;
-  return (
-    <div className={classes.track} role="img" aria-label={title} title={title}>
-      <div className={classes[look]} style={{ left: share(from), width: share(ends - from) }} />
-      {first !== undefined && (
-        <div className={classes.waiting} style={{ left: share(from), width: share(first - from) }} />
-      )}
-    </div>
-  );
-}
-
 function Failed({ of }: { readonly of: FailedAttempt }) {
   const tell = useFailureText();
   return (
     <>
-      <OutcomeMark of={{ outcome: Outcome.FAILED, cached: false }} />
+      <OutcomeMark of={{ outcome: of.outcome, cached: false }} />
       <Aside>{tell(of.failure)}</Aside>
       <Told of={of} />
     </>

@@ -3,7 +3,6 @@ import { Group, Stack, Table, Text } from "@mantine/core";
 import type { Charge, Request } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
-import { useNarrow } from "../../parts/narrow.ts";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 
@@ -107,7 +106,6 @@ function divided(of: bigint, by: bigint): bigint {
 export function BillTable({ charges, request: { cost, waived }, label }: Props) {
   const t = useTexts(said);
   const format = useFormat();
-  const isNarrow = useNarrow("48em");
   const rateOf = ({ kind, rate, factor }: Charge) => {
     const times = factor === BigInt(millionths) ? "" : t.times(String(Number(factor) / millionths));
     if (kind === "share") return t.share(`${Number(rate) / 10_000} %`);
@@ -127,7 +125,7 @@ export function BillTable({ charges, request: { cost, waived }, label }: Props) 
   const shown = { lines, sum: cost + waived, waived };
   return (
     <>
-      {isNarrow ? <Lines {...shown} /> : <Rows {...shown} label={label} />}
+      <Rows {...shown} label={label} />
       <Text size="xs" c="dimmed">
         {[...modes.map(t.mode), t.exact].join(" ")}
       </Text>
@@ -147,11 +145,12 @@ interface LinesProps {
   readonly waived: bigint;
 }
 
-function Rows({ lines, sum, waived, label }: LinesProps & { readonly label: string }) {
+function Rows({ label, ...shown }: LinesProps & { readonly label: string }) {
+  const { lines, sum, waived } = shown;
   const t = useTexts(said);
   const format = useFormat();
   return (
-    <WideTable label={label} minWidth={420} flush fz="sm">
+    <WideTable label={label} minWidth={400} cards={<Lines {...shown} />} flush fz="sm">
       <Table.Thead>
         <Table.Tr>
           <Table.Th scope="col">{t.part}</Table.Th>

@@ -47,7 +47,7 @@ export function RefusedFacts({ of, nameOf, account }: Props) {
   const format = useFormat();
   const { detail, model, keyId, operation, createdAt, reason, accountId } = of;
   return (
-    <Paper withBorder p="lg" component="section" aria-label={t.refused}>
+    <Paper withBorder p={{ base: "md", sm: "lg" }} component="section" aria-label={t.refused}>
       <Stack gap="md">
         <Group gap="sm" fw={600}>
           <ReasonMark of={of} />

@@ -168,7 +168,7 @@ function RequestFacts({ request, charges, nameOf, account }: FactsProps) {
   const { cost, waived, firstByteMs, durationMs } = request;
   return (
     <Stack gap="lg">
-      <Paper withBorder p="lg" component="section" aria-label={t.summary}>
+      <Paper withBorder p={{ base: "md", sm: "lg" }} component="section" aria-label={t.summary}>
         <Stack gap="md">
           <Group gap="sm" fw={600}>
             <OutcomeMark of={request} />

@@ -21,7 +21,7 @@ const threaded: ReadonlySet<Format> = new Set(["mp3", "aac", "flac"]);
 
 let ahead: (Kind & { readonly encoder: Promise<Encoder> }) | undefined;
 
-/** Returns the prepared encoder where it is of this kind, else a new one. */
+/** createEncoder returns the prepared encoder where it is of this kind, else a new one. */
 export function createEncoder({ format, quality }: Kind): Promise<Encoder> {
   if (ahead?.format !== format || ahead.quality !== quality) return encoders[format](quality);
   const { encoder } = ahead;
@@ -29,7 +29,7 @@ export function createEncoder({ format, quality }: Kind): Promise<Encoder> {
   return encoder.catch(() => encoders[format](quality));
 }
 
-/** Prepares an encoder for the next job of this kind. There is one at a time: one of another kind is closed. */
+/** prepareEncoder prepares an encoder for the next job of this kind. There is one at a time: one of another kind is closed. */
 export function prepareEncoder({ format, quality }: Kind): void {
   if (!threaded.has(format) || (ahead?.format === format && ahead.quality === quality)) return;
   // A failure is ignored: the next job tries again.

@@ -37,7 +37,7 @@ export function createOggPages(): OggPages {
   };
 }
 
-/** Returns the two packets that open an Opus stream of one channel. */
+/** opusHeaders returns the two packets that open an Opus stream of one channel. */
 export function opusHeaders(sampleRate: number): readonly [head: Buffer, tags: Buffer] {
   const head = Buffer.alloc(19);
   head.write("OpusHead", 0, "latin1");

@@ -43,8 +43,8 @@ export function createFlite(compiled: WebAssembly.Module): Flite {
 const exactFrom = 0.5;
 
 /**
- * Speaks fast. Sounds last whole frames of 5 ms, at least a few of them, so fast speech comes out longer than asked,
- * depending on the words. Duration is nearly linear in the stretch, so two tries tell what to ask for.
+ * sayFast speaks fast. Sounds last whole frames of 5 ms, at least a few of them, so fast speech comes out longer than asked, depending on
+ * the words. Duration is nearly linear in the stretch, so two tries tell what to ask for.
  */
 function sayFast(say: Flite, words: string, delivery: Delivery): Int16Array {
   const tried = delivery.stretch * 0.85;
@@ -57,7 +57,7 @@ function sayFast(say: Flite, words: string, delivery: Delivery): Int16Array {
   return say(words, { ...delivery, stretch: Math.max(stretch, delivery.stretch / 2) });
 }
 
-/** Reads the plain header that Flite writes: 44 bytes, then the data. */
+/** samplesOf reads the plain header that Flite writes: 44 bytes, then the data. */
 function samplesOf(wave: Uint8Array<ArrayBuffer>): Int16Array {
   const header = 44;
   const view = new DataView(wave.buffer, wave.byteOffset, wave.byteLength);

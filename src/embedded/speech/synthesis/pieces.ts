@@ -51,14 +51,14 @@ function cutOf(words: string, most: number): { readonly length: number; readonly
 /** A full stop after an abbreviation or an initial ends no sentence. */
 const sentenceEnd = /(?<!\b(?:Mr|Mrs|Ms|Dr|St|Prof|Sr|Jr|vs|No|approx|e\.g|i\.e|[A-Z]))[.!?]+["')\]]*(?=\s)/g;
 
-/** Returns the end of the last match, or 0. */
+/** lastEnd returns the end of the last match, or 0. */
 function lastEnd(words: string, pattern: RegExp): number {
   let end = 0;
   for (const match of words.matchAll(pattern)) end = match.index + match[0].length;
   return end;
 }
 
-/** Returns the number of characters spoken in this time, at least one. */
+/** reachOf returns the number of characters spoken in this time, at least one. */
 function reachOf(words: string, seconds: number): number {
   let time = 0;
   for (let i = 0; i < words.length; i++) {
@@ -68,10 +68,7 @@ function reachOf(words: string, seconds: number): number {
   return words.length;
 }
 
-/**
- * Returns the duration of a character. Digits and symbols are spoken as words, capitals often as letters; a stop is a
- * pause.
- */
+/** secondsOf returns the duration of a character. Digits and symbols are spoken as words, capitals often as letters; a stop is a pause. */
 function secondsOf(code: number): number {
   const character = String.fromCharCode(code);
   if (/[a-z\s'"()-]/.test(character)) return 0.06;

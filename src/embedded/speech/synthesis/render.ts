@@ -34,7 +34,7 @@ const joint = 0.02;
 /** Samples up to this magnitude are silence. */
 const quiet = 150;
 
-/** Removes silence where no pause belongs. */
+/** trim removes silence where no pause belongs. */
 function trim(samples: Int16Array, { pauseBefore, pauseAfter }: Piece, keep: number): Int16Array {
   const loud = (sample: number) => Math.abs(sample) > quiet;
   const first = pauseBefore ? 0 : Math.max(samples.findIndex(loud) - keep, 0);

@@ -46,7 +46,7 @@ function kernelOf(from: number, to: number, width: number): Kernel {
   return kernel;
 }
 
-/** Returns the weights at `offset` of a sample after the sample with index width − 1. */
+/** weightsAt returns the weights at `offset` of a sample after the sample with index width − 1. */
 function weightsAt(offset: number, width: number): Float32Array {
   const weights = Float32Array.from({ length: 2 * width }, (_, k) => {
     const x = k - (width - 1) - offset;

@@ -60,7 +60,7 @@ export interface Environment {
   view(): DataView;
 }
 
-/** Returns the program's imports of the module `wasi_snapshot_preview1`. */
+/** systemCalls returns the program's imports of the module `wasi_snapshot_preview1`. */
 export function systemCalls({ args, file, view }: Environment): WebAssembly.ModuleImports {
   const memory: Memory = {
     put: (at, bytes) => new Uint8Array(view().buffer).set(bytes, at),

@@ -41,17 +41,17 @@ export function wordsOf(text: string): Words {
   return { words: hasSound(tidy) ? tidy : "", unspoken: unspoken };
 }
 
-/** Reports whether there is more than punctuation. */
+/** hasSound reports whether there is more than punctuation. */
 export function hasSound(words: string): boolean {
   return /[^\s.,;:!?'"()[\]{}\-_`\\/]/.test(words);
 }
 
-/** Moves a currency sign after its amount, as it is spoken. */
+/** signsInOrder moves a currency sign after its amount, as it is spoken. */
 function signsInOrder(text: string): string {
   return text.replace(/([€£¥])\s?(\d[\d.,]*\d|\d)/g, "$2$1");
 }
 
-/** Returns undefined for a character that cannot be spoken. */
+/** spokenForm returns undefined for a character that cannot be spoken. */
 function spokenForm(character: string): string | undefined {
   if (/[\n\x20-\x7e]/.test(character)) return character;
   const known = plain.get(character);

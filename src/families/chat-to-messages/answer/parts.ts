@@ -1,6 +1,7 @@
 /** The members of a chat message that blocks become, the same in unary answers and in streams. */
 import type { Citation, ContentBlock } from "../../../../gen/modelgateway/v1/messages_pb.ts";
-import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { freeTextIn } from "../../tools/free-text.ts";
 
 /** AnswerContext is what the translation of the answer needs from the request. */
 export interface AnswerContext {
@@ -31,8 +32,8 @@ export function callId({ id }: ContentBlock, index: number, context: AnswerConte
 
 /** Returns the free text in the input of a custom tool's call. */
 export function freeText(input: JsonValue): string {
-  const wrapped = typeof input === "object" && input !== null && !Array.isArray(input) ? input.input : undefined;
-  return typeof wrapped === "string" ? wrapped : JSON.stringify(input);
+  const isBare = Array.isArray(input) || (isObject(input) && Object.keys(input).length === 0);
+  return (isBare ? undefined : freeTextIn(input)) ?? JSON.stringify(input);
 }
 
 /**

@@ -7,6 +7,7 @@
 import { type CreateChatCompletionRequest, ResponseFormatType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { isObject, type JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
+import { repairedSchema } from "../../tools/repaired-schema.ts";
 import { supportsSchemas } from "../generations.ts";
 import { inputSchema } from "./input-schema.ts";
 import { outputSchema } from "./output-schema.ts";
@@ -49,7 +50,12 @@ export function formatOf(
   if (!schema) return { instruction: onlyJson };
   const described = description === undefined || "description" in schema ? schema : { ...schema, description };
   if (supportsSchemas(model)) {
-    return { output: { type: "json_schema", schema: outputSchema(described, `${path}.json_schema.schema`, dropped) } };
+    return {
+      output: {
+        type: "json_schema",
+        schema: outputSchema(repairedSchema(described), `${path}.json_schema.schema`, dropped),
+      },
+    };
   }
   if (thinks) return { instruction: `${onlyJson} It is valid for this JSON Schema: ${JSON.stringify(described)}` };
   const how = "Call this tool to give your answer; the input is the answer.";

@@ -15,6 +15,7 @@ import type {
 import { MessageToolSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
+import { repairedSchema } from "../../tools/repaired-schema.ts";
 import type { CalledTool } from "../answer/parts.ts";
 import { fitsSchema } from "../fits-schema.ts";
 import { supportsSchemas } from "../generations.ts";
@@ -93,7 +94,7 @@ function functionTool(
 ): JsonObject {
   if (requestsStrict && !strict) dropped.add(`${path}.strict`);
   const schemaPath = `${path}.parameters`;
-  const input = inputSchema(parameters, schemaPath, dropped);
+  const input = inputSchema(repairedSchema(parameters), schemaPath, dropped);
   return {
     ...(description === undefined ? {} : { description }),
     input_schema: requestsStrict && strict ? outputSchema(input, schemaPath, dropped) : input,

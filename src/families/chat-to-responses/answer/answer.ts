@@ -19,7 +19,7 @@ import {
 } from "./parts.ts";
 import { chatUsage } from "./usage.ts";
 
-/** Throws a Refusal for an empty answer. */
+/** chatCompletion throws a Refusal for an empty answer. */
 export function chatCompletion(response: JsonObject, context: AnswerContext): JsonObject {
   const { output, model, service_tier: tier } = response;
   if (!Array.isArray(output)) throw upstreamFailed("its answer is empty");

@@ -18,7 +18,7 @@ export interface AnswerContext {
 /** Separates the texts of several messages: a model comments its work before it answers. */
 export const betweenMessages = "\n\n";
 
-/** Returns the finish reason. `hasCalls` says that the model calls tools. */
+/** finishOf returns the finish reason. `hasCalls` says that the model calls tools. */
 export function finishOf(
   { status, incomplete_details }: JsonObject,
   hasCalls: boolean,
@@ -30,7 +30,7 @@ export function finishOf(
   return isLegacy ? "function_call" : "tool_calls";
 }
 
-/** Returns the joined texts of parts of these types. */
+/** textIn returns the joined texts of parts of these types. */
 export function textIn(parts: JsonValue | undefined, types: readonly string[], key: string, between = ""): string {
   if (!Array.isArray(parts)) return "";
   return parts
@@ -40,14 +40,14 @@ export function textIn(parts: JsonValue | undefined, types: readonly string[], k
     .join(between);
 }
 
-/** Returns the visible text of an item of reasoning: its summary, else its content. */
+/** reasoningIn returns the visible text of an item of reasoning: its summary, else its content. */
 export function reasoningIn({ summary, content }: JsonObject): string {
   return textIn(summary, ["summary_text"], "text", "\n\n") || textIn(content, ["reasoning_text"], "text");
 }
 
 /**
- * Returns the block that callers send back for an item of reasoning, so that the next turn has it again; undefined
- * where its vendor does not want it back. `calls` is the number of calls before it.
+ * reasoningBlock returns the block that callers send back for an item of reasoning, so that the next turn has it again; undefined where its
+ * vendor does not want it back. `calls` is the number of calls before it.
  */
 export function reasoningBlock(item: JsonObject, calls: number, maker: string): JsonObject | undefined {
   const { id, encrypted_content: encrypted } = item;
@@ -57,7 +57,7 @@ export function reasoningBlock(item: JsonObject, calls: number, maker: string): 
   return thinking === "" ? { type: "redacted_thinking", data: seal } : { type: "thinking", thinking, signature: seal };
 }
 
-/** Returns a call in chat's form, with or without its input. */
+/** callOf returns a call in chat's form, with or without its input. */
 export function callOf({ type, call_id, name, arguments: args, input }: JsonObject, hasInput: boolean): JsonObject {
   const called = { name: textOrEmpty(name) };
   const id = textOrEmpty(call_id);
@@ -70,7 +70,7 @@ export function isCall({ type }: JsonObject): boolean {
   return type === "function_call" || type === "custom_tool_call";
 }
 
-/** Returns the sources that are web pages. */
+/** sourcesIn returns the sources that are web pages. */
 export function sourcesIn(annotations: JsonValue | undefined): JsonObject[] {
   if (!Array.isArray(annotations)) return [];
   return annotations.filter(isObject).flatMap(({ type, url, title, start_index = 0, end_index = 0 }) => {

@@ -4,7 +4,7 @@ import { ChatUsageReader } from "../../../providers/usage/chat-counts.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { boundedCount, totalInput } from "../../chat-usage.ts";
 
-/** Returns undefined where no usage was reported. */
+/** chatUsage returns undefined where no usage was reported. */
 export function chatUsage({ usage = null }: JsonObject): JsonObject | undefined {
   const counts = new ChatUsageReader();
   if (!counts.take({ usage })) return undefined;

@@ -10,7 +10,7 @@ import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../..
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
 
-/** Returns the content of the user's items and of instructions; a plain string stays one. */
+/** contentOf returns the content of the user's items and of instructions; a plain string stays one. */
 export function* contentOf(content: JsonValue | undefined, path: string, dropped: Dropped): CooperativeTask<JsonValue> {
   if (!Array.isArray(content)) return textOrEmpty(content);
   const parts: JsonObject[] = [];
@@ -21,7 +21,7 @@ export function* contentOf(content: JsonValue | undefined, path: string, dropped
   return parts;
 }
 
-/** Returns the joined texts of a message; other parts are dropped and named. */
+/** textOfParts returns the joined texts of a message; other parts are dropped and named. */
 export function* textOfParts(
   content: JsonValue | undefined,
   path: string,

@@ -14,7 +14,7 @@ import type { ReasoningItems } from "../../translation.ts";
 import { contentOf, textOfParts } from "./content.ts";
 import { PastReasoning } from "./reasoning.ts";
 
-/** Throws a Refusal for what the model must not do without. */
+/** itemsOf throws a Refusal for what the model must not do without. */
 export function* itemsOf(
   messages: JsonValue | undefined,
   reasoning: ReasoningItems | undefined,
@@ -128,7 +128,7 @@ class Conversation {
   }
 }
 
-/** Reports whether a result has an image or a file among its parts: then it stays a list. */
+/** hasOtherParts reports whether a result has an image or a file among its parts: then it stays a list. */
 function hasOtherParts(content: JsonValue | undefined): boolean {
   if (!Array.isArray(content)) return false;
   return content.some((part) => isObject(part) && (isObject(part.image_url) || isObject(part.file)));

@@ -20,7 +20,7 @@ const sharedKeys = [
   ...["prompt_cache_key", "prompt_cache_retention", "prompt_cache_options"],
 ] as const;
 
-/** Throws a Refusal for what no response can have. */
+/** responseRequest throws a Refusal for what no response can have. */
 export function* responseRequest(
   chat: JsonObject,
   context: TranslationContext,
@@ -54,7 +54,7 @@ function boundOf(chat: JsonObject, { maxOutputTokens }: TranslationContext): num
   return typeof asked === "number" ? Math.min(asked, maxOutputTokens ?? asked) : undefined;
 }
 
-/** Reads reasoning settings, also those that other servers of chat have under `reasoning`. */
+/** reasoningOf reads reasoning settings, also those that other servers of chat have under `reasoning`. */
 function reasoningOf({ reasoning_effort: effort = null, reasoning }: JsonObject): JsonObject | undefined {
   const own = isObject(reasoning) ? definedFields({ effort: reasoning.effort, summary: reasoning.summary }) : {};
   const asked = { ...own, ...(effort === null ? {} : { effort }) };

@@ -4,7 +4,7 @@ import { invalidValue } from "../../../call/refusals.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 
-/** Throws a Refusal for what no response could have. */
+/** refuseImpossible throws a Refusal for what no response could have. */
 export function refuseImpossible({ n, modalities }: JsonObject): void {
   if (typeof n === "number" && n > 1) throw invalidValue("n", "this model gives one choice; leave it out, or send 1");
   if (Array.isArray(modalities) && modalities.includes("audio")) {

@@ -2,6 +2,7 @@
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
+import { repairedSchema } from "../../tools/repaired-schema.ts";
 import type { IsUnpriced, TranslationContext } from "../../translation.ts";
 
 type Context = Pick<TranslationContext, "customTools" | "isUnpriced">;
@@ -45,7 +46,7 @@ function flatFunction(called: JsonValue, path: string, dropped: Dropped): JsonOb
   if (!isObject(called)) return [];
   const { name, description, parameters, strict, ...more } = called;
   dropped.addExtra(more, path);
-  const schema = isObject(parameters) ? parameters : { type: "object", properties: {} };
+  const schema = isObject(parameters) ? repairedSchema(parameters) : { type: "object", properties: {} };
   return [definedFields({ type: "function", name, description, parameters: schema, strict: strict ?? false })];
 }
 
@@ -91,7 +92,7 @@ function flatChoice(choice: JsonObject, dropped: Dropped): JsonObject | undefine
   return definedFields({ type, mode: allowed.mode, tools: tools.map(flatName).filter((tool) => tool !== undefined) });
 }
 
-/** Returns the chosen tool. Some callers write its name beside the type, as responses do. */
+/** flatName returns the chosen tool. Some callers write its name beside the type, as responses do. */
 function flatName({ type, function: called, custom, name }: JsonObject): JsonObject | undefined {
   const inner = isObject(called) ? called.name : isObject(custom) ? custom.name : name;
   if (typeof inner === "string") return { type: type ?? "function", name: inner };

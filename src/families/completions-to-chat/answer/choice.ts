@@ -18,7 +18,7 @@ export function finishWord(reason: FinishReason | undefined): string {
   return reason === FinishReason.CONTENT_FILTER ? "content_filter" : "stop";
 }
 
-/** Returns a choice with every key that clients know. A null finish reason means that more follows. */
+/** completionChoice returns a choice with every key that clients know. A null finish reason means that more follows. */
 export function completionChoice(
   index: number,
   text: string,

@@ -11,7 +11,7 @@ import { Wire } from "../../../wire/wire.ts";
 
 type Completion = Wire<typeof CompletionSchema>;
 
-/** Takes the completions in the order of their prompts. `n` is the number of choices per prompt. */
+/** joinCompletions takes the completions in the order of their prompts. `n` is the number of choices per prompt. */
 export function joinCompletions(completions: readonly Completion[], n: number): Completion {
   const parts = completions.map((completion) => completion.json());
   const usages = parts.flatMap(({ usage }) => (usage ? [usage as JsonObject] : []));
@@ -62,7 +62,7 @@ function placedChoices({ choices }: JsonObject, from: number): JsonObject[] {
   return (choices as JsonObject[]).map((choice) => ({ ...choice, index: from + (choice.index as number) }));
 }
 
-/** Adds the counts of the same names, nested ones included. */
+/** added adds the counts of the same names, nested ones included. */
 function added(sum: JsonObject, more: JsonObject): JsonObject {
   const total = { ...sum };
   for (const [key, value] of Object.entries(more)) {

@@ -32,13 +32,13 @@ export function textLogProbs(logprobs: LogProbs | undefined, from: number): Text
   return { json, characters };
 }
 
-/** Counts the characters that begin in a token. A token may hold part of a character: then its bytes decide. */
+/** charactersOf counts the characters that begin in a token. A token may hold part of a character: then its bytes decide. */
 function charactersOf({ token, bytes }: TokenLogProb): number {
   if (bytes.length === 0) return [...(token ?? "")].length;
   return bytes.filter((byte) => (byte & 0xc0) !== 0x80).length;
 }
 
-/** Returns the likeliest tokens. The legacy API always includes the chosen one. */
+/** likeliest returns the likeliest tokens. The legacy API always includes the chosen one. */
 function likeliest(taken: TokenLogProb): JsonObject {
   const entries = [...taken.topLogprobs, taken].map(({ token, logprob }) => [token ?? "", logprob ?? null] as const);
   return Object.fromEntries(entries);

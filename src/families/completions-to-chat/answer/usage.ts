@@ -35,7 +35,7 @@ export function usageJson(
   };
 }
 
-/** Returns the member with these counts; nothing where it was not reported and all counts are zero. */
+/** withCounts returns the member with these counts; nothing where it was not reported and all counts are zero. */
 function withCounts(
   key: string,
   reported: JsonValue | undefined,

@@ -9,7 +9,7 @@ import { internal, invalidValue } from "../../../call/refusals.ts";
 
 type Prompt = CreateCompletionRequest["prompt"];
 
-/** Returns at least one text. Throws a Refusal. */
+/** promptTexts returns at least one text. Throws a Refusal. */
 export function promptTexts(prompt: Prompt): readonly string[] {
   if (prompt.case === "promptTokens") return [textOf(prompt.value.tokens)];
   if (prompt.case !== "promptList") return [prompt.value ?? ""];
@@ -17,7 +17,7 @@ export function promptTexts(prompt: Prompt): readonly string[] {
   return texts.length === 0 ? [""] : texts.map((text) => text ?? "");
 }
 
-/** Returns the only prompt. Requests with several prompts were split before. Throws a Refusal. */
+/** onlyPrompt returns the only prompt. Requests with several prompts were split before. Throws a Refusal. */
 export function onlyPrompt(prompt: Prompt): string {
   const [text = "", ...others] = promptTexts(prompt);
   if (others.length > 0) throw internal(new Error("several prompts for one chat call"));

@@ -56,7 +56,7 @@ const chatOnly = new Set([
   ...["modalities", "audio", "max_completion_tokens", "top_logprobs"],
 ]);
 
-/** Takes a request with one prompt. Throws a Refusal for a prompt that no chat call can serve. */
+/** chatRequest takes a request with one prompt. Throws a Refusal for a prompt that no chat call can serve. */
 export function* chatRequest(
   request: Wire<typeof CreateCompletionRequestSchema>,
   context: TranslationContext,

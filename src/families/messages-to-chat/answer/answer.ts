@@ -54,13 +54,13 @@ export function messageOf(
   });
 }
 
-/** Throws a Refusal for an empty summary. */
+/** summaryOf throws a Refusal for an empty summary. */
 export function summaryOf(text: string): string {
   if (text.trim() === "") throw upstreamFailed("it did not sum the conversation up");
   return text.trim();
 }
 
-/** Returns the members of a message at its start. */
+/** headOf returns the members of a message at its start. */
 export function headOf(model: string, context: AnswerContext): JsonObject {
   return {
     id: `msg_${context.answerId}`,

@@ -139,7 +139,7 @@ function isNamed(block: Block): boolean {
   return block.kind !== "tool_use" || (block.id !== "" && block.name !== "");
 }
 
-/** Reports whether nothing can be added to a block that is not the last. */
+/** isWhole reports whether nothing can be added to a block that is not the last. */
 function isWhole(block: Block): boolean {
   return block.kind !== "tool_use" || block.input.isComplete;
 }

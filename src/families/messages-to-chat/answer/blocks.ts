@@ -19,12 +19,12 @@ export function textBlock(text: string): JsonObject {
   return { type: "text", text, citations: null };
 }
 
-/** Holds the signature of the text before it. Callers send it back unread. */
+/** signatureBlock holds the signature of the text before it. Callers send it back unread. */
 export function signatureBlock(signature: string): JsonObject {
   return { type: "redacted_thinking", data: signature };
 }
 
-/** Returns a call. A call without a name gets one that no tool has, so that its caller reports it to the model. */
+/** toolUseBlock returns a call. A call without a name gets one that no tool has, so that its caller reports it to the model. */
 export function toolUseBlock(
   call: { readonly id: string; readonly name: string; readonly signature: string },
   input: JsonObject,

@@ -16,7 +16,7 @@ export interface End {
   readonly refusal: string;
 }
 
-/** Returns `stop_reason`, `stop_sequence` and `stop_details`. `stops` are the caller's stop texts. */
+/** endingOf returns `stop_reason`, `stop_sequence` and `stop_details`. `stops` are the caller's stop texts. */
 export function endingOf(end: End, stops: readonly string[]): JsonObject {
   if (end.finish === FinishReason.CONTENT_FILTER || end.refusal !== "") {
     const details = { type: "refusal", category: null, explanation: end.refusal || null };
@@ -35,10 +35,7 @@ function reasonOf({ finish, hasCalls }: End): string {
   return hasCalls ? "tool_use" : "end_turn";
 }
 
-/**
- * Finds the matched stop text: vLLM has it in `stop_reason`, SGLang in `matched_stop`; both put numbers there for
- * tokens.
- */
+/** stopMet finds the matched stop text: vLLM has it in `stop_reason`, SGLang in `matched_stop`; both put numbers there for tokens. */
 function stopMet(extra: JsonObject | undefined, stops: readonly string[]): string | undefined {
   return stops.find((stop) => stop === extra?.stop_reason || stop === extra?.matched_stop);
 }

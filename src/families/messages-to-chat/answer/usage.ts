@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../../wire/json.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
 
-/** Returns the usage of a unary answer, or of the start of a stream. */
+/** usageOf returns the usage of a unary answer, or of the start of a stream. */
 export function usageOf(counted: ChatUsageTracker = new ChatUsageTracker()): JsonObject {
   return {
     ...finalUsageOf(counted),
@@ -13,7 +13,7 @@ export function usageOf(counted: ChatUsageTracker = new ChatUsageTracker()): Jso
   };
 }
 
-/** Returns the usage at the end of a stream, with the input, of which the start had an estimate only. */
+/** finalUsageOf returns the usage at the end of a stream, with the input, of which the start had an estimate only. */
 export function finalUsageOf({ parts, hasReasoning }: ChatUsageTracker): JsonObject {
   return {
     input_tokens: parts.input,

@@ -63,7 +63,7 @@ export function* assistantMessage(
   });
 }
 
-/** Returns reasoning that this gateway sealed; undefined for any other block. */
+/** sealedBlock returns reasoning that this gateway sealed; undefined for any other block. */
 function sealedBlock({ type, thinking = "", signature, data }: PlacedBlock["block"]): JsonObject | undefined {
   if (type === ContentBlockType.THINKING && isSealedReasoning(signature)) {
     return { type: "thinking", thinking, signature };

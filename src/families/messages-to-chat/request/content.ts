@@ -24,7 +24,7 @@ export function textPart(text: string): JsonObject {
   return { type: "text", text };
 }
 
-/** Returns the parts for a block; none for an empty text. */
+/** partsOf returns the parts for a block; none for an empty text. */
 export function partsOf({ block, path, takesLinks }: PlacedBlock): JsonObject[] {
   switch (block.type) {
     case ContentBlockType.TEXT:
@@ -66,7 +66,7 @@ function required(text: string | undefined, path: string): string {
   return text;
 }
 
-/** Returns the document's parts. A file has room for a name only, so the context goes before it. */
+/** documentParts returns the document's parts. A file has room for a name only, so the context goes before it. */
 function documentParts({ title, context }: ContentBlock, source: BlockSource, path: string): JsonObject[] {
   switch (source.type) {
     case "base64": {
@@ -113,7 +113,7 @@ export function paragraphs(...texts: readonly (string | undefined)[]): string {
   return texts.filter(Boolean).join("\n\n");
 }
 
-/** Returns a message's content: a single text as a string, since not every server takes parts. */
+/** contentOf returns a message's content: a single text as a string, since not every server takes parts. */
 export function contentOf(parts: readonly JsonObject[]): JsonObject[] | string {
   const [first, ...others] = parts;
   if (!first) return "";

@@ -48,7 +48,7 @@ export function* conversationOf(
   return messages;
 }
 
-/** Returns the turns since the last summary, and that; all turns where there is none. */
+/** sinceCompaction returns the turns since the last summary, and that; all turns where there is none. */
 function sinceCompaction(turns: readonly Turn[]): { readonly summary?: string; readonly turns: readonly Turn[] } {
   for (const [i, { role, blocks }] of [...turns.entries()].reverse()) {
     const at = blocks.findLastIndex(({ block }) => summaryIn(block) !== undefined);
@@ -99,7 +99,7 @@ function* turnsOf(messages: readonly InputMessage[], takesLinks: boolean): Coope
   return turns;
 }
 
-/** Reports whether a block says anything: where compacting failed its block does not. */
+/** isOfUse reports whether a block says anything: where compacting failed its block does not. */
 function isOfUse({ block }: PlacedBlock): boolean {
   return !isCompaction(block) || summaryIn(block) !== undefined;
 }
@@ -114,8 +114,8 @@ function textBlock(text: string): ContentBlock {
 }
 
 /**
- * Returns the user's messages. A tool message holds text only, so images and files of results open the user's
- * message, each with its call's id.
+ * userMessages returns the user's messages. A tool message holds text only, so images and files of results open the user's message, each
+ * with its call's id.
  */
 function* userMessages(blocks: readonly PlacedBlock[]): CooperativeTask<JsonObject[]> {
   const messages: JsonObject[] = [];

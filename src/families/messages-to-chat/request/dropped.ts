@@ -9,7 +9,7 @@
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
 
-/** Returns the paths of what is dropped. `omitted` are those that the translation dropped itself. */
+/** droppedOf returns the paths of what is dropped. `omitted` are those that the translation dropped itself. */
 export function* droppedOf(request: JsonObject, omitted: ReadonlySet<string>): CooperativeTask<string[]> {
   const walk: Walk = { omitted: omitted, dropped: [] };
   for (const [key, value] of Object.entries(request)) {
@@ -39,7 +39,7 @@ const lostValue: Shape = (value, path, { dropped }) => {
   if (value !== null && !(Array.isArray(value) && value.length === 0)) dropped.push(path);
 };
 
-/** Drops a value unless it only repeats the default. */
+/** lostUnless drops a value unless it only repeats the default. */
 function lostUnless(holdsAnyway: (value: JsonObject) => boolean): Shape {
   return (value, path, walk) => {
     if (!(jsonType(value) === "object" && holdsAnyway(value as JsonObject))) lostValue(value, path, walk);
@@ -56,7 +56,7 @@ function keys(members: Readonly<Record<string, Shape>>): Shape {
   };
 }
 
-/** Walks a list of such values; a string in its place is kept. */
+/** each walks a list of such values; a string in its place is kept. */
 function each(shape: Shape): Shape {
   return (value, path, walk) => {
     if (typeof value === "string") return;

@@ -20,7 +20,7 @@ const ofOneSchema = ["items", "not", "additionalProperties"];
 const ofSchemaLists = ["anyOf", "allOf", "oneOf", "prefixItems"];
 const ofSchemaMaps = ["properties", "$defs", "definitions"];
 
-/** Reports whether every object of the schema is closed and requires all its keys. */
+/** isClosed reports whether every object of the schema is closed and requires all its keys. */
 function isClosed(schema: JsonValue): boolean {
   if (jsonType(schema) !== "object") return true;
   const node = schema as JsonObject;

@@ -23,12 +23,12 @@ export interface PlacedTool {
   readonly path: string;
 }
 
-/** Reports whether a block of a system message adds or removes a tool. */
+/** changesTools reports whether a block of a system message adds or removes a tool. */
 export function changesTools({ extra }: ContentBlock): boolean {
   return extra?.type === "tool_addition" || extra?.type === "tool_removal";
 }
 
-/** Adds the paths of what it drops to `omitted`. Throws a Refusal. */
+/** offeredTools adds the paths of what it drops to `omitted`. Throws a Refusal. */
 export function* offeredTools(
   { tools, messages }: CreateMessageRequest,
   omitted: Set<string>,

@@ -27,7 +27,7 @@ import { reasoningEffortOf } from "./thinking.ts";
 import { refuseThread } from "./thread.ts";
 import { toolChoiceOf, toolsOf } from "./tools.ts";
 
-/** Throws a Refusal. Adds the paths of what it drops to `omitted`, where the table of `dropped.ts` cannot tell. */
+/** chatRequestOf throws a Refusal. Adds the paths of what it drops to `omitted`, where the table of `dropped.ts` cannot tell. */
 export function* chatRequestOf(
   request: CreateMessageRequest,
   context: TranslationContext,
@@ -85,7 +85,7 @@ function refuseServers({ extra }: CreateMessageRequest): void {
 
 const maxStops = 4;
 
-/** Returns the stop texts of the chat request. */
+/** stopsOf returns the stop texts of the chat request. */
 export function stopsOf({ stopSequences }: CreateMessageRequest): string[] {
   return stopSequences.slice(0, maxStops);
 }

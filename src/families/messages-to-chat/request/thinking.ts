@@ -19,9 +19,7 @@ const words: Readonly<Record<ReasoningEffort, string | undefined>> = {
   [ReasoningEffort.MAX]: "max",
 };
 
-/**
- * Adds the paths of what it drops to `omitted`. `reasons` is undefined where nobody stated whether the model reasons.
- */
+/** reasoningEffortOf adds the paths of what it drops to `omitted`. `reasons` is undefined where nobody stated whether the model reasons. */
 export function reasoningEffortOf(
   request: CreateMessageRequest,
   reasons: boolean | undefined,

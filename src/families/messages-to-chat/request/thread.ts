@@ -9,7 +9,7 @@ import type { CreateMessageRequest } from "../../../../gen/modelgateway/v1/messa
 import { threadNotFound } from "../../../call/refusals.ts";
 import { type JsonObject, jsonType } from "../../../wire/json.ts";
 
-/** Throws a Refusal where the request continues a thread. */
+/** refuseThread throws a Refusal where the request continues a thread. */
 export function refuseThread({ extra }: CreateMessageRequest): void {
   const thread = extra?.thread ?? null;
   if (jsonType(thread) !== "object" || (thread as JsonObject).type !== "continue") return;

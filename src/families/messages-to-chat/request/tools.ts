@@ -12,10 +12,11 @@ import {
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { definedFields } from "../../fields.ts";
+import { repairedSchema } from "../../tools/repaired-schema.ts";
 import type { ToolNames } from "../tool-names.ts";
 import type { PlacedTool } from "./offered-tools.ts";
 
-/** Returns `tools` and `web_search_options`, where there are any. Adds the paths of what it drops to `omitted`. */
+/** toolsOf returns `tools` and `web_search_options`, where there are any. Adds the paths of what it drops to `omitted`. */
 export function toolsOf(tools: readonly PlacedTool[], names: ToolNames, omitted: Set<string>): JsonObject {
   const functions: JsonObject[] = [];
   let search: JsonObject | undefined;
@@ -32,7 +33,7 @@ export function toolsOf(tools: readonly PlacedTool[], names: ToolNames, omitted:
 function functionTool(tool: MessageTool, path: string, names: ToolNames): JsonObject {
   const { name, description, inputSchema, strict } = tool;
   if (!name) throw missingField(`${path}.name`);
-  const parameters = parametersOf(inputSchema ?? {});
+  const parameters = parametersOf(repairedSchema(inputSchema ?? {}));
   return { type: "function", function: definedFields({ name: names.toChat(name), description, parameters, strict }) };
 }
 
@@ -50,8 +51,8 @@ function searchOptions({ extra }: MessageTool): JsonObject {
 }
 
 /**
- * Returns `tool_choice` and `parallel_tool_calls`. Without functions chat takes neither: a choice that demands a call
- * is then dropped, as is an unknown one.
+ * toolChoiceOf returns `tool_choice` and `parallel_tool_calls`. Without functions chat takes neither: a choice that demands a call is then
+ * dropped, as is an unknown one.
  */
 export function toolChoiceOf(
   choice: MessageToolChoice | undefined,

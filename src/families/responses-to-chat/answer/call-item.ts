@@ -6,6 +6,7 @@
  */
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { definedFields } from "../../fields.ts";
+import { freeTextIn } from "../../tools/free-text.ts";
 import type { CallerTool } from "../tool-names.ts";
 import { added, done, type Item, type ItemStatus } from "./items.ts";
 
@@ -79,15 +80,10 @@ export class CallItem implements Item {
   }
 }
 
-/** Unwraps free text. Models may name the argument otherwise, or write the bare text. */
+/** Unwraps free text. A model may write the bare text, which may be a list. */
 function unwrapped(text: string): string {
   const value = parsed(text);
-  if (typeof value === "string") return value;
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return text;
-  const members = Object.values(value);
-  const [only] = members;
-  if (typeof value.input === "string") return value.input;
-  return members.length === 1 && typeof only === "string" ? only : members.length === 0 ? "" : text;
+  return (Array.isArray(value) ? undefined : freeTextIn(value)) ?? text;
 }
 
 function argumentsIn(text: string): JsonObject {

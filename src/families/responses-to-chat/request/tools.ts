@@ -12,6 +12,7 @@ import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
+import { repairedSchema } from "../../tools/repaired-schema.ts";
 import { type CallerTool, ToolNames } from "../tool-names.ts";
 import { type DescribedTool, describedTools } from "./described-tools.ts";
 
@@ -71,7 +72,7 @@ function chatTool(name: string, tool: ResponseTool, isWrapped: boolean, path: st
   if (type === ToolType.CUSTOM) {
     return { type: "custom", custom: definedFields({ name, description, format: format && chatFormat(format) }) };
   }
-  const schema = parameters && (plainSchema(parameters) as JsonObject);
+  const schema = parameters && repairedSchema(plainSchema(parameters) as JsonObject);
   return { type: "function", function: definedFields({ name, description, parameters: schema, strict }) };
 }
 

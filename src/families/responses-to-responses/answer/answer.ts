@@ -36,7 +36,7 @@ export function relayedEvents(
   );
 }
 
-/** Returns the members of a response that are the gateway's. */
+/** ownMembers returns the members of a response that are the gateway's. */
 function ownMembers({ output }: JsonObject, context: AnswerContext): Record<string, JsonValue> {
   const { answerId, previousId, store } = context;
   const items = Array.isArray(output) ? { output: output.map((item, i) => relayedItem(item, i, context)) } : {};

@@ -16,7 +16,7 @@ import { unsealed } from "../../responses-to-chat/seal.ts";
 import type { IsUnpriced, ReasoningItems } from "../../translation.ts";
 import { pricedTools } from "./tools.ts";
 
-/** Returns undefined where all items stay as they came. */
+/** relayedInput returns undefined where all items stay as they came. */
 export function* relayedInput(
   items: readonly JsonValue[],
   reasoning: ReasoningItems,
@@ -37,7 +37,7 @@ export function* relayedInput(
   return isChanged ? relayed : undefined;
 }
 
-/** Returns undefined for an item that the upstream could not read. */
+/** relayedItem returns undefined for an item that the upstream could not read. */
 function relayedItem(item: JsonObject, maker: string, { taken }: ReasoningItems): JsonObject | undefined {
   const { type, id, encrypted_content: hidden } = item;
   const from = typeof id === "string" ? relayedFrom(id) : undefined;
@@ -51,7 +51,7 @@ function relayedItem(item: JsonObject, maker: string, { taken }: ReasoningItems)
   return withOwnIds(item);
 }
 
-/** Removes unpriced tools from an item that brings tools along. */
+/** withPricedTools removes unpriced tools from an item that brings tools along. */
 function withPricedTools(item: JsonObject, path: string, isUnpriced: IsUnpriced, dropped: Dropped): JsonObject {
   const { tools } = item;
   const priced = pricedTools(tools, `${path}.tools`, isUnpriced, dropped);

@@ -19,7 +19,7 @@ const own = ["previous_response_id", "background", "conversation"] as const;
 
 const encrypted = "reasoning.encrypted_content";
 
-/** Throws a Refusal for what the gateway does not store. */
+/** relayedRequest throws a Refusal for what the gateway does not store. */
 export function* relayedRequest(
   request: CreateRequest,
   items: ReasoningItems,
@@ -44,10 +44,7 @@ export function* relayedRequest(
   return isLongChanged ? request.rebuiltWith({ ...changes, ...tools }) : request.with({ ...changes, ...tools });
 }
 
-/**
- * Returns `include`. A stored response must have its reasoning, and a model that does not reason refuses to be asked
- * for it.
- */
+/** includedIn returns `include`. A stored response must have its reasoning, and a model that does not reason refuses to be asked for it. */
 function includedIn(
   asked: JsonValue | undefined,
   isKept: boolean,

@@ -8,7 +8,7 @@ import type { IsUnpriced } from "../../translation.ts";
 
 type Changes = Readonly<Record<string, JsonValue | undefined>>;
 
-/** Returns the changes to the request. */
+/** changedTools returns the changes to the request. */
 export function changedTools(json: JsonObject, isUnpriced: IsUnpriced, dropped: Dropped): Changes {
   const { tools, tool_choice: choice } = json;
   const offered = pricedTools(tools, "tools", isUnpriced, dropped);
@@ -22,7 +22,7 @@ export function changedTools(json: JsonObject, isUnpriced: IsUnpriced, dropped: 
     : { tools: undefined, tool_choice: undefined };
 }
 
-/** Returns the same list where all tools stay. */
+/** pricedTools returns the same list where all tools stay. */
 export function pricedTools<T extends JsonValue | undefined>(
   tools: T,
   path: string,

@@ -3,6 +3,7 @@ import { Code, Group, Stack, Text } from "@mantine/core";
 import type { ApiKey } from "../../../../../gen/modelgateway/v1/keys_pb.ts";
 import { useFormat } from "../../../language/format.ts";
 import { texts, useTexts } from "../../../language/language.tsx";
+import text from "../../../parts/text.module.css";
 import { AdministratorBadge } from "../key-facts.tsx";
 import { KeyTags } from "./key-bounds.tsx";
 
@@ -17,7 +18,7 @@ export function KeyName({ of: { name, secretMask, isAdmin, previousSecretExpires
   return (
     <Stack gap={4} miw={0}>
       <Group gap="xs">
-        <Text size="sm" fw={600} maw={210} truncate title={name}>
+        <Text size="sm" fw={600} className={text.name} title={name}>
           {name}
         </Text>
         {isAdmin && <AdministratorBadge />}

@@ -1,0 +1,105 @@
+/** Functions and choices among them, in the words of whichever API a client writes. */
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { definedFields } from "../fields.ts";
+
+/** AnyTool is a caller's own tool. What it did not have is undefined. */
+export interface AnyTool {
+  /** Nested is chat's way, flat that of responses; `schema` is the Messages API's. */
+  readonly form: "nested" | "flat" | "schema";
+  readonly kind: "function" | "custom";
+  readonly name: string;
+  readonly description: JsonValue | undefined;
+  readonly parameters: JsonValue | undefined;
+  readonly strict: JsonValue | undefined;
+  /** The format of a custom tool, as responses has it. */
+  readonly format: JsonValue | undefined;
+  /** All further members of the tool. */
+  readonly rest: JsonObject;
+}
+
+/** Returns undefined for a vendor's own tool, and for an unknown shape. */
+export function readTool(tool: JsonValue): AnyTool | undefined {
+  if (!isObject(tool)) return undefined;
+  const { type = null, function: called, custom, ...members } = tool;
+  if (isObject(called)) return described("nested", "function", called, members);
+  if (isObject(custom)) return described("nested", "custom", custom, members);
+  const { name, description, parameters, strict, format, input_schema: schema, ...rest } = members;
+  if ((type === null || type === "custom") && isObject(schema)) {
+    return described("schema", "function", { name, description, parameters: schema, strict } as JsonObject, rest);
+  }
+  if (type !== "function" && type !== "custom") return undefined;
+  return described("flat", type, { name, description, parameters, strict, format } as JsonObject, rest);
+}
+
+function described(form: AnyTool["form"], kind: AnyTool["kind"], own: JsonObject, rest: JsonObject) {
+  const { name, description, parameters, strict, format } = own;
+  if (typeof name !== "string") return undefined;
+  const told = { description: description ?? undefined, parameters: parameters ?? undefined };
+  return { form, kind, name, ...told, strict: strict ?? undefined, format: flatFormat(format ?? undefined), rest };
+}
+
+function flatFormat(format: JsonValue | undefined): JsonValue | undefined {
+  if (!isObject(format) || !isObject(format.grammar)) return format;
+  return { type: "grammar", ...format.grammar };
+}
+
+/** Returns the tool as responses has it. One that is of that form already stays. */
+export function flatTool(tool: JsonValue): JsonValue {
+  const isOther = isObject(tool) && (isObject(tool.function) || isObject(tool.custom) || isObject(tool.input_schema));
+  const read = isOther ? readTool(tool) : undefined;
+  if (!read || read.form === "flat") return tool;
+  const { kind, name, description, parameters, strict, format, rest } = read;
+  return { ...rest, type: kind, ...definedFields({ name, description, parameters, strict, format }) };
+}
+
+/** Returns the tool as the Messages API has it. A tool that is no function of another API stays. */
+export function schemaTool(tool: JsonValue): JsonValue {
+  const read = isObject(tool) && tool.type === "function" ? readTool(tool) : undefined;
+  if (!read) return tool;
+  const { name, description, parameters = { type: "object", properties: {} }, strict, rest } = read;
+  return { ...rest, ...definedFields({ name, description, input_schema: parameters, strict }) };
+}
+
+/** AnyChoice is a word, or the tool that is to be called. */
+export interface AnyChoice {
+  readonly word?: "auto" | "none" | "required";
+  readonly kind?: "function" | "custom";
+  readonly name?: string;
+}
+
+const words: ReadonlyMap<JsonValue | undefined, AnyChoice["word"]> = new Map([
+  ...(["auto", "none", "required"] as const).map((word) => [word, word] as const),
+  ["any", "required" as const],
+]);
+
+/** Returns undefined for a choice of an unknown shape, as a vendor's tool or a list of allowed tools. */
+export function readChoice(choice: JsonValue): AnyChoice | undefined {
+  const word = words.get(isObject(choice) ? choice.type : choice);
+  if (word !== undefined) return { word };
+  if (!isObject(choice)) return undefined;
+  const { type } = choice;
+  const kind = type === "custom" ? "custom" : type === "tool" || type === "function" ? "function" : undefined;
+  const named = [choice, choice.function, choice.custom].find((one) => isObject(one) && typeof one.name === "string");
+  return kind && isObject(named) ? { kind, name: named.name as string } : undefined;
+}
+
+/** Returns the choice as responses has it. */
+export function flatChoice(choice: JsonValue): JsonValue {
+  const read = readChoice(choice);
+  if (!read) return choice;
+  if (read.word !== undefined) return read.word;
+  const { namespace } = choice as JsonObject;
+  return definedFields({ type: read.kind, name: read.name, namespace });
+}
+
+/** Returns the choice as the Messages API has it. */
+export function messagesChoice(choice: JsonValue): JsonValue {
+  const read = readChoice(choice);
+  if (
+    !read ||
+    (isObject(choice) && choice.type !== "function" && choice.type !== "custom" && choice.type !== "required")
+  )
+    return choice;
+  if (read.word !== undefined) return { type: read.word === "required" ? "any" : read.word };
+  return definedFields({ type: "tool", name: read.name });
+}

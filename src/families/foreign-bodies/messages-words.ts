@@ -1,0 +1,170 @@
+/**
+ * Bodies for the Messages API that are partly chat's or those of responses: turns with calls and results, parts of content,
+ * tools and choices, settings by chat's names, and instructions before the first turn. Each becomes what the Messages API has
+ * for it.
+ */
+import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import type { Changes } from "../../wire/splice.ts";
+import { definedFields } from "../fields.ts";
+import { messagesChoice, schemaTool } from "./any-tool.ts";
+
+/** Reports whether a body has anything of another API. It may be an outline. */
+export function needsMessagesWords(json: JsonObject): boolean {
+  const { messages, tools, tool_choice: choice } = json;
+  return (
+    foreignSettings.some((key) => (json[key] ?? null) !== null) ||
+    (Array.isArray(tools) && tools.some((tool) => schemaTool(tool) !== tool)) ||
+    ((choice ?? null) !== null && messagesChoice(choice as JsonValue) !== choice) ||
+    (Array.isArray(messages) && (isInstruction(messages[0]) || messages.some(isForeign)))
+  );
+}
+
+const foreignSettings = [
+  ...["max_completion_tokens", "stop", "response_format", "reasoning_effort", "parallel_tool_calls"],
+] as const;
+
+/** Returns the changes to such a body. */
+export function* inMessagesWords(json: JsonObject): CooperativeTask<Changes> {
+  const { messages, tools, system } = json;
+  const changes: Record<string, JsonValue | undefined> = settingsIn(json);
+  if (Array.isArray(tools)) changes.tools = tools.map(schemaTool);
+  if (!Array.isArray(messages)) return changes;
+  const firstTurn = messages.findIndex((message) => !isInstruction(message));
+  const begin = firstTurn === -1 ? 0 : firstTurn;
+  if (begin > 0) changes.system = [...blocksOf(system), ...messages.slice(0, begin).flatMap(instructionsIn)];
+  changes.messages = yield* turnsOf(messages.slice(begin));
+  return changes;
+}
+
+function isInstruction(message: JsonValue | undefined): boolean {
+  return isObject(message) && (message.role === "system" || message.role === "developer");
+}
+
+function instructionsIn(message: JsonValue): JsonValue[] {
+  return isObject(message) ? blocksOf(message.content) : [];
+}
+
+/** Returns the blocks of a content, of which a text is one. */
+function blocksOf(content: JsonValue | undefined): JsonValue[] {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  return Array.isArray(content) ? content.map(blockOf) : [];
+}
+
+function settingsIn(json: JsonObject): Record<string, JsonValue | undefined> {
+  const { max_tokens, max_completion_tokens: bound, stop, stop_sequences: stops, output_config: config } = json;
+  const {
+    response_format: format,
+    reasoning_effort: effort,
+    tool_choice: choice,
+    parallel_tool_calls: parallel,
+  } = json;
+  const changes = Object.fromEntries(
+    foreignSettings.filter((key) => json[key] !== undefined).map((key) => [key, undefined as JsonValue | undefined]),
+  );
+  if ((max_tokens ?? null) === null && (bound ?? null) !== null) changes.max_tokens = bound;
+  if ((stops ?? null) === null && (stop ?? null) !== null) changes.stop_sequences = [stop as JsonValue].flat();
+  const schema = isObject(format) && isObject(format.json_schema) ? format.json_schema.schema : undefined;
+  const output = {
+    ...(schema === undefined ? {} : { format: { type: "json_schema", schema } }),
+    ...((effort ?? null) === null ? {} : { effort: effort as JsonValue }),
+    ...(isObject(config) ? config : {}),
+  };
+  if (Object.keys(output).length > 0) changes.output_config = output;
+  const chosen = (choice ?? null) === null ? undefined : messagesChoice(choice as JsonValue);
+  const limited = parallel === false && (chosen === undefined || isObject(chosen));
+  if (limited) changes.tool_choice = { ...(chosen ?? { type: "auto" }), disable_parallel_tool_use: true } as JsonObject;
+  else if (chosen !== undefined) changes.tool_choice = chosen;
+  return changes;
+}
+
+function isForeign(message: JsonValue): boolean {
+  if (!isObject(message)) return false;
+  const { role, content, tool_calls: calls } = message;
+  if (role === "tool" || role === "developer" || Array.isArray(calls)) return true;
+  return Array.isArray(content) && content.some((block) => blockOf(block) !== block);
+}
+
+function* turnsOf(messages: readonly JsonValue[]): CooperativeTask<JsonValue[]> {
+  const turns: JsonValue[] = [];
+  /** The results that were last, while only results follow. */
+  let results: JsonValue[] | undefined;
+  for (const [i, message] of messages.entries()) {
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (!isObject(message) || message.role !== "tool") {
+      results = undefined;
+      turns.push(isObject(message) && isForeign(message) ? turnOf(message) : message);
+      continue;
+    }
+    const { tool_call_id: id, content } = message;
+    const result = {
+      type: "tool_result",
+      ...definedFields({
+        tool_use_id: id,
+        content: Array.isArray(content) ? blocksOf(content) : (content ?? undefined),
+      }),
+    };
+    if (results) results.push(result);
+    else {
+      results = [result];
+      turns.push({ role: "user", content: results });
+    }
+  }
+  return turns;
+}
+
+function turnOf({
+  tool_calls: calls,
+  role,
+  content,
+  refusal: _,
+  reasoning_content: _r,
+  ...rest
+}: JsonObject): JsonObject {
+  const uses = Array.isArray(calls) ? calls.filter(isObject).map(useOf) : [];
+  const blocks = [...blocksOf(content), ...uses];
+  return { ...rest, role: role === "developer" ? "system" : (role as JsonValue), content: blocks };
+}
+
+function useOf({ id, function: called, custom }: JsonObject): JsonObject {
+  if (isObject(custom))
+    return definedFields({ type: "tool_use", id, name: custom.name, input: { input: custom.input ?? "" } });
+  const { name, arguments: args } = isObject(called) ? called : {};
+  return definedFields({ type: "tool_use", id, name, input: inputOf(args) });
+}
+
+/** Models may write invalid JSON, which the Messages API does not take. */
+function inputOf(args: JsonValue | undefined): JsonObject {
+  if (isObject(args)) return args;
+  try {
+    const value = JSON.parse(typeof args === "string" && args !== "" ? args : "{}") as JsonValue;
+    return isObject(value) ? value : { arguments: value };
+  } catch {
+    return { arguments: args ?? "" };
+  }
+}
+
+const dataUri = /^data:([^;,]*)(?:;[^,]*)?;base64,/i;
+
+const ofOthers: ReadonlySet<JsonValue | undefined> = new Set([
+  ...["input_text", "output_text", "image_url", "input_image", "file"],
+]);
+
+/** Returns the same block where it is the Messages API's already. */
+function blockOf(block: JsonValue): JsonValue {
+  if (!isObject(block) || !ofOthers.has(block.type)) return block;
+  const { type, image_url: image, detail: _, file, ...rest } = block;
+  if (type === "input_text" || type === "output_text") return { ...rest, type: "text" };
+  if (type === "image_url" || type === "input_image") {
+    const url = isObject(image) ? image.url : image;
+    return typeof url === "string" ? { ...rest, type: "image", source: sourceOf(url) } : block;
+  }
+  const data = isObject(file) ? file.file_data : undefined;
+  return typeof data === "string" ? { ...rest, type: "document", source: sourceOf(data) } : block;
+}
+
+function sourceOf(url: string): JsonObject {
+  const [head = "", type = ""] = dataUri.exec(url.slice(0, 200)) ?? [];
+  if (head === "") return { type: "url", url };
+  return { type: "base64", media_type: type.toLowerCase(), data: url.slice(head.length) };
+}

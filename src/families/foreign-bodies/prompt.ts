@@ -1,0 +1,29 @@
+/** The turns of a chat as the prompt of a completion. */
+import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import type { Changes } from "../../wire/splice.ts";
+
+const names: ReadonlyMap<JsonValue | undefined, string> = new Map([
+  ["system", "System"],
+  ["developer", "System"],
+  ["assistant", "Assistant"],
+  ["tool", "Tool"],
+]);
+
+/** Returns the changes to a body. A single turn is the prompt itself; of several each names who speaks. */
+export function* promptOf({ messages }: JsonObject): CooperativeTask<Changes> {
+  const turns = (Array.isArray(messages) ? messages : []).filter(isObject);
+  const texts: string[] = [];
+  for (const [i, { role, content }] of turns.entries()) {
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    texts.push(turns.length === 1 ? textOf(content) : `${names.get(role) ?? "User"}: ${textOf(content)}`);
+  }
+  const prompt = turns.length === 1 ? texts.join() : [...texts, "Assistant:"].join("\n\n");
+  return { messages: undefined, prompt };
+}
+
+function textOf(content: JsonValue | undefined): string {
+  if (typeof content === "string") return content;
+  const parts = Array.isArray(content) ? content.filter(isObject) : [];
+  return parts.flatMap(({ text }) => (typeof text === "string" ? [text] : [])).join("");
+}

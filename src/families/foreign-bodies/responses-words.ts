@@ -1,0 +1,134 @@
+/**
+ * Bodies for responses that are partly chat's or the Messages API's: `messages` in place of `input`, turns with calls and
+ * results, parts of content, nested tools, and settings by chat's names. Each becomes what responses has for it.
+ */
+import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import type { Changes } from "../../wire/splice.ts";
+import { definedFields } from "../fields.ts";
+import { flatChoice, flatTool } from "./any-tool.ts";
+import { hasToolBlocks, inChatParts } from "./foreign-parts.ts";
+
+/** Reports whether a body has anything of another API. It may be an outline. */
+export function needsResponsesWords(json: JsonObject): boolean {
+  const { messages, input, tools, tool_choice: choice } = json;
+  return (
+    ((input ?? null) === null && Array.isArray(messages)) ||
+    foreignSettings.some((key) => (json[key] ?? null) !== null) ||
+    (Array.isArray(tools) && tools.some((tool) => flatTool(tool) !== tool)) ||
+    (isObject(choice) && hasOtherChoice(choice)) ||
+    choice === "any" ||
+    (Array.isArray(input) && input.some(isForeign))
+  );
+}
+
+const foreignSettings = [
+  "max_tokens",
+  "max_completion_tokens",
+  "response_format",
+  "reasoning_effort",
+  "system",
+] as const;
+
+function hasOtherChoice({ type, function: called, custom }: JsonObject): boolean {
+  return isObject(called) || isObject(custom) || ["auto", "none", "any", "required", "tool"].includes(type as string);
+}
+
+/** Returns the changes to such a body. Throws a Refusal for a malformed block. */
+export function* inResponsesWords(json: JsonObject): CooperativeTask<Changes> {
+  const { messages, input, tools, tool_choice: choice } = json;
+  const turns = (input ?? null) === null ? messages : input;
+  const changes: Record<string, JsonValue | undefined> = settingsIn(json);
+  if (Array.isArray(turns)) changes.input = yield* itemsOf(turns);
+  if ((input ?? null) === null) changes.messages = undefined;
+  if (Array.isArray(tools)) changes.tools = tools.map(flatTool);
+  if ((choice ?? null) !== null) changes.tool_choice = flatChoice(choice as JsonValue);
+  return changes;
+}
+
+function settingsIn(json: JsonObject): Record<string, JsonValue | undefined> {
+  const { max_tokens, max_completion_tokens, max_output_tokens, response_format, text, reasoning_effort, reasoning } =
+    json;
+  const { system, instructions } = json;
+  const changes = Object.fromEntries(
+    foreignSettings.filter((key) => json[key] !== undefined).map((key) => [key, undefined as JsonValue | undefined]),
+  );
+  const bound = max_completion_tokens ?? max_tokens ?? null;
+  if ((max_output_tokens ?? null) === null && bound !== null) changes.max_output_tokens = bound;
+  const format = isObject(response_format) ? flatFormat(response_format) : undefined;
+  const shown = isObject(text) ? text : {};
+  if (format && (shown.format ?? null) === null) changes.text = { ...shown, format };
+  const thought = isObject(reasoning) ? reasoning : {};
+  const isAsked = (reasoning_effort ?? null) !== null && (thought.effort ?? null) === null;
+  if (isAsked) changes.reasoning = { ...thought, effort: reasoning_effort as JsonValue };
+  const guide = textOf(system);
+  if (guide !== "") changes.instructions = typeof instructions === "string" ? `${guide}\n\n${instructions}` : guide;
+  return changes;
+}
+
+/** Returns a text, or that of a list of parts. */
+function textOf(content: JsonValue | undefined): string {
+  if (typeof content === "string") return content;
+  const parts = Array.isArray(content) ? content.filter(isObject) : [];
+  return parts.flatMap(({ text }) => (typeof text === "string" ? [text] : [])).join("\n\n");
+}
+
+function flatFormat({ type, json_schema: named }: JsonObject): JsonObject {
+  return isObject(named) ? { ...named, type: type ?? "json_schema" } : { type: type ?? "text" };
+}
+
+function* itemsOf(turns: readonly JsonValue[]): CooperativeTask<JsonValue[]> {
+  const chat = turns.some(hasToolBlocks) ? yield* inChatParts(turns) : turns;
+  const items: JsonValue[] = [];
+  for (const [i, turn] of chat.entries()) {
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (isObject(turn) && isForeign(turn)) items.push(...itemsOfTurn(turn));
+    else items.push(turn);
+  }
+  return items;
+}
+
+function isForeign(turn: JsonValue): boolean {
+  if (!isObject(turn)) return false;
+  if (turn.role === "tool" || Array.isArray(turn.tool_calls) || hasToolBlocks(turn)) return true;
+  const { type = "message", role, content } = turn;
+  return type === "message" && Array.isArray(content) && content.some((part) => partOf(part, role) !== part);
+}
+
+function itemsOfTurn(message: JsonObject): JsonObject[] {
+  const { tool_calls: calls, tool_call_id: callId, reasoning_content: _, thinking_blocks: _t, ...turn } = message;
+  const { role, content } = turn;
+  if (role === "tool") {
+    const output = Array.isArray(content) ? content.map((part) => partOf(part, "user")) : (content ?? "");
+    return [definedFields({ type: "function_call_output", call_id: callId, output })];
+  }
+  const parts = Array.isArray(content) ? content.map((part) => partOf(part, role)) : content;
+  const says = Array.isArray(parts) ? parts.length > 0 : (parts ?? "") !== "";
+  const said = says || !Array.isArray(calls) ? [{ ...turn, content: parts ?? "" }] : [];
+  return [...said, ...(Array.isArray(calls) ? calls.filter(isObject).map(callOf) : [])];
+}
+
+function callOf({ id, function: called, custom }: JsonObject): JsonObject {
+  if (isObject(custom)) {
+    return definedFields({ type: "custom_tool_call", call_id: id, name: custom.name, input: custom.input ?? "" });
+  }
+  const { name, arguments: args } = isObject(called) ? called : {};
+  const text = typeof args === "string" || args === undefined ? (args ?? "") : JSON.stringify(args);
+  return definedFields({ type: "function_call", call_id: id, name, arguments: text });
+}
+
+const ofChat: ReadonlySet<JsonValue | undefined> = new Set(["text", "image_url", "file"]);
+
+/** Returns the same part where it is none of chat's. */
+function partOf(part: JsonValue, role: JsonValue | undefined): JsonValue {
+  if (!isObject(part) || !ofChat.has(part.type)) return part;
+  const { type, text, image_url: image, file, ...rest } = part;
+  if (type === "text" && typeof text === "string") {
+    return { ...rest, type: role === "assistant" ? "output_text" : "input_text", text };
+  }
+  if (type === "image_url") {
+    const { url, detail } = isObject(image) ? image : { url: image, detail: rest.detail };
+    return definedFields({ ...rest, type: "input_image", image_url: url, detail });
+  }
+  return type === "file" && isObject(file) ? { ...rest, type: "input_file", ...file } : part;
+}

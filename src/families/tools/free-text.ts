@@ -1,0 +1,26 @@
+/**
+ * The free text of a custom tool's call, where it came as the argument of a function. Models may name the argument otherwise,
+ * write its lines as a list, or put it into another object.
+ */
+import type { JsonValue } from "../../wire/json.ts";
+
+/** The names that models give to the text beside other arguments, best first. */
+const textNames = ["input", "patch", "code", "script", "source", "command"];
+
+/** Returns undefined where no member is surely the text. */
+export function freeTextIn(value: JsonValue | undefined): string | undefined {
+  if (typeof value === "string") return value;
+  if (Array.isArray(value)) return linesIn(value);
+  if (typeof value !== "object" || value === null) return undefined;
+  const members = Object.values(value);
+  if (members.length === 0) return "";
+  const named = textNames.find((name) => Object.hasOwn(value, name));
+  return freeTextIn(named === undefined ? (members.length === 1 ? members[0] : undefined) : value[named]);
+}
+
+/** Joins lines. A command line that begins with the name of the patch tool is its one argument. */
+function linesIn(values: readonly JsonValue[]): string | undefined {
+  if (!values.every((value) => typeof value === "string")) return undefined;
+  const [command, argument] = values;
+  return values.length === 2 && command === "apply_patch" ? argument : values.join("\n");
+}

@@ -1,0 +1,39 @@
+/** Usage by the names of other APIs, and of servers that report it elsewhere. */
+import { expect, test } from "vitest";
+import { ChatUsageReader } from "../../../src/providers/usage/chat-counts.ts";
+import { MessageUsageReader } from "../../../src/providers/usage/message-counts.ts";
+
+const read = (json: object) => {
+  const reader = new ChatUsageReader();
+  reader.take(json as never);
+  return reader.reported;
+};
+
+test.each([
+  { usage: { promptTokens: 50, completionTokens: 9, totalTokens: 59 } },
+  { usage: { inputTokens: 50, outputTokens: 9 } },
+  { usage: { promptTokenCount: 50, candidatesTokenCount: 9, totalTokenCount: 59 } },
+  { timings: { prompt_n: 50, predicted_n: 9 } },
+])("is read from %j", (json) => {
+  expect(read({ choices: [], ...json })).toMatchObject({ input: 50, cacheRead: 0, output: 9 });
+});
+
+test("the timings of llama.cpp leave out what came from its cache", () => {
+  expect(read({ choices: [], timings: { prompt_n: 10, cache_n: 40, predicted_n: 9 } })).toMatchObject({
+    ...{ input: 10, cacheRead: 40, output: 9 },
+  });
+});
+
+test("a usage beside timings stands, and the usual names win", () => {
+  const usage = { prompt_tokens: 50, completion_tokens: 9, promptTokens: 1, completionTokens: 1 };
+  expect(read({ choices: [], usage, timings: { prompt_n: 1, predicted_n: 1 } })).toMatchObject({
+    input: 50,
+    output: 9,
+  });
+});
+
+test("an Anthropic server may count by the names of chat", () => {
+  const reader = new MessageUsageReader();
+  reader.take({ prompt_tokens: 50, completion_tokens: 9 });
+  expect(reader.reported).toMatchObject({ input: 50, output: 9 });
+});

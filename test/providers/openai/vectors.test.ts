@@ -1,0 +1,79 @@
+/** Embeddings of servers that leave out, repeat or mislabel what clients rely on: each input has its vector, in its place. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { type Books, openAccount, openBooks } from "../../support/payer.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { paidModel, paidModels } from "../../support/upstreams/paid-models.ts";
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+let books: Books;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream();
+  const config = paidModels(upstream.baseUrl);
+  const model = { ...paidModel("vectors", "openai"), kind: "embedding" as const };
+  gateway = await startTestGateway({ ...config, models: [model] });
+  books = openBooks(gateway.database, gateway.storage);
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+async function ask(data: readonly object[], input: unknown, apiKey = gateway.apiKey, more: object = {}) {
+  upstream.script = (exchange) => {
+    exchange.json(200, { object: "list", model: "v", data, usage: { prompt_tokens: 3, total_tokens: 3 } });
+  };
+  const response = await fetch(`${gateway.baseUrl}/embeddings`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "vectors", input, ...more }),
+  });
+  return { status: response.status, json: (await response.json()) as { readonly data: readonly object[] } };
+}
+
+const [one, two] = [
+  [0.25, -1.5],
+  [3, 4],
+];
+
+const labelled: Readonly<Record<string, readonly object[]>> = {
+  "no index": [{ embedding: one }, { embedding: two }],
+  "the same index": [
+    { index: 0, embedding: one },
+    { index: 0, embedding: two },
+  ],
+  "indexes in another order": [
+    { index: 1, embedding: two },
+    { index: 0, embedding: one },
+  ],
+  "indexes that begin at 1": [
+    { index: 1, embedding: one },
+    { index: 2, embedding: two },
+  ],
+};
+
+test.each(Object.entries(labelled))("vectors with %s are in the order of the inputs, and say so", async (_, data) => {
+  const { status, json } = await ask(data, ["a", "b"]);
+  expect(status).toBe(200);
+  expect(json.data).toMatchObject([
+    { index: 0, embedding: one },
+    { index: 1, embedding: two },
+  ]);
+});
+
+test("fewer vectors than inputs are no answer, and cost nothing", async () => {
+  for (const [data, input] of [
+    [[], "a"],
+    [[{ index: 0, embedding: one }], ["a", "b"]],
+    [[{ index: 0, embedding: one }], [[1, 2], [3]]],
+  ] as const) {
+    const payer = await openAccount(gateway);
+    expect((await ask(data, input, payer.apiKey)).status).toBe(502);
+    expect(await books.of(payer)).toMatchObject({ spent: 0, holds: 0 });
+  }
+  // A list of numbers is one input of tokens.
+  expect((await ask([{ index: 0, embedding: one }], [1, 2, 3])).status).toBe(200);
+});
