@@ -35,7 +35,7 @@ describe.each([
   ["leases, and no journal", false, createLeasedLedger],
   ["neither", false, createExactLedger],
 ] as const)("of workers with %s", (_, hasJournal, create) => {
-  test("an owner that is killed five times loses no charge, and makes none twice", async () => {
+  test("an owner that is killed ten times loses no charge, and makes none twice", async () => {
     const ample = 1_000_000_000;
     seen = await ledgerOf({ balance: ample });
     owned = await ownWorkers(seen.path);
@@ -62,7 +62,7 @@ describe.each([
         while (!isOver) await call(worker).catch((error: unknown) => refused.push(error));
       }),
     );
-    for (let kills = 0; kills < 5; kills++) {
+    for (let kills = 0; kills < 10; kills++) {
       const before = told.size;
       await eventually(() => expect(told.size).toBeGreaterThan(before + 20), 60_000);
       await delay(Math.random() * 20);
