@@ -22,15 +22,19 @@ async function dataIn(path: string): Promise<{ DATA_DIR: string }> {
   return env;
 }
 
-/** What goes on where it is not refused is a process of its own: it has to end. */
+/** isLasting tells what goes on where it is not refused, and so is a process of its own: it has to end. */
 const isLasting = ([command]: readonly string[]) => command === "serve" || command === "demo";
 
-/** Runs a command that cannot succeed, and returns its line. */
-async function refusal(args: readonly string[], env: Record<string, string>, options: { uid?: number } = {}) {
+/** Apart is a command in a process of its own: as another user, or so that none of its files stays open. */
+interface Apart {
+  readonly uid?: number;
+}
+
+/** refusal runs a command that cannot succeed, and returns its line. */
+async function refusal(args: readonly string[], env: Record<string, string>, apart?: Apart) {
   const variables = { PORT: "0", METRICS_PORT: "off", ...env };
-  const isApart = isLasting(args) || options.uid !== undefined;
-  const { code, stdout, stderr } = await (isApart
-    ? modelGateway(args, variables, options)
+  const { code, stdout, stderr } = await (apart !== undefined || isLasting(args)
+    ? modelGateway(args, variables, apart)
     : commands.run(args, variables));
   expect(stderr).toMatch(/^model-gateway: .*\n$/);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
@@ -196,7 +200,7 @@ describe.skipIf(!mayMount())("a disk (of memory, mounted)", () => {
     fill(0);
     const before = contentsOf(disk);
     const words = /cannot be opened: the disk is full\. Make room on it, or choose another place \(DATA_DIR\)/;
-    for (const args of starts) expect(await refusal(args, env)).toMatch(words);
+    for (const args of starts) expect(await refusal(args, env, {})).toMatch(words);
     expect(contentsOf(disk)).toEqual(before);
     rmSync(join(disk, "fill"));
     fill(16_384);
@@ -213,8 +217,8 @@ describe.skipIf(!mayMount())("a disk (of memory, mounted)", () => {
     expect(await commands.run(["backup", file], env)).toMatchObject({ code: 0 });
     fill(100_000);
     const before = contentsOf(disk);
-    expect(await refusal(["backup", join(disk, "b")], env)).toContain("the disk is full. Make room on it");
-    expect(await refusal(["restore", file], { DATA_DIR: join(disk, "new") })).toContain("the disk is full");
+    expect(await refusal(["backup", join(disk, "b")], env, {})).toContain("the disk is full. Make room on it");
+    expect(await refusal(["restore", file], { DATA_DIR: join(disk, "new") }, {})).toContain("the disk is full");
     expect(contentsOf(disk)).toEqual(before);
     rmSync(join(disk, "fill"));
   });
@@ -227,7 +231,7 @@ describe.skipIf(!mayMount())("a disk (of memory, mounted)", () => {
       expect(await refusal(["serve"], { DATA_DIR })).toMatch(/cannot be opened: it is read-only\. Make it writable/);
     }
     // SQLite needs its own files beside the database even to read it.
-    expect(await refusal(["backup", join(folder.path, "of-read-only")], env)).toContain("it is read-only");
+    expect(await refusal(["backup", join(folder.path, "of-read-only")], env, {})).toContain("it is read-only");
     expect(contentsOf(disk)).toEqual(before);
   });
 });
