@@ -55,7 +55,7 @@ function onlyVector(embedding: JsonValue[]): JsonValue[] {
   return embedding.length === 1 && Array.isArray(first) ? first : embedding;
 }
 
-/** Items without an index keep their position, and get it. */
+/** inOrder sorts items by their index. Those without one keep their position, which becomes their index. */
 function inOrder(items: readonly JsonValue[]): JsonValue[] {
   const indexOf = (item: JsonValue, position: number) => {
     const index = (item as JsonObject | null)?.index;

@@ -3,9 +3,8 @@
  *
  * The reader accepts the HTML standard's event stream format and what upstreams send besides: LF, CRLF and CR, a
  * leading byte order mark, `data:` with and without the space, several data lines, comments, frames of an event
- * alone, a last frame without its blank line, lines of JSON without `data:`, and frames of JSON without a blank line between
- * them. Frames are passed on without a copy where the upstream writes LF and
- * the frame is not cut.
+ * alone, a last frame without its blank line, lines of JSON without `data:`, and frames of JSON without a blank line
+ * between them. Frames are passed on without a copy where the upstream writes LF and the frame is not cut.
  */
 import type { Steps } from "./scan/steps.ts";
 
@@ -13,12 +12,15 @@ const lf = 0x0a;
 const cr = 0x0d;
 const space = 0x20;
 const colon = 0x3a;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
 const byteOrderMark = Buffer.from("\ufeff");
 const dataName = Buffer.from("data");
 const empty = Buffer.alloc(0);
 const eventName = Buffer.from("event");
 const dataPrefix = Buffer.from("data: ");
 const frameEnd = Buffer.from("\n\n");
+const endMark = Buffer.from("[DONE]");
 
 /** The largest frame, in bytes of its data. */
 export const maxFrameBytes = 16 * 1024 * 1024;
@@ -189,17 +191,14 @@ export class SseReader {
   }
 }
 
-const [openBrace, closeBrace] = Buffer.from("{}") as unknown as [number, number];
-const endMark = Buffer.from("[DONE]");
-
-/** Reports whether a line seems to be a whole JSON object: several of them are not the lines of one value. */
+/** isObjectLine reports whether a line seems to be a whole JSON object: several of them are not the lines of one value. */
 function isObjectLine(line: Buffer): boolean {
   return line.length > 1 && line[0] === openBrace && line[line.length - 1] === closeBrace;
 }
 
 /**
- * Reports whether bytes are JSON objects, one a line, as some servers stream them. Only the first line is looked at, and what the
- * next begins with.
+ * isObjectLines reports whether bytes are JSON objects, one a line, as some servers stream them. Only the first line is looked at, and
+ * what the next begins with.
  */
 export function isObjectLines(bytes: Buffer): boolean {
   const end = bytes.indexOf(lf);

@@ -4,20 +4,20 @@ import { definedFields } from "../fields.ts";
 
 /** AnyTool is a caller's own tool. What it did not have is undefined. */
 export interface AnyTool {
-  /** Nested is chat's way, flat that of responses; `schema` is the Messages API's. */
+  /** form is whose tool it is: `nested` is chat's form, `flat` that of responses, `schema` the Messages API's. */
   readonly form: "nested" | "flat" | "schema";
   readonly kind: "function" | "custom";
   readonly name: string;
   readonly description: JsonValue | undefined;
   readonly parameters: JsonValue | undefined;
   readonly strict: JsonValue | undefined;
-  /** The format of a custom tool, as responses has it. */
+  /** format is that of a custom tool, as responses has it. */
   readonly format: JsonValue | undefined;
-  /** All further members of the tool. */
+  /** rest has all further members of the tool. */
   readonly rest: JsonObject;
 }
 
-/** Returns undefined for a vendor's own tool, and for an unknown shape. */
+/** readTool reads a tool of any API; undefined for a vendor's own tool, and for an unknown shape. */
 export function readTool(tool: JsonValue): AnyTool | undefined {
   if (!isObject(tool)) return undefined;
   const { type = null, function: called, custom, ...members } = tool;
@@ -43,7 +43,7 @@ function flatFormat(format: JsonValue | undefined): JsonValue | undefined {
   return { type: "grammar", ...format.grammar };
 }
 
-/** Returns the tool as responses has it. One that is of that form already stays. */
+/** flatTool returns the tool as responses has it. One that is of that form already stays. */
 export function flatTool(tool: JsonValue): JsonValue {
   const isOther = isObject(tool) && (isObject(tool.function) || isObject(tool.custom) || isObject(tool.input_schema));
   const read = isOther ? readTool(tool) : undefined;
@@ -52,7 +52,7 @@ export function flatTool(tool: JsonValue): JsonValue {
   return { ...rest, type: kind, ...definedFields({ name, description, parameters, strict, format }) };
 }
 
-/** Returns the tool as the Messages API has it. A tool that is no function of another API stays. */
+/** schemaTool returns the tool as the Messages API has it. A tool that is no function of another API stays. */
 export function schemaTool(tool: JsonValue): JsonValue {
   const read = isObject(tool) && tool.type === "function" ? readTool(tool) : undefined;
   if (!read) return tool;
@@ -67,12 +67,13 @@ export interface AnyChoice {
   readonly name?: string;
 }
 
+/** words are the choices that are none of a single tool, as any API writes them. */
 const words: ReadonlyMap<JsonValue | undefined, AnyChoice["word"]> = new Map([
   ...(["auto", "none", "required"] as const).map((word) => [word, word] as const),
   ["any", "required" as const],
 ]);
 
-/** Returns undefined for a choice of an unknown shape, as a vendor's tool or a list of allowed tools. */
+/** readChoice reads a choice of any API; undefined for an unknown shape, as a vendor's tool or a list of allowed tools. */
 export function readChoice(choice: JsonValue): AnyChoice | undefined {
   const word = words.get(isObject(choice) ? choice.type : choice);
   if (word !== undefined) return { word };
@@ -83,7 +84,7 @@ export function readChoice(choice: JsonValue): AnyChoice | undefined {
   return kind && isObject(named) ? { kind, name: named.name as string } : undefined;
 }
 
-/** Returns the choice as responses has it. */
+/** flatChoice returns the choice as responses has it. */
 export function flatChoice(choice: JsonValue): JsonValue {
   const read = readChoice(choice);
   if (!read) return choice;
@@ -92,14 +93,14 @@ export function flatChoice(choice: JsonValue): JsonValue {
   return definedFields({ type: read.kind, name: read.name, namespace });
 }
 
-/** Returns the choice as the Messages API has it. */
+/** typesOfOthers are the types of choices that are none of the Messages API's. */
+const typesOfOthers: ReadonlySet<JsonValue | undefined> = new Set(["function", "custom", "required"]);
+
+/** messagesChoice returns the choice as the Messages API has it. */
 export function messagesChoice(choice: JsonValue): JsonValue {
-  const read = readChoice(choice);
-  if (
-    !read ||
-    (isObject(choice) && choice.type !== "function" && choice.type !== "custom" && choice.type !== "required")
-  )
-    return choice;
+  const isOther = !isObject(choice) || typesOfOthers.has(choice.type);
+  const read = isOther ? readChoice(choice) : undefined;
+  if (!read) return choice;
   if (read.word !== undefined) return { type: read.word === "required" ? "any" : read.word };
   return definedFields({ type: "tool", name: read.name });
 }

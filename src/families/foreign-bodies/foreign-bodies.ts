@@ -2,11 +2,11 @@
  * Reads bodies of one API that clients send to the path of another, as Cursor does to custom addresses. On each path the words of
  * that API win over the others'.
  *
- * As chat: a body with `input` and no `messages` is a request for a response: it becomes the equivalent chat request, with its
- * members that are chat's own. Flat tools, as in responses and the Messages API, become nested ones, and so does a
+ * On the path of chat a body with `input` and no `messages` is a request for a response: it becomes the equivalent chat request,
+ * with its members that are chat's own. Flat tools, as in responses and the Messages API, become nested ones, and so does a
  * flat choice. Calls and results among the content, and `system` and `stop_sequences`, are the Messages API's, and
- * become chat's. A `prompt` is what the user says. As a completion: the turns of a chat are the prompt. Responses and messages have
- * files of their own. Any other body is of its path already and stays as it came.
+ * become chat's. A `prompt` is what the user says. On the path of completions the turns of a chat are the prompt (`prompt.ts`). The
+ * paths of responses and messages have files of their own. Any other body is of its path already and stays as it came.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
@@ -33,13 +33,14 @@ import { inResponsesWords, needsResponsesWords } from "./responses-words.ts";
 
 type ChatRequest = Wire<typeof CreateChatCompletionRequestSchema>;
 
+/** ReadBody is a body as its path has it. */
 export interface ReadBody {
   readonly request: Wire;
   /** The public paths of what was left out. */
   readonly dropped: readonly string[];
 }
 
-/** Returns undefined for a body that is of its path already, or is read elsewhere. */
+/** ReadForeign reads a body of another API; it returns undefined for one that is of its path already. */
 type ReadForeign = (request: Wire) => CooperativeTask<ReadBody> | undefined;
 
 const readers: ReadonlyMap<DescMessage, ReadForeign> = new Map<DescMessage, ReadForeign>([
@@ -54,8 +55,8 @@ const readers: ReadonlyMap<DescMessage, ReadForeign> = new Map<DescMessage, Read
 ]);
 
 /**
- * Returns undefined for a body that is of its path already. Throws a WireFault where it is no JSON object. The task throws a
- * Refusal, or the WireFault of JSON that does not fit.
+ * readForeignBody returns undefined for a body that is of its path already. Throws a WireFault where it is no JSON object. The task
+ * throws a Refusal, or the WireFault of JSON that does not fit.
  */
 export function readForeignBody(request: Wire): CooperativeTask<ReadBody> | undefined {
   return readers.get(request.desc)?.(request);

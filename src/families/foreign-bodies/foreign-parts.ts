@@ -51,7 +51,7 @@ function chatPart(part: JsonValue): JsonValue {
   return isFile ? { ...rest, type: "file", file: definedFields({ filename, file_data, file_id }) } : part;
 }
 
-/** Reports whether a message has a call or a result of the Messages API, or an image in its words. */
+/** hasToolBlocks reports whether a message has a call or a result of the Messages API, or an image in its words. */
 export function hasToolBlocks(message: JsonValue): boolean {
   return isObject(message) && blocksIn(message).some((block) => isOfTool(block) || (isObject(block) && isOwn(block)));
 }
