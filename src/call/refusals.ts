@@ -320,7 +320,9 @@ export function wayUnpriced(model: string, param: "service_tier" | "speed" | "in
   return new Refusal(Reason.MODEL_UNPRICED, message, { param });
 }
 
-/** `tool` is the type of a vendor's tool. Claude Code offers one by itself, and has a setting that leaves it out. */
+/**
+ * otherModelUnpriced refuses `tool`, the type of a vendor's tool. Claude Code offers one by itself, and has a setting that leaves it out.
+ */
 export function otherModelUnpriced(model: string, tool: string): Refusal {
   const setting = tool.startsWith("advisor_") ? " (in Claude Code: set CLAUDE_CODE_DISABLE_ADVISOR_TOOL=1)" : "";
   const message =
@@ -498,10 +500,10 @@ export function notCached(): Refusal {
   return new Refusal(Reason.NOT_CACHED, message, { headers: { ...permanent, "x-gateway-cache": "miss" } });
 }
 
-/** Refuses what conflicts with what there is. */
+/** conflict refuses a call for what it conflicts with. `param` is the field at fault, if one is. */
 export function conflict(reason: ConflictWord, parameters: Conflict["parameters"] = {}, param?: string): Refusal {
-  const conflict = { reason, parameters };
-  return new Refusal(Reason.CONFLICT, conflictMessage(conflict), { headers: permanent, conflict, param });
+  const found: Conflict = { reason, parameters };
+  return new Refusal(Reason.CONFLICT, conflictMessage(found), { headers: permanent, conflict: found, param });
 }
 
 // The configuration.

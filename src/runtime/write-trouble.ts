@@ -20,7 +20,7 @@ export class LockedError extends Error {
   }
 }
 
-/** This process has let go of the database, and works on it no more. */
+/** LetGoError refuses work on a database that this process has let go of, for good. */
 export class LetGoError extends Error {
   override readonly name = "LetGoError";
   readonly code = "DATABASE_AWAY";

@@ -24,8 +24,9 @@ export interface OwnedStorage {
   readonly books: BooksKeeper;
 }
 
+/** OwnerInit is how an owner opens its file. */
 export interface OwnerInit extends Pick<OwnerOptions, "node" | "clock" | "onError" | "isSuccessor"> {
-  /** Called where an older version made the tables, and others work on them: it waits for those to let go. */
+  /** onOutdated is called where an older version made the tables, and others work on them: it waits for those to let go. */
   readonly onOutdated?: (() => void) | undefined;
 }
 
@@ -66,8 +67,8 @@ export async function openStorageOfOwner(
 /** StorageOfWorker is the storage of a worker, which may go on without its file. */
 export interface StorageOfWorker extends Storage {
   /**
-   * Lets go of the file for good, so that another version of the program can change it. Stores are refused from now on; what calls that
-   * run cost is told to the owner as before.
+   * letGo lets go of the file for good, so that another version of the program can change it. Stores are refused from now on; what calls
+   * that run cost is told to the owner as before.
    */
   letGo(): Promise<void>;
 }
@@ -79,7 +80,7 @@ export async function openStorageOfWorker(path: string, durability: Durability, 
   const { engine, letting } = opened;
   const { statements, steps, rows } = createBooksParts(engine);
   const { folder } = engine.segments;
-  /** They end the locks by which others see that the books of this process are kept. */
+  /** unlocks end the locks by which others see that the books of this process are kept. */
   const unlocks = new Set<() => void>();
   const storage = storageOver(path, opened);
   return {

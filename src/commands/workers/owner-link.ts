@@ -18,9 +18,10 @@ const retryMs = 50;
 export function createOwnerLink(joining: Joining): OwnerLink {
   const link = createLink();
   let wanted = "";
-  /** at is the path that it is connected at, or was. */
+  /** at is the path at which it is connected, or was last. */
   let at = "";
   let connecting: Promise<void> | undefined;
+  /** leading settles when the last lead is over. */
   let leading: Promise<void> = Promise.resolve();
   let isLed = false;
 

@@ -13,7 +13,7 @@ export interface FailedAttempt {
   readonly ms: number;
   /** failure is what failed, in the gateway's own words. */
   readonly failure: string;
-  /** outcome is the number of the proto's Outcome where the upstream did not fail: it rejected the request, or the caller's own time-out passed. */
+  /** outcome is unset where the upstream failed: it says that it rejected the request, or that the caller's own time-out passed. */
   readonly outcome?: AttemptRecord["outcome"];
   /** lost is what its upstream may charge, in millionths of the unit. Set only where it was overtaken. */
   readonly lost?: number;

@@ -65,8 +65,8 @@ export function captureOnce<A extends Answer>(
 }
 
 /**
- * Captures a call that has failed. A time-out of the caller's own counts as disconnecting. `hasBegun` is whether frames have come:
- * what the upstream rejects even then is the caller's fault, and no failure of the upstream.
+ * endFailed captures a call that has failed. A time-out of the caller's own counts as disconnecting. `hasBegun` is whether frames have
+ * come: what the upstream rejects even then is the caller's fault, and no failure of the upstream.
  */
 function endFailed(error: unknown, captured: CapturedCall, capture: Capture, hasBegun: boolean): MaybePromise<void> {
   if (captured.call.signal.aborted || !countsForHealth(error)) return endLeft(captured, capture);

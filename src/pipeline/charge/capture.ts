@@ -78,7 +78,10 @@ function endStreams({ modelCall }: Charge): MaybePromise<void> {
   return undefined;
 }
 
-/** Reports whether the caller disconnected, or got some of the answer before its own time-out passed. Else it was told of the time-out. */
+/**
+ * isLeft reports whether the caller disconnected, or got some of the answer before its own time-out passed. Else it was told of the
+ * time-out.
+ */
 function isLeft({ outcome, firstByteAt, call }: ModelCall): boolean {
   return outcome === Outcome.LEFT && (firstByteAt !== undefined || call.signal.aborted);
 }

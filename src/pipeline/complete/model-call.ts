@@ -69,6 +69,7 @@ export interface ModelCall {
   firstByteAt: number | undefined;
 }
 
+/** FailedWith is an attempt that failed, and the error that it failed with. */
 export interface FailedWith {
   readonly error: unknown;
   readonly candidate: Candidate;

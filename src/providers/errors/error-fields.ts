@@ -116,15 +116,15 @@ function textIn(value: JsonValue | undefined, depth: number): string | undefined
   return raw === undefined || raw === found ? found : listed([found, raw], ": ");
 }
 
-/** The members around an error in shapes of single vendors: Tencent, Volcengine, iFlytek, gRPC, and others. */
+/** wrapperKeys are the members around an error in shapes of single vendors: Tencent, Volcengine, iFlytek, gRPC, and others. */
 const wrapperKeys: readonly string[] = [
   ...["Response", "ResponseMetadata", "Error", "header", "status", "result", "data", "message", "cause", "exception"],
   ...["content", "info", "text", "error", "errors"],
 ];
 
 /**
- * Returns the message of an error answer in which no member has a usual name: within another, or by the fields that it concerns,
- * as in `{"temperature": ["…"]}`. Objects that come in place of an answer are not read so: they may be no errors.
+ * wrappedText returns the message of an error answer in which no member has a usual name: within another, or by the fields that it
+ * concerns, as in `{"temperature": ["…"]}`. Objects that come in place of an answer are not read so: they may be no errors.
  */
 function wrappedText(value: JsonValue | undefined, depth = 0): string | undefined {
   if (!isObject(value) || depth > deepest) return undefined;

@@ -23,7 +23,7 @@ function beginningOf(bytes: Buffer): number {
   return -1;
 }
 
-/** Returns JSON without the byte order mark before it, which no parser takes. */
+/** withoutMark returns JSON without the byte order mark before it, which no parser takes. */
 export function withoutMark(bytes: Buffer): Buffer {
   return byteOrderMark.every((byte, at) => bytes[at] === byte) ? bytes.subarray(byteOrderMark.length) : bytes;
 }

@@ -34,14 +34,14 @@ function isPart({ choices, usage, data }: JsonObject, operation: Operation, plac
   return Array.isArray(choices) && choices.some(isAnswer);
 }
 
-/** Returns the error that OpenRouter puts into a choice whose provider failed; undefined without one. */
+/** errorInChoice returns the error that OpenRouter puts into a choice whose provider failed; undefined without one. */
 function errorInChoice(choices: JsonValue | undefined): JsonValue | undefined {
   if (!Array.isArray(choices)) return undefined;
   return choices.find((choice): choice is JsonObject => isObject(choice) && namesError({ error: choice.error ?? null }))
     ?.error;
 }
 
-/** An aggregator may call a failure `stop`, and have the provider's own word beside it. */
+/** endsByFailure reports whether a choice ended by a failure. An aggregator may call a failure `stop`, and have the provider's own word beside it. */
 function endsByFailure(choices: JsonValue | undefined): boolean {
   if (!Array.isArray(choices)) return false;
   return choices.some(

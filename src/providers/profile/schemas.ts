@@ -85,7 +85,7 @@ function plainSchema(schema: JsonObject, path: string, walk: Walk, within: reado
   return key === undefined ? plain : orNull(plain, `${path}.${key}`, walk);
 }
 
-/** Returns a schema without what lets its value be null, and the keyword that did; the same schema where it may not be null. */
+/** withoutNull returns a schema without what lets its value be null, and the keyword that did; the same schema where it may not be null. */
 function withoutNull(schema: JsonObject): { readonly rest: JsonObject; readonly key?: string } {
   const { type, enum: words, nullable } = schema;
   const types = Array.isArray(type) ? type : [type];
@@ -95,7 +95,7 @@ function withoutNull(schema: JsonObject): { readonly rest: JsonObject; readonly 
     // A value that is null and nothing else needs some type.
     return { rest: { ...own, type: others.length > 1 ? others : (others[0] ?? "string") }, key: "type" };
   }
-  const key = combinations.find((name) => name !== "allOf" && Array.isArray(schema[name]));
+  const key = alternativesIn(schema);
   const list = key === undefined ? [] : (schema[key] as JsonValue[]);
   if (key !== undefined && list.some(isNull)) {
     const { [key]: _, nullable: __, ...own } = schema;
@@ -106,12 +106,17 @@ function withoutNull(schema: JsonObject): { readonly rest: JsonObject; readonly 
   return nullable === true ? { rest: schema, key: "nullable" } : { rest: schema };
 }
 
-/** Reports whether an alternative is null and nothing else. */
+/** alternativesIn returns the keyword of a schema that has a list of alternatives; undefined where there is none. */
+function alternativesIn(schema: JsonObject): string | undefined {
+  return combinations.find((name) => name !== "allOf" && Array.isArray(schema[name]));
+}
+
+/** isNull reports whether an alternative is null and nothing else. */
 function isNull(schema: JsonValue): boolean {
   return isObject(schema) && (schema.type === "null" || schema.const === null);
 }
 
-/** Says that a value may be null, as the server takes it. Google takes nothing beside `anyOf` that says so. */
+/** orNull says that a value may be null, as the server takes it. Google takes nothing beside `anyOf` that says so. */
 function orNull(plain: JsonObject, place: string, walk: Walk): JsonObject {
   const { anyOf } = plain;
   if (walk.knowsNullable && Array.isArray(anyOf))
@@ -262,7 +267,7 @@ function enumOf(value: JsonValue): JsonObject | undefined {
 
 /** Alternatives beside properties only restrict them, which none of these servers knows. */
 function withAlternatives(plain: JsonObject, schema: JsonObject, path: string, walk: Walk, within: readonly string[]) {
-  const key = combinations.find((name) => name !== "allOf" && Array.isArray(schema[name]));
+  const key = alternativesIn(schema);
   if (key === undefined) return plain;
   const list = (schema[key] as JsonValue[]).filter(isObject);
   if (isObject(schema.properties)) {

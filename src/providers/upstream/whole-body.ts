@@ -15,9 +15,9 @@ export function readWhole(reply: UpstreamReply, maxBytes: number): Deferred<Buff
   return whole;
 }
 
-/** How long a complete body may be silent before it is left, in milliseconds. */
+/** settleMs is how long a complete body may be silent before it is left, in milliseconds. */
 const settleMs = 2000;
-/** The longest body that is looked at for its end, in bytes: it is parsed in one turn. */
+/** maxLingering is the length of the longest body that is looked at for its end, in bytes: it is parsed in one turn. */
 const maxLingering = 256 * 1024;
 
 const maxErrorBytes = 64 * 1024;

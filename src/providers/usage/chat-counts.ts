@@ -100,7 +100,7 @@ function sumsOf(usage: JsonObject): Sums {
   return { prompt: prompt ?? rest, output, total };
 }
 
-/** The names of the same counts in other APIs of the same vendors, which some servers pass on: the AI SDK's and Google's. */
+/** inputNames, and those below, name the same counts in other APIs, which some servers pass on: the AI SDK's and Google's. */
 const inputNames = ["promptTokens", "inputTokens", "promptTokenCount"];
 const outputNames = ["completionTokens", "outputTokens", "candidatesTokenCount"];
 const totalNames = ["totalTokens", "totalTokenCount"];
@@ -110,7 +110,9 @@ function countIn(usage: JsonObject, names: readonly string[]): number | undefine
   return name === undefined ? undefined : countOf(usage[name]);
 }
 
-/** Returns undefined where the timings have no counts. `prompt_n` is without what came from the cache. */
+/**
+ * usageOfTimings reads llama.cpp's timings; it returns undefined where they have no counts. `prompt_n` is without what came from the cache.
+ */
 function usageOfTimings({ prompt_n, predicted_n, cache_n }: JsonObject): JsonObject | undefined {
   const prompt = countOf(prompt_n);
   const output = countOf(predicted_n);

@@ -140,8 +140,12 @@ function createServedWorkers(options: OwnerOptions, sweep: () => Promise<void>) 
   return { workers, open, ended: () => Promise.all(ending) };
 }
 
-/** A process closes its files one by one when it ends. What is not found so is recorded by a sweep. */
-const [endedMs, lookMs] = [200, 10];
+/**
+ * endedMs is how long a process that ends may take to close its files, in milliseconds. What is not found by then is recorded by a sweep.
+ */
+const endedMs = 200;
+/** lookMs is how often they are looked at, in milliseconds. */
+const lookMs = 10;
 
 async function recordSentOf(sender: string, { recordSent }: Pick<OwnerOptions, "recordSent">): Promise<void> {
   for (const until = performance.now() + endedMs; performance.now() < until; await delay(lookMs))

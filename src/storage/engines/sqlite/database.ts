@@ -38,11 +38,11 @@ export interface DatabaseOwner {
   changed(): Promise<void>;
 }
 
-/** OpenOptions are how a database is opened besides. */
+/** OpenOptions are further ways in which a database is opened. */
 export interface OpenOptions {
   /** owner is another process that has its ledger; undefined where this one has. */
   readonly owner?: DatabaseOwner;
-  /** Called where an older version made the tables, and another process works on them (`presence.ts`). */
+  /** onOutdated is called where an older version made the tables, and another process works on them (`presence.ts`). */
   readonly onOutdated?: (() => void) | undefined;
 }
 
@@ -50,13 +50,14 @@ export interface OpenOptions {
 export interface OpenedDatabase {
   readonly db: Database;
   readonly engine: Engine;
-  /** letting has this process work on it no more, for good. */
   readonly letting: Letting;
 }
 
+/** Letting has this process work on a database no more, for good. */
 export interface Letting {
-  /** Lets go of the file, once no transaction is under way. What is asked of it from now on is refused with a LetGoError. */
+  /** go lets go of the file, once no transaction is under way. What is asked of it from now on is refused with a LetGoError. */
   go(): Promise<void>;
+  /** isGone reports whether it has begun. */
   isGone(): boolean;
 }
 
