@@ -26,6 +26,7 @@ import type { Changes } from "../../wire/splice.ts";
 import { Wire } from "../../wire/wire.ts";
 import { definedFields } from "../fields.ts";
 import { responsesToChat } from "../responses-to-chat/index.ts";
+import { nestedChoice, nestedTool } from "./any-tool.ts";
 import { hasForeignParts, inChatParts } from "./foreign-parts.ts";
 import { inMessagesWords, needsMessagesWords } from "./messages-words.ts";
 import { promptOf } from "./prompt.ts";
@@ -112,7 +113,7 @@ function* inChatWords(request: ChatRequest, isFlat: boolean, isOfMessages: boole
   return { request: chat as unknown as Wire, dropped: [] };
 }
 
-/** Returns the changes to a request that is partly the Messages API's. */
+/** messagesInChatWords returns the changes to a request that is partly the Messages API's. */
 function* messagesInChatWords(json: JsonObject): CooperativeTask<Record<string, JsonValue | undefined>> {
   const { messages, system, stop, stop_sequences: stops } = json;
   const turns = Array.isArray(messages) ? yield* inChatParts(messages) : [];
@@ -150,43 +151,4 @@ function* chatOfResponse(request: ChatRequest): CooperativeTask<ReadBody> {
   const chat = { ...chatRequest, messages, ...Object.fromEntries(own), ...kept };
   const chatBody = Wire.ofJson(CreateChatCompletionRequestSchema, chat);
   return { request: chatBody as unknown as Wire, dropped: translated.dropped };
-}
-
-/** Returns the same tool where it is nested already, or of an unknown shape. */
-function nestedTool(tool: JsonValue): JsonValue {
-  if (!isObject(tool) || isObject(tool.function) || isObject(tool.custom) || typeof tool.name !== "string") return tool;
-  const { type = null, name, description, parameters, input_schema: schema, strict, format, ...rest } = tool;
-  const described = definedFields({ name, description: description ?? undefined });
-  if (type === "function" || ((type === null || type === "custom") && isObject(schema))) {
-    const schemaJson = parameters ?? schema ?? undefined;
-    return {
-      ...rest,
-      type: "function",
-      function: definedFields({ ...described, parameters: schemaJson, strict: strict ?? undefined }),
-    };
-  }
-  if (type !== "custom") return tool;
-  return { ...rest, type, custom: definedFields({ ...described, format: format ? nestedFormat(format) : undefined }) };
-}
-
-function nestedFormat(format: JsonValue): JsonValue {
-  if (!isObject(format) || format.type !== "grammar" || isObject(format.grammar)) return format;
-  const { type, ...grammar } = format;
-  return { type, grammar };
-}
-
-/** The choices that chat has as words. */
-const words: ReadonlyMap<JsonValue | undefined, string> = new Map([
-  ...["auto", "none", "required"].map((word) => [word, word] as const),
-  ["any", "required"],
-]);
-
-function nestedChoice(choice: JsonValue): JsonValue {
-  const word = words.get(isObject(choice) ? choice.type : choice);
-  if (word !== undefined) return word;
-  if (!isObject(choice) || typeof choice.name !== "string") return choice;
-  const { type, name } = choice;
-  if (type === "tool") return { type: "function", function: { name } };
-  if (type === "function" && !isObject(choice.function)) return { type, function: { name } };
-  return type === "custom" && !isObject(choice.custom) ? { type, custom: { name } } : choice;
 }

@@ -83,6 +83,7 @@ const schema = { type: "object", properties: { zed: { type: "string" } } };
 const nested = { type: "function", function: { name: "grep", description: "d", parameters: schema } };
 const flat = { type: "function", name: "grep", description: "d", parameters: schema };
 const ofMessages = { name: "grep", description: "d", input_schema: schema };
+const mixed = { type: "function", ...ofMessages };
 const png = "data:image/png;base64,iVBORw0KGgo=";
 const image = [
   {
@@ -105,6 +106,7 @@ const onResponses: Readonly<Record<string, readonly [body: object, reaches: read
   "messages in place of input": [{ messages: [{ role: "system", content: "BRIEF" }, ...hi] }, ["BRIEF", "hi"]],
   "nested tools": [{ input: "hi", tools: [nested] }, ["grep", "zed"]],
   "tools of the Messages API": [{ input: "hi", tools: [ofMessages] }, ["grep", "zed"]],
+  "flat tools with the Messages API's schema": [{ input: "hi", tools: [mixed] }, ["grep", "zed"]],
   "a nested choice": [
     { input: "hi", tools: [flat], tool_choice: { type: "function", function: { name: "grep" } } },
     ["grep"],
@@ -137,6 +139,7 @@ const onResponses: Readonly<Record<string, readonly [body: object, reaches: read
 const onMessages: typeof onResponses = {
   "nested tools": [{ messages: hi, tools: [nested] }, ["grep", "zed"]],
   "flat tools": [{ messages: hi, tools: [flat] }, ["grep", "zed"]],
+  "flat tools with a schema": [{ messages: hi, tools: [mixed] }, ["grep", "zed"]],
   "a word for a choice": [{ messages: hi, tools: [ofMessages], tool_choice: "auto" }, ["grep"]],
   "a nested choice": [
     { messages: hi, tools: [nested], tool_choice: { type: "function", function: { name: "grep" } } },
