@@ -66,12 +66,12 @@ export function createExactLedger({ openBooks, clock, onError }: LedgerOptions):
   };
 }
 
-/** Expires holds of processes that died, some at a time, until none is left. */
+/** expireAll expires holds of processes that died, some at a time, until none is left. */
 export async function expireAll(books: Pick<Books, "expire">): Promise<void> {
   while ((await books.expire()) > 0);
 }
 
-/** Makes what is written of a call that begins. `taken` names the lease of its hold; undefined for one that costs nothing. */
+/** holdEntryOf makes what is written of a call that begins. `taken` names the lease of its hold; undefined for one that costs nothing. */
 export function holdEntryOf(request: HoldRequest, taken: Taken | undefined): HoldEntry {
   const { requestId, accountId, keyId, operation, model, max: amount, now: createdAt } = request;
   return { kind: "hold", requestId, taken, accountId, keyId, operation, model, amount, createdAt };
@@ -86,7 +86,7 @@ function holdNothing(request: HoldRequest, holds: SlotSet<Hold>, groupCommit: Pi
   return own;
 }
 
-/** Reports whether the books may decide yet: they are away, or have not answered for long. */
+/** isToCome reports whether the books may decide yet: they are away, or have not answered for long. */
 export function isToCome(error: unknown): boolean {
   const trouble = troubleOf(error);
   return trouble === "away" || trouble === "locked";

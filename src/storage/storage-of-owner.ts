@@ -30,7 +30,10 @@ export interface OwnerInit extends Pick<OwnerOptions, "node" | "clock" | "onErro
   readonly onOutdated?: (() => void) | undefined;
 }
 
-/** Opens the file for an owner, as `openStorage` does. `node` names its own books. `isSuccessor` says that another was owner before. */
+/**
+ * openStorageOfOwner opens the file for an owner, as `openStorage` does. `node` names its own books. `isSuccessor` says that another was
+ * owner before.
+ */
 export async function openStorageOfOwner(
   path: string,
   durability: Durability,
@@ -73,7 +76,7 @@ export interface StorageOfWorker extends Storage {
   letGo(): Promise<void>;
 }
 
-/** Opens the file for a worker. `link` leads to its owner, who has opened it before. */
+/** openStorageOfWorker opens the file for a worker. `link` leads to its owner, who has opened it before. */
 export async function openStorageOfWorker(path: string, durability: Durability, link: Link): Promise<StorageOfWorker> {
   const owner = await watchOwner(link);
   const opened = await openDatabase(path, durability, { owner });

@@ -209,7 +209,7 @@ export function isObjectLines(bytes: Buffer): boolean {
   return isObjectLine(first) && bytes[next] === openBrace;
 }
 
-/** Reports whether `wanted` stands at `from` and ends by `to`. */
+/** holdsAt reports whether `wanted` stands at `from` and ends by `to`. */
 function holdsAt(bytes: Buffer, from: number, to: number, wanted: Buffer): boolean {
   if (from + wanted.length > to) return false;
   for (let i = 0; i < wanted.length; i++) if (bytes[from + i] !== wanted[i]) return false;
@@ -220,7 +220,7 @@ function joinLines(lines: readonly Buffer[]): Buffer {
   return Buffer.from(lines.map((line) => line.toString("latin1")).join("\n"), "latin1");
 }
 
-/** Writes a data frame from parts that contain no line ends. */
+/** frameFromTemplate writes a data frame from parts that contain no line ends. */
 export function frameFromTemplate(before: Buffer, piece: Buffer, after: Buffer): Buffer {
   const start = dataPrefix.length;
   const length = before.length + piece.length + after.length;
@@ -233,28 +233,28 @@ export function frameFromTemplate(before: Buffer, piece: Buffer, after: Buffer):
   return frame;
 }
 
-/** Writes a data frame. */
+/** dataFrame writes a data frame. */
 export function dataFrame(payload: Buffer): Buffer {
   return Buffer.concat([dataPrefix, onOneLine(payload), frameEnd]);
 }
 
-/** Writes an event frame. */
+/** eventFrame writes an event frame. */
 export function eventFrame(name: string, payload: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`event: ${name.replace(/[\r\n]/g, " ")}\ndata: `), onOneLine(payload), frameEnd]);
 }
 
-/** Reports whether a frame that we wrote is an event. */
+/** isEvent reports whether a frame that we wrote is an event. */
 export function isEvent(frame: Buffer): boolean {
   return frame[0] === eventName[0];
 }
 
-/** Returns the data of a frame that we wrote, without a copy. */
+/** dataOf returns the data of a frame that we wrote, without a copy. */
 export function dataOf(frame: Buffer): Buffer {
   const line = isEvent(frame) ? frame.indexOf(lf) + 1 : 0;
   return frame.subarray(line + dataPrefix.length, -frameEnd.length);
 }
 
-/** Replaces line breaks. JSON may have them between tokens; a data line may not. */
+/** onOneLine replaces line breaks. JSON may have them between tokens; a data line may not. */
 function onOneLine(payload: Buffer): Buffer {
   if (!payload.includes(lf) && !payload.includes(cr)) return payload;
   return payload.map((byte) => (byte === lf || byte === cr ? space : byte)) as Buffer;

@@ -37,7 +37,7 @@ const worthBytes = 32 * 2 ** 20;
  */
 const trimBytes = 192 * 2 ** 20;
 
-/** Looks at the process again and again, until the returned function is called. */
+/** collectWhenIdle looks at the process again and again, until the returned function is called. */
 export function collectWhenIdle({
   isIdle,
   collect = collectAll,

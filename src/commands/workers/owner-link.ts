@@ -77,7 +77,7 @@ export function createOwnerLink(joining: Joining): OwnerLink {
   };
 }
 
-/** Resolves to undefined where nobody listens. */
+/** open resolves to undefined where nobody listens. */
 function open(path: string): Promise<Socket | undefined> {
   return new Promise((resolve) => {
     const socket = connect(path);

@@ -21,7 +21,7 @@ export function isReceipt(data: Buffer): boolean {
   }
 }
 
-/** Reads a message, and counts it as a body. Throws a Refusal, or a WireFault if it is no JSON object. */
+/** socketRequest reads a message, and counts it as a body. Throws a Refusal, or a WireFault if it is no JSON object. */
 export async function socketRequest({ input }: DescMethod, data: Buffer, share: BodyShare): Promise<Wire> {
   share.add(data.length);
   const message = await Wire.ofBytes(input, data).parseInSlices();

@@ -37,7 +37,7 @@ function toldOf({ told }: AttemptRecord): Pick<FailedAttempt, "told"> {
   return { told: Object.fromEntries(Object.entries(keptTokens(told)).filter(([, count]) => count > 0)) };
 }
 
-/** Returns the failed attempts as a JSON list; null for none. `last` is the attempt that the row itself describes. */
+/** failedAttemptsOf returns the failed attempts as a JSON list; null for none. `last` is the attempt that the row itself describes. */
 export function failedAttemptsOf(
   attempts: readonly AttemptRecord[],
   last: AttemptRecord | undefined,

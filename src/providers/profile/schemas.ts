@@ -12,7 +12,7 @@ import { isObject } from "../../wire/json.ts";
 import type { Capabilities } from "./profile.ts";
 import { roomAfter } from "./size.ts";
 
-/** Returns the tools and the paths of what was left out; undefined where they can stay as they are. */
+/** fitTools returns the tools and the paths of what was left out; undefined where they can stay as they are. */
 export function fitTools(
   tools: JsonValue | undefined,
   { schemas }: Capabilities,
@@ -48,7 +48,7 @@ interface Walk {
   room: number;
 }
 
-/** Reports whether a value may be repeated, and takes it from the room. */
+/** mayRepeat reports whether a value may be repeated, and takes it from the room. */
 function mayRepeat(value: JsonValue, walk: Walk): boolean {
   if (walk.room >= 0) walk.room = roomAfter(value, walk.room);
   return walk.room >= 0;
@@ -139,7 +139,7 @@ function ofTypes(schema: JsonObject, path: string, walk: Walk, within: readonly 
   return withAlternatives(plain, schema, path, walk, within);
 }
 
-/** Returns the schema that a reference stands for; undefined where there is none, or no room for it. */
+/** schemaAt returns the schema that a reference stands for; undefined where there is none, or no room for it. */
 function schemaAt(reference: string, walk: Walk): JsonObject | undefined {
   if (!reference.startsWith("#/")) return undefined;
   let at: JsonValue | undefined = walk.root;
@@ -150,7 +150,7 @@ function schemaAt(reference: string, walk: Walk): JsonObject | undefined {
   return isObject(at) && mayRepeat(at, walk) ? at : undefined;
 }
 
-/** Decodes a step of a reference. One that is no URI's is taken as it is written. */
+/** decoded decodes a step of a reference. One that is no URI's is taken as it is written. */
 function decoded(step: string): string {
   try {
     return decodeURIComponent(step);
@@ -159,7 +159,7 @@ function decoded(step: string): string {
   }
 }
 
-/** Returns one schema of those that all hold. */
+/** allTogether returns one schema of those that all hold. */
 function allTogether({ allOf: _, ...own }: JsonObject, parts: readonly JsonValue[], walk: Walk): JsonObject {
   const whole = [...parts.filter(isObject).map((part) => resolved(part, walk)), own];
   const properties = Object.assign({}, ...whole.map((part) => part.properties)) as JsonObject;
@@ -200,7 +200,7 @@ function membersOf(schema: JsonObject, path: string, walk: Walk, within: readonl
 }
 
 /** Returns undefined for what no plain schema has. */
-/** Reports whether a keyword says what the values of a map are: without it a model leaves maps empty. */
+/** isOfValues reports whether a keyword says what the values of a map are: without it a model leaves maps empty. */
 function isOfValues(key: string, value: JsonValue): boolean {
   return key === "additionalProperties" && isObject(value) && Object.keys(value).length > 0;
 }

@@ -28,7 +28,7 @@ const chunkSize = 16_384;
 /** Output up to this many bytes is accepted of any input. */
 const freeBytes = 4 * 1024 * 1024;
 
-/** Returns the decompressed reply. Throws a Refusal for unknown codings. */
+/** decoded returns the decompressed reply. Throws a Refusal for unknown codings. */
 export function decoded(reply: UpstreamReply): UpstreamReply {
   const header = reply.headers["content-encoding"];
   if (header === undefined) return reply;

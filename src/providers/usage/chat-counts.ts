@@ -71,7 +71,7 @@ export class ChatUsageReader {
   }
 }
 
-/** Sums that are no counts are ignored, and said: the gateway counts in their place. */
+/** isBroken reports whether a sum is no count. Such sums are ignored, and said: the gateway counts in their place. */
 function isBroken({ prompt_tokens, completion_tokens, input_tokens, output_tokens }: JsonObject): boolean {
   return (
     isBrokenCount(prompt_tokens) ||
@@ -127,7 +127,7 @@ function inputTokens({ input_tokens, cache_read_input_tokens, cache_creation_inp
   return fresh + (countOf(cache_read_input_tokens) ?? 0) + (countOf(cache_creation_input_tokens) ?? 0);
 }
 
-/** Splits the prompt's tokens, which include the cache's. The parts always add up to the whole. */
+/** inputParts splits the prompt's tokens, which include the cache's. The parts always add up to the whole. */
 function inputParts(usage: JsonObject, prompt: number | undefined, timings: JsonValue | undefined) {
   if (prompt === undefined) return undefined;
   const cacheRead = Math.min(prompt, readIn(usage, timings));
@@ -149,7 +149,7 @@ function readIn(usage: JsonObject, timings: JsonValue | undefined): number {
   );
 }
 
-/** Returns the greater count of each part. */
+/** greaterRare returns the greater count of each part. */
 function greaterRare(before: RareParts | undefined, next: RareParts | undefined): RareParts | undefined {
   if (!before || !next) return next ?? before;
   return {
@@ -160,7 +160,7 @@ function greaterRare(before: RareParts | undefined, next: RareParts | undefined)
   };
 }
 
-/** Bounds each part by what it is a part of: of the input, by what is left beside the cache. */
+/** within bounds each part by what it is a part of: of the input, by what is left beside the cache. */
 function within(
   { inputAudio = 0, inputImage = 0, outputAudio = 0, searches }: RareParts,
   input: number,
@@ -171,7 +171,7 @@ function within(
   return { ...ofInput, outputAudio: Math.min(outputAudio, output), ...(searches === undefined ? {} : { searches }) };
 }
 
-/** Reads OpenAI's names. Returns undefined where none is reported. */
+/** rareParts reads OpenAI's names. Returns undefined where none is reported. */
 function rareParts(usage: JsonObject): RareParts | undefined {
   const ofPrompt = membersOf(usage.prompt_tokens_details ?? usage.input_tokens_details);
   const ofOutput = membersOf(usage.completion_tokens_details ?? usage.output_tokens_details);
@@ -183,7 +183,7 @@ function rareParts(usage: JsonObject): RareParts | undefined {
   return { inputAudio, inputImage, outputAudio, searches };
 }
 
-/** Reads the names of OpenRouter and of xAI, which counts sources, too. */
+/** searchesIn reads the names of OpenRouter and of xAI, which counts sources, too. */
 function searchesIn({ server_tool_use, server_side_tool_usage_details, num_sources_used }: JsonObject) {
   return (
     countOf(membersOf(server_tool_use).web_search_requests) ??

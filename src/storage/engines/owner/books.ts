@@ -88,7 +88,7 @@ export function openOwnedBooks(options: OwnedBooksOptions): Books {
   };
 }
 
-/** Runs what asks an owner; where that is gone, `otherwise` goes on. */
+/** unlessClosed runs what asks an owner; where that is gone, `otherwise` goes on. */
 function unlessClosed<T>(work: () => MaybePromise<T>, otherwise: () => MaybePromise<T>): MaybePromise<T> {
   return catchError(work, (error) => {
     if (error instanceof ClosedError) return otherwise();
@@ -159,7 +159,7 @@ function createDecide(link: Link, { isOpen, whenOpen }: KeptOpen, told: Told): B
   return (next) => (isOpen() ? decideNow(next) : whenOpen(maxWaitMs).then(() => decideNow(next)));
 }
 
-/** Returns a turn with what its owner needs of it: leases and requests know more. */
+/** plainTurn returns a turn with what its owner needs of it: leases and requests know more. */
 function plainTurn({ records, leases, captures, releases, holds }: Turn): Turn {
   return {
     records,

@@ -81,7 +81,7 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
 
 const nothing: Recalled = { records: [], leases: [] };
 
-/** Opens the books of workers and ends them. `sweep` expires what has reached its deadline. */
+/** createServedWorkers opens the books of workers and ends them. `sweep` expires what has reached its deadline. */
 function createServedWorkers(options: OwnerOptions, sweep: () => Promise<void>) {
   const { clock, openBooks, onError } = options;
   const workers = new Set<Served>();
