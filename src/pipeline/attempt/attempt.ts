@@ -123,7 +123,6 @@ function send(attempt: CallAttempt, request: TranslatedRequest, clock: () => num
 /** noteAttempt notes which attempt answers the call, or which failure the caller is told, or which was sent last. */
 export function noteAttempt(modelCall: ModelCall, candidate: Candidate, record: AttemptRecord): void {
   modelCall.lastCandidate = candidate;
-  modelCall.lastAttempt = record;
   modelCall.call.record.lastAttempt = record;
   modelCall.call.record.model = candidate.model.id;
 }

@@ -113,7 +113,7 @@ function measureFailed(charge: Charge): MaybePromise<Measured> {
 /** rowOf returns the row of the call. Its cost is bounded by the hold only when the ledger captures it. */
 function rowOf(charge: Charge, measured: Measured, priceUsage: PriceUsage): Capture {
   const { modelCall, hasCost } = charge;
-  const { call, operation, arrivedAt, outcome, endedAt, firstByteAt, lastAttempt } = modelCall;
+  const { call, operation, arrivedAt, outcome, endedAt, firstByteAt } = modelCall;
   const { model, target } = modelCall.lastCandidate;
   const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning } = measured.used;
   const characters = hasCost ? charactersOf(operation, call.request) : 0;
@@ -129,7 +129,7 @@ function rowOf(charge: Charge, measured: Measured, priceUsage: PriceUsage): Capt
     operation,
     model: model.id,
     upstream: target.upstream,
-    tried: failedAttemptsOf(call.record.attempts, lastAttempt, { model: model.id, cost: priced.cost }),
+    tried: failedAttemptsOf(call.record, { model: model.id, cost: priced.cost }),
     outcome,
     input,
     cache_read: cacheRead,

@@ -117,7 +117,6 @@ function beginModelCall(operation: Operation, form: Form, call: Call, options: C
     isGated: settings.retries.attempts > 1 || candidates.length > 1,
     hold: { model: undefined, boundOutput: undefined, held: undefined, isMade: false },
     lastCandidate: first,
-    lastAttempt: undefined,
     meter: createMeter(countParts(first.path, call), counting),
     streams: form === "stream" ? new CallStreams(drains, call) : undefined,
     outcome: Outcome.UNSPECIFIED,
