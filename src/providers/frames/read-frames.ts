@@ -136,7 +136,7 @@ class FrameReading<O extends DescMessage> {
     return framesOfAnswer(bytes, this.#of).then(this.#take);
   }
 
-  /** Reads a stream of JSON objects, one a line. */
+  /** #endLines reads a stream of JSON objects, one a line. */
   async #endLines(bytes: Buffer): Promise<void> {
     try {
       await inTurns([bytes], this.#readIn, this.#handOverAny);

@@ -214,7 +214,7 @@ export function callIdOf(entry: Entry): string {
 /** CaptureEntry says that a call has ended, and what it is charged. */
 export interface CaptureEntry {
   readonly kind: "settle";
-  /** The cost is covered by the hold: what the call cost beyond it is in `waived`. */
+  /** call has a cost that the hold covers: what it cost beyond the hold is in `waived`. */
   readonly call: Capture;
   /** Says whether the call had a hold. */
   readonly isHeld: boolean;

@@ -30,7 +30,7 @@ export interface Generation {
   hello: Hello | undefined;
   /** replacedBefore is how many workers of generations before were replaced because they had died. */
   readonly replacedBefore: number;
-  /** Says that its workers were to let go of the database: they serve no more, and others are to take their place. */
+  /** hasYielded says that its workers were to let go of the database: they serve no more, and others are to take their place. */
   hasYielded: boolean;
   /** Says that all its workers have ended for good. */
   isOver: boolean;

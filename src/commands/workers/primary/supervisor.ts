@@ -51,7 +51,7 @@ export interface Supervisor {
   join(path: string): Promise<void>;
   /** Has a worker end, or all for 0. It is not replaced. */
   end(number: number, how: "close" | "leave"): void;
-  /** Has all let go of the database, and end once their calls are over: each is replaced, unless it was to end. */
+  /** yieldDatabase has all let go of the database, and end once their calls are over: each is replaced, unless it was to end. */
   yieldDatabase(): void;
   /** Kills all that there are: each is replaced, unless it was to end. */
   kill(): void;

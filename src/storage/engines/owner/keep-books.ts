@@ -22,14 +22,14 @@ export interface OwnerOptions extends StateSource, DecideOptions, Pick<TakeOver,
   readonly flush: () => void;
   /** Ends the deadlines of a node's holds and leases. */
   readonly endDeadlines: (node: string) => Promise<void>;
-  /** Moves the deadlines of all holds and leases on that are before `until`, in milliseconds since 1970. */
+  /** keepUntil moves the deadlines of all holds and leases on that are before `until`, in milliseconds since 1970. */
   readonly keepUntil: (until: number) => Promise<void>;
   /**
-   * Has calls recorded as lost that a worker noted before it sent them, and of which nothing is known. Resolves to false where its process
-   * lives.
+   * recordSent has calls recorded as lost that a worker noted before it sent them, and of which nothing is known. Resolves to false where
+   * its process lives.
    */
   readonly recordSent: (sender: string) => Promise<boolean>;
-  /** Says that it takes the place of another: workers that live may come, and what they hold does not expire before. */
+  /** isSuccessor says that it takes the place of another: workers that live may come, and what they hold does not expire before. */
   readonly isSuccessor: boolean;
   /** Milliseconds since 1970. */
   readonly clock: () => number;

@@ -23,8 +23,8 @@ export interface Presence {
   /** Brings the tables up to date, or makes them. */
   readonly update: () => Promise<void>;
   /**
-   * Called once where the tables are of an older version, and another process works on them: has those let go of it that can be asked to,
-   * for which there is more time then. Undefined where nobody can.
+   * onOutdated is called once where the tables are of an older version, and another process works on them: has those let go of it that can
+   * be asked to, for which there is more time then. Undefined where nobody can.
    */
   readonly onOutdated?: (() => void) | undefined;
 }

@@ -50,7 +50,7 @@ export interface Steps {
    * as lost. Returns how many.
    */
   expire(now: number, except?: readonly string[]): number;
-  /** Records calls as lost that were sent, and of which nothing is known. One that has a hold is recorded when that expires. */
+  /** lose records calls as lost that were sent, and of which nothing is known. One that has a hold is recorded when that expires. */
   lose(calls: readonly SentCall[], now: number): void;
 }
 

@@ -44,7 +44,7 @@ export interface ManagementParts {
   refuseWithin(): void;
   readonly writable: Pick<WritableWatch, "watch">;
   close(): void;
-  /** Reports whether this process works on the database no more. */
+  /** isGone reports whether this process works on the database no more. */
   isGone(): boolean;
 }
 
