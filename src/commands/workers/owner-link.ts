@@ -21,7 +21,6 @@ export function createOwnerLink(joining: Joining): OwnerLink {
   /** at is the path at which it is connected, or was last. */
   let at = "";
   let connecting: Promise<void> | undefined;
-  /** leading settles when the last lead is over. */
   let leading: Promise<void> = Promise.resolve();
   let isLed = false;
 

@@ -71,10 +71,12 @@ function flatFormat({ type, json_schema: named }: JsonObject): JsonObject {
 function* itemsOf(turns: readonly JsonValue[]): CooperativeTask<JsonValue[]> {
   const chat = turns.some(hasToolBlocks) ? yield* inChatParts(turns) : turns;
   const items: JsonValue[] = [];
+  const customCalls = new Set<JsonValue | undefined>();
   for (const [i, turn] of chat.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    if (isObject(turn) && isForeign(turn)) items.push(...itemsOfTurn(turn));
-    else items.push(turn);
+    const some = isObject(turn) && isForeign(turn) ? itemsOfTurn(turn, customCalls) : [turn];
+    for (const item of some) if (isObject(item) && item.type === "custom_tool_call") customCalls.add(item.call_id);
+    items.push(...some);
   }
   return items;
 }
@@ -86,12 +88,14 @@ function isForeign(turn: JsonValue): boolean {
   return type === "message" && Array.isArray(content) && content.some((part) => partOf(part, role) !== part);
 }
 
-function itemsOfTurn(message: JsonObject): JsonObject[] {
+/** itemsOfTurn returns what a turn is as items. `customCalls` are the ids of earlier calls of custom tools, whose results are told apart. */
+function itemsOfTurn(message: JsonObject, customCalls: ReadonlySet<JsonValue | undefined>): JsonObject[] {
   const { tool_calls: calls, tool_call_id: callId, reasoning_content: _, thinking_blocks: _t, ...turn } = message;
   const { role, content } = turn;
   if (role === "tool") {
     const output = Array.isArray(content) ? content.map((part) => partOf(part, "user")) : (content ?? "");
-    return [definedFields({ type: "function_call_output", call_id: callId, output })];
+    const type = customCalls.has(callId) ? "custom_tool_call_output" : "function_call_output";
+    return [definedFields({ type, call_id: callId, output })];
   }
   const parts = Array.isArray(content) ? content.map((part) => partOf(part, role)) : content;
   const says = Array.isArray(parts) ? parts.length > 0 : (parts ?? "") !== "";

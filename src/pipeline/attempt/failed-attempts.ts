@@ -48,7 +48,9 @@ export function failedAttemptsOf(
     const other = modelId === call.model ? {} : { model: modelId };
     const common = { upstream, at: begunAt, ms: endedAt - begunAt, ...other, ...toldOf(attempt) };
     if (isOvertaken) return [{ ...common, failure: overtaken, lost: call.cost }];
-    return failure === undefined || attempt === lastAttempt ? [] : [{ ...common, failure, ...(outcome && { outcome }) }];
+    return failure === undefined || attempt === lastAttempt
+      ? []
+      : [{ ...common, failure, ...(outcome && { outcome }) }];
   });
   return failed.length === 0 ? null : JSON.stringify(failed);
 }

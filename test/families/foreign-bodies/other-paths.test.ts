@@ -222,6 +222,17 @@ test("where a server has the body's own family, it gets that family's shape", as
   });
 });
 
+test("the result of a custom tool's call stays one on the path of responses", async () => {
+  const custom = { id: "c1", type: "custom", custom: { name: "patch", input: "TEXT" } };
+  const input = [...hi, { role: "assistant", content: null, tool_calls: [custom] }, ...turns.slice(2)];
+  const { sent } = await ask("/responses", { model: "responses", store: false, input });
+  expect(JSON.parse(sent).input).toMatchObject([
+    ...hi,
+    { type: "custom_tool_call", call_id: "c1", name: "patch", input: "TEXT" },
+    { type: "custom_tool_call_output", call_id: "c1", output: "RESULT" },
+  ]);
+});
+
 test("counting tokens reads the same bodies", async () => {
   for (const model of kinds) {
     const messages = await ask("/messages/count_tokens", { model, messages: image, tools: [nested] });
