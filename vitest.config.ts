@@ -9,14 +9,8 @@ const alone = ["test/families/translate-by-template.test.ts", "test/providers/re
 
 /** Files that take longest, for they wait for processes and clocks, and are short: none is to be waited for in the end. */
 const longest = [
-  ...[
-    "clients/examples",
-    "clients/packed-client",
-    "project/hostile",
-    "project/docs",
-    "project/bench",
-    "commands/demo/demo",
-  ],
+  ...["clients/examples", "clients/packed-client", "project/hostile"],
+  ...["project/docs", "project/bench", "commands/demo/demo"],
   ...["dashboard/pages", "dashboard/palette", "dashboard/keys", "dashboard/tools", "story/20.dashboard"],
   ...["composition/reload", "composition/workers-lives", "embedded/speech-worker", "embedded/speech"],
   ...["telemetry/log-lines", "providers/errors/faults", "commands/commands", "composition/workers-owners"],

@@ -8,7 +8,7 @@ export interface AddressList {
   has(address: string): boolean;
 }
 
-/** Throws a RangeError or a TypeError for what is neither an address nor a network. */
+/** addressList throws a RangeError or a TypeError for what is neither an address nor a network. */
 export function addressList(entries: readonly string[]): AddressList {
   const list = new BlockList();
   for (const entry of entries) {
@@ -25,13 +25,18 @@ export function addressList(entries: readonly string[]): AddressList {
   };
 }
 
-/** Drops the zone of an address of this machine's links: `fe80::1%eth0`. Which of them it came by says nothing of whose it is. */
+/**
+ * withoutZone drops the zone of an address of this machine's links: `fe80::1%eth0`. Which of them it came by says nothing of whose it is.
+ */
 function withoutZone(address: string): string {
   const end = address.indexOf("%");
   return end < 0 ? address : address.slice(0, end);
 }
 
-/** Reports whether an entry is an address or a network. An address with a zone is none: a zone means something on its machine only. */
+/**
+ * isAddressOrNetwork reports whether an entry is an address or a network. An address with a zone is none: a zone means something on its
+ * machine only.
+ */
 export function isAddressOrNetwork(entry: string): boolean {
   const [address = "", bits, ...more] = entry.split("/");
   const version = address.includes("%") ? 0 : isIP(address);
@@ -40,8 +45,8 @@ export function isAddressOrNetwork(entry: string): boolean {
 }
 
 /**
- * Returns an IPv4 address, or a network of such, that is mapped to IPv6 as IPv4: `::ffff:192.0.2.0/120` and `::ffff:c000:200/120` are
- * `192.0.2.0/24`. A network of more than the mapped addresses stays one of IPv6.
+ * unmapped returns an IPv4 address, or a network of such, that is mapped to IPv6 as IPv4: `::ffff:192.0.2.0/120` and `::ffff:c000:200/120`
+ * are `192.0.2.0/24`. A network of more than the mapped addresses stays one of IPv6.
  */
 export function unmapped(entry: string): string {
   const [, dotted, high, low, bits] = mapped.exec(entry) ?? [];
@@ -53,7 +58,7 @@ export function unmapped(entry: string): string {
 
 const mapped = /^(?:::|(?:0{1,4}:){5})ffff:(?:(\d+\.[^/]*)|([\da-f]{1,4}):([\da-f]{1,4}))(?:\/(\d+))?$/i;
 
-/** Returns 16 bits as two parts of an IPv4 address. */
+/** octetsOf returns 16 bits as two parts of an IPv4 address. */
 function octetsOf(hex: string): string {
   const value = Number.parseInt(hex, 16);
   return `${value >> 8}.${value & 255}`;

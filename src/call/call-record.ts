@@ -17,7 +17,7 @@ export interface CallRecord extends Slotted {
   named?: string | undefined;
   /** In the order in which they began. */
   attempts: readonly AttemptRecord[];
-  /** lastAttempt is the attempt that answered, or whose failure the caller was told; unset before one was sent. */
+  /** lastAttempt is the attempt that answered, or whose failure the caller was told, or was sent last; unset before one was sent. */
   lastAttempt?: AttemptRecord;
   /** The pauses before retries, in all. */
   pausedMs?: number;

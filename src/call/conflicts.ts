@@ -13,6 +13,7 @@ export interface Conflict {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
+/** texts has the message of each reason. Its parameters are those of its comment in reasons.proto. */
 const texts: Readonly<Record<ConflictWord, (of: Conflict["parameters"]) => string>> = {
   CODE_CLAIMED: () => "This redeem code was claimed before. Each is worth its amount once.",
   CREDITED_IN_FULL: ({ most }) =>

@@ -37,7 +37,7 @@ export interface TextBounds {
 export const tagBounds: TextBounds = textBounds(itemRules(TagListSchema));
 export const ownerBounds: TextBounds = textBounds(onlyRules(OwnerSchema));
 
-/** Returns the rules of a message's only field. */
+/** onlyRules returns the rules of a message's only field. */
 function onlyRules(message: DescMessage): FieldRules["type"] {
   const [field] = message.fields;
   if (!field) throw new Error(`${message.typeName} has no field`);

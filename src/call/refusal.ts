@@ -181,17 +181,17 @@ const words = new Map(Object.entries(Reason).map(([word, number]) => [number as 
 
 const reasons = new Map([...words].map(([reason, word]) => [word, reason]));
 
-/** Returns the name of a reason in the contract. */
+/** reasonWord returns the name of a reason in the contract. */
 export function reasonWord(reason: Reason): string {
   return words.get(reason) ?? "UNSPECIFIED";
 }
 
-/** Returns the reason of a name in the contract; undefined where it is none. */
+/** reasonOf returns the reason of a name in the contract; undefined where it is none. */
 export function reasonOf(word: string): Reason | undefined {
   return reasons.get(word);
 }
 
-/** Returns the gRPC code of an upstream's refusal by its HTTP status. */
+/** codeOfStatus returns the gRPC code of an upstream's refusal by its HTTP status. */
 export function codeOfStatus(status: number): Code {
   switch (status) {
     case 404:

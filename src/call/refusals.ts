@@ -25,7 +25,7 @@ import {
 
 export { type CredentialKind, credentialKinds, Reason, Refusal, reasonOf, reasonWord, type UpstreamError };
 
-/** Makes a refusal of any error. An unforeseen one becomes an internal error with that cause. */
+/** asRefusal makes a refusal of any error. An unforeseen one becomes an internal error with that cause. */
 export function asRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   if (!(error instanceof WireFault)) return troubleOf(error) ? storageUnavailable(error) : internal(error);
@@ -64,7 +64,7 @@ export function missingField(param: string): Refusal {
 /** The most paths that a message names. */
 const maxNamed = 100;
 
-/** Refuses a strict caller's request, parts of which the upstream's dialect cannot express. */
+/** wouldBeDropped refuses a strict caller's request, parts of which the upstream's dialect cannot express. */
 export function wouldBeDropped(paths: readonly string[]): Refusal {
   const them = paths.length === 1 ? "Leave it out." : "Leave them out.";
   const told = paths.slice(0, maxNamed).map((path) => `'${path}'`);
@@ -94,25 +94,25 @@ export function requestTooLarge(maxBytes: number): Refusal {
   return new Refusal(Reason.REQUEST_TOO_LARGE, `The request body is larger than the limit of ${maxBytes} bytes.`);
 }
 
-/** Refuses a body that is within the limit, but expands beyond it. `param` is the field that makes it. */
+/** expandedTooLarge refuses a body that is within the limit, but expands beyond it. `param` is the field that makes it. */
 export function expandedTooLarge(maxBytes: number, param?: string): Refusal {
   const message = `The request expands to more than the limit of ${maxBytes} bytes.`;
   return new Refusal(Reason.REQUEST_TOO_LARGE, message, { param });
 }
 
-/** Refuses a long body that decompresses to more than `maxTimes` its length. */
+/** compressedTooWell refuses a long body that decompresses to more than `maxTimes` its length. */
 export function compressedTooWell(maxTimes: number): Refusal {
   const message = `The request body becomes more than ${maxTimes} times its length when it is decompressed. Send it plain.`;
   return new Refusal(Reason.REQUEST_TOO_LARGE, message);
 }
 
-/** Refuses a request that refers to more stored bytes than are read for one. */
+/** referredTooLarge refuses a request that refers to more stored bytes than are read for one. */
 export function referredTooLarge(maxBytes: number, param: string): Refusal {
   const message = `The kept responses that '${param}' refers to have more than ${maxBytes} bytes. Send their items instead.`;
   return new Refusal(Reason.REQUEST_TOO_LARGE, message, { param });
 }
 
-/** Refuses a body that there is no memory for now. `whose` says whose share is used up. */
+/** bodiesTooMany refuses a body that there is no memory for now. `whose` says whose share is used up. */
 export function bodiesTooMany(whose: "the gateway" | "the account"): Refusal {
   const message = `The bodies of the requests that ${whose} has under way take all the room there is for them. Try again in 1 s.`;
   return new Refusal(Reason.GATEWAY_BUSY, message, { headers: { "retry-after": "1" } });
@@ -122,7 +122,7 @@ export function requestTimeout(): Refusal {
   return new Refusal(Reason.REQUEST_TIMEOUT, "The request body did not arrive in time. Send it again.");
 }
 
-/** Refuses bytes that are no HTTP request. */
+/** httpNotUnderstood refuses bytes that are no HTTP request. */
 export function httpNotUnderstood(status: number): Refusal {
   return new Refusal(
     Reason.MALFORMED_BODY,
@@ -152,7 +152,7 @@ export function invalidApiKey(): Refusal {
   );
 }
 
-/** Refuses a credential that is not the operator's, for a call that only the operator may make. */
+/** operatorKeyRefused refuses a credential that is not the operator's, for a call that only the operator may make. */
 export function operatorKeyRefused(isConfigured: boolean): Refusal {
   const message = isConfigured
     ? "This call needs the operator key, and the credential is not it. Check it."
@@ -186,7 +186,7 @@ export function signInFailed(why = "the e-mail address or the password is wrong"
   return new Refusal(Reason.SIGN_IN_FAILED, `Not signed in: ${why}. Try again.`, { guessed: "sign_in" });
 }
 
-/** Refuses a signed-in user who must confirm a change with password or code. */
+/** proofFailed refuses a signed-in user who must confirm a change with password or code. */
 export function proofFailed(what: "password" | "code"): Refusal {
   return new Refusal(Reason.SIGN_IN_FAILED, `The ${what} is wrong. Try again.`, { param: what, guessed: "sign_in" });
 }
@@ -196,7 +196,7 @@ export function secondFactorNeeded(): Refusal {
   return new Refusal(Reason.SECOND_FACTOR_NEEDED, message);
 }
 
-/** Returns whole seconds for `retry-after`, at least 1. */
+/** secondsOf returns whole seconds for `retry-after`, at least 1. */
 function secondsOf(retryAfterMs: number): number {
   return Math.max(1, Math.ceil(retryAfterMs / 1000));
 }
@@ -245,14 +245,14 @@ export function rateLimited(
   return new Refusal(Reason.RATE_LIMITED, message, { headers: { ...headers, "retry-after": String(seconds) } });
 }
 
-/** Refuses a call of a key that has as many running as it may have: `limit`. Nobody knows when one of them ends. */
+/** tooManyRunning refuses a call of a key that has as many running as it may have: `limit`. Nobody knows when one of them ends. */
 export function tooManyRunning(limit: number): Refusal {
   const message = `The API key has ${counted(limit, "call")} running, as many as it may have at a time. Try again when one has ended.`;
   const headers = { "x-gateway-limit": `key-concurrency;limit=${limit};remaining=0`, "retry-after": "1" };
   return new Refusal(Reason.RATE_LIMITED, message, { headers });
 }
 
-/** Refuses a key at an address that it may not be used from. The address is the caller's own. */
+/** addressNotPermitted refuses a key at an address that it may not be used from. The address is the caller's own. */
 export function addressNotPermitted(address: string): Refusal {
   const where = address === "" ? "this address" : `the address ${address}`;
   const message = `This API key may not be used from ${where}. Have the address added to the key, or use another key.`;
@@ -293,7 +293,7 @@ export function budgetExceeded(needed: string, { name, available, endsAt, header
   return new Refusal(Reason.BUDGET_EXCEEDED, message, { headers: { ...permanent, "x-gateway-budget": header } });
 }
 
-/** Refuses a call that may cost more than any call can be held for. */
+/** beyondAnyHold refuses a call that may cost more than any call can be held for. */
 export function beyondAnyHold(needed: string, most: string): Refusal {
   const message = `This call may cost ${needed}, and no call can be held more than ${most} for. Ask for less output, or for fewer answers.`;
   return new Refusal(Reason.INSUFFICIENT_CREDIT, message, { headers: permanent });
@@ -306,7 +306,7 @@ export function modelUnpriced(model: string): Refusal {
   return new Refusal(Reason.MODEL_UNPRICED, message, { param: "model" });
 }
 
-/** Refuses a request whose `param` asks for a service tier, speed, region or tool that has no known price. */
+/** wayUnpriced refuses a request whose `param` asks for a service tier, speed, region or tool that has no known price. */
 export function wayUnpriced(model: string, param: "service_tier" | "speed" | "inference_geo" | "tools"): Refusal {
   const what = {
     service_tier: "this service tier",
@@ -320,7 +320,9 @@ export function wayUnpriced(model: string, param: "service_tier" | "speed" | "in
   return new Refusal(Reason.MODEL_UNPRICED, message, { param });
 }
 
-/** `tool` is the type of a vendor's tool. Claude Code offers one by itself, and has a setting that leaves it out. */
+/**
+ * otherModelUnpriced refuses `tool`, the type of a vendor's tool. Claude Code offers one by itself, and has a setting that leaves it out.
+ */
 export function otherModelUnpriced(model: string, tool: string): Refusal {
   const setting = tool.startsWith("advisor_") ? " (in Claude Code: set CLAUDE_CODE_DISABLE_ADVISOR_TOOL=1)" : "";
   const message =
@@ -396,7 +398,7 @@ const kindWords = {
   speech: "a speech model: call it at /v1/audio/speech",
 } as const;
 
-/** Refuses an operation that needs another kind of model. */
+/** modelOfOtherKind refuses an operation that needs another kind of model. */
 export function modelOfOtherKind(model: string, kind: keyof typeof kindWords): Refusal {
   const message = `The model \`${model}\` is ${kindWords[kind]}.`;
   const vendorMessage = `model: ${model} is ${kindWords[kind]}`;
@@ -419,19 +421,19 @@ export function responseInputNotKept(id: string): Refusal {
   return new Refusal(Reason.NOT_STORED, message, { param: "id" });
 }
 
-/** Refuses to stream a background response whose events are gone, or were never asked for. */
+/** responseEventsGone refuses to stream a background response whose events are gone, or were never asked for. */
 export function responseEventsGone(id: string, why: string): Refusal {
   const message = `The response '${id}' cannot be streamed: ${why}. Ask for it without \`stream\`.`;
   return new Refusal(Reason.INVALID_VALUE, message, { param: "stream" });
 }
 
-/** Refuses a background response beyond the limit. `whose` says whose limit is reached. */
+/** backgroundTooMany refuses a background response beyond the limit. `whose` says whose limit is reached. */
 export function backgroundTooMany(whose: "the gateway" | "the account"): Refusal {
   const message = `The limit of background responses of ${whose} is reached. Wait for some to end, or cancel them.`;
   return new Refusal(Reason.GATEWAY_BUSY, message, { headers: { "retry-after": "5" } });
 }
 
-/** Ends a background response that was under way when its process stopped. */
+/** backgroundInterrupted ends a background response that was under way when its process stopped. */
 export function backgroundInterrupted(): Refusal {
   const message = "The gateway was stopped before the response was complete. Ask for it again.";
   return new Refusal(Reason.GATEWAY_BUSY, message);
@@ -460,7 +462,10 @@ export function resourceNotFound(kind: string, id: string, param = "id"): Refusa
   return new Refusal(Reason.RESOURCE_NOT_FOUND, message, { param });
 }
 
-/** Refuses a session that names a key its account does not have. A text that is no id may be a secret, and is not repeated. */
+/**
+ * sessionKeyNotFound refuses a session that names a key its account does not have. A text that is no id may be a secret, and is not
+ * repeated.
+ */
 export function sessionKeyNotFound(id: string): Refusal {
   const refusal = resourceNotFound("key", id.startsWith("key_") ? id : "…");
   const { message, param } = refusal;
@@ -478,13 +483,13 @@ export function idempotencyConflict(): Refusal {
   return new Refusal(Reason.IDEMPOTENCY_CONFLICT, message, { headers: permanent });
 }
 
-/** Refuses a repetition while another process of the gateway still makes the first call under the key. */
+/** idempotencyRunning refuses a repetition while another process of the gateway still makes the first call under the key. */
 export function idempotencyRunning(): Refusal {
   const message = "The call under this `Idempotency-Key` still runs. Send it again in a moment for its answer.";
   return new Refusal(Reason.IDEMPOTENCY_RUNNING, message, { headers: { "retry-after": "1" } });
 }
 
-/** Refuses a repetition of a call that was answered and charged, but whose answer was too long to be stored. */
+/** replayTooLarge refuses a repetition of a call that was answered and charged, but whose answer was too long to be stored. */
 export function replayTooLarge(): Refusal {
   const message =
     "The call under this `Idempotency-Key` was answered, and its answer was too long to be kept for a repetition. " +
@@ -498,10 +503,10 @@ export function notCached(): Refusal {
   return new Refusal(Reason.NOT_CACHED, message, { headers: { ...permanent, "x-gateway-cache": "miss" } });
 }
 
-/** Refuses what conflicts with what there is. */
+/** conflict refuses a call for what it conflicts with. `param` is the field at fault, if one is. */
 export function conflict(reason: ConflictWord, parameters: Conflict["parameters"] = {}, param?: string): Refusal {
-  const conflict = { reason, parameters };
-  return new Refusal(Reason.CONFLICT, conflictMessage(conflict), { headers: permanent, conflict, param });
+  const found: Conflict = { reason, parameters };
+  return new Refusal(Reason.CONFLICT, conflictMessage(found), { headers: permanent, conflict: found, param });
 }
 
 // The configuration.
@@ -509,7 +514,7 @@ export function conflict(reason: ConflictWord, parameters: Conflict["parameters"
 /** maxTold is how many faults and differences a message names; details have more. */
 const maxTold = 5;
 
-/** Refuses a document with mistakes; `path` is the place of each, and their messages begin with it. */
+/** invalidDocument refuses a document with mistakes; `path` is the place of each, and their messages begin with it. */
 export function invalidDocument(faults: readonly DocumentFault[]): Refusal {
   const told = faults.slice(0, maxTold).map(faultWords);
   const more = faults.length > maxTold ? ` There are ${faults.length - maxTold} more.` : "";
@@ -525,7 +530,7 @@ function faultWords({ file, line, message }: DocumentFault): string {
   return line === undefined ? `${file}: ${message}` : `${file}:${line}: ${message}`;
 }
 
-/** Refuses a change of a version that is not the highest any more. `paths` are what has changed since. */
+/** configurationChanged refuses a change of a version that is not the highest any more. `paths` are what has changed since. */
 export function configurationChanged(highest: number, paths: readonly string[]): Refusal {
   const more = paths.length > maxTold ? ` and ${paths.length - maxTold} more` : "";
   const told = paths.length === 0 ? "nothing that differs" : `${paths.slice(0, maxTold).join(", ")}${more}`;
@@ -539,7 +544,7 @@ export function upstreamAnswered(status: number): string {
   return `The upstream of this model answered with status ${status}.`;
 }
 
-/** Passes on the upstream's own refusal, verbatim. A `status` that is no error's becomes 502. */
+/** upstreamRefused passes on the upstream's own refusal, verbatim. A `status` that is no error's becomes 502. */
 export function upstreamRefused(
   status: number,
   words: Pick<Refusal, "message" | "param"> & Partial<Pick<Refusal, "vendorMessage" | "openaiCode" | "fault">>,
@@ -563,13 +568,16 @@ export function brokenOff(): Refusal {
   return upstreamFailed("it broke off its answer");
 }
 
-/** Refuses a call whose upstream answered with a status that has nothing to say to callers. */
+/** upstreamFailedByStatus refuses a call whose upstream answered with a status that has nothing to say to callers. */
 export function upstreamFailedByStatus(status: number): Refusal {
   const why = `it answered with status ${status}`;
   return upstreamFailed(why, why, status);
 }
 
-/** Refuses an operation that the server lacks although its profile names it. Where a translation can replace it, that is tried. */
+/**
+ * operationUnserved refuses an operation that the server lacks although its profile names it. Where a translation can replace it, that is
+ * tried.
+ */
 export function operationUnserved(operation: string): Refusal {
   const why = `it serves no ${operation}`;
   const hint = "The operator of the gateway must take the operation out of the upstream's profile.";
@@ -577,7 +585,9 @@ export function operationUnserved(operation: string): Refusal {
   return new Refusal(Reason.UPSTREAM_FAILED, message, { cause: why, fault: why, isUnserved: true, headers: permanent });
 }
 
-/** Refuses a call that fails by the gateway's own configuration: a retry would fail alike. `status` is the upstream's. */
+/**
+ * upstreamMisconfigured refuses a call that fails by the gateway's own configuration: a retry would fail alike. `status` is the upstream's.
+ */
 function upstreamMisconfigured(of: NonNullable<Refusal["misconfigured"]>, cause: string, status: number): Refusal {
   const why = misconfigured[of];
   const message = `The upstream of this model failed: ${why}. The operator of the gateway must mend it.`;
@@ -607,7 +617,7 @@ export function upstreamLacksModel(status: number, model: string | undefined): R
   return upstreamMisconfigured("model", `status ${status}${which}`, status);
 }
 
-/** Refuses a call whose model has only targets with an open breaker. */
+/** upstreamResting refuses a call whose model has only targets with an open breaker. */
 export function upstreamResting(retryAfterMs: number): Refusal {
   const seconds = secondsOf(retryAfterMs);
   return new Refusal(
@@ -619,7 +629,7 @@ export function upstreamResting(retryAfterMs: number): Refusal {
 
 const resting = "it is left alone";
 
-/** Refuses a call to an upstream whose queue is full. `isCallersBound` says that the caller would have waited no longer. */
+/** upstreamBusy refuses a call to an upstream whose queue is full. `isCallersBound` says that the caller would have waited no longer. */
 export function upstreamBusy(retryAfterMs: number, isCallersBound = false): Refusal {
   const seconds = Math.min(60, secondsOf(retryAfterMs));
   return new Refusal(
@@ -646,13 +656,13 @@ export function cancelled(): Refusal {
   return new Refusal(Reason.CANCELLED, "The caller went away.");
 }
 
-/** Refuses a call whose write to the storage has timed out. */
+/** storageUnavailable refuses a call whose write to the storage has timed out. */
 export function storageUnavailable(cause: unknown): Refusal {
   const message = "The gateway cannot write to its storage at the moment. Try again in 1 s.";
   return new Refusal(Reason.STORAGE_UNAVAILABLE, message, { cause, headers: { "retry-after": "1" } });
 }
 
-/** Refuses a call whose rate cannot be counted. */
+/** ratesUnavailable refuses a call whose rate cannot be counted. */
 export function ratesUnavailable(): Refusal {
   const message = "The gateway cannot count rates at the moment. Try again in 1 s.";
   return new Refusal(Reason.STORAGE_UNAVAILABLE, message, { headers: { "retry-after": "1" } });

@@ -19,17 +19,19 @@ export const defaultTiers: readonly Tier[] = [
   { name: "Premium", recharge: 300_000_000, requestsPerMinute: 10_000, tokensPerMinute: undefined },
 ];
 
-/** Returns the tier of an account with this cumulative recharge. */
+/** tierOf returns the tier of an account with this cumulative recharge. */
 export function tierOf(tiers: readonly Tier[], recharged: number): Tier {
   return tiers.findLast(({ recharge }) => recharged >= recharge) ?? (tiers[0] as Tier);
 }
 
-/** Returns the tier after that; undefined at the highest. */
+/** nextTier returns the tier after that; undefined at the highest. */
 export function nextTier(tiers: readonly Tier[], recharged: number): Tier | undefined {
   return tiers[tiers.indexOf(tierOf(tiers, recharged)) + 1];
 }
 
-/** Returns the place of a tier's calls in a queue: 0 (first) for the highest tier, 9 for the lowest and for callers without one. */
+/**
+ * priorityOf returns the place of a tier's calls in a queue: 0 (first) for the highest tier, 9 for the lowest and for callers without one.
+ */
 export function priorityOf(tiers: readonly Tier[], tier: Tier | undefined): number {
   // A caller may come with a tier of the configuration before.
   const rank =

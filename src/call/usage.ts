@@ -56,7 +56,7 @@ export const nothingUsed: CallUsage = {
   characters: 0,
 };
 
-/** Returns the sum of two usages. A rare part that neither has stays unset. */
+/** addUsage returns the sum of two usages. A rare part that neither has stays unset. */
 export function addUsage(one: CallUsage, other: CallUsage): CallUsage {
   const sum = new Map<string, number>();
   for (const [part, count = 0] of [...Object.entries(one), ...Object.entries(other)]) {
@@ -65,7 +65,7 @@ export function addUsage(one: CallUsage, other: CallUsage): CallUsage {
   return Object.fromEntries(sum) as unknown as CallUsage;
 }
 
-/** Returns the tokens that were used by the names that rows of calls keep them under; `cache_write` has all writes. */
+/** keptTokens returns the tokens that were used by the names that rows of calls keep them under; `cache_write` has all writes. */
 export function keptTokens({ input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning }: Usage) {
   return {
     input,

@@ -10,7 +10,7 @@ export function listeningAddress(environment: Environment = process.env) {
   return { host: environment.HOST || undefined, port: environment.PORT || undefined };
 }
 
-/** Has SQLite write its temporary files into a folder: the system's may be small, or in memory. */
+/** useTemporaryFolder has SQLite write its temporary files into a folder: the system's may be small, or in memory. */
 export function useTemporaryFolder(folder: string): void {
   process.env.SQLITE_TMPDIR = folder;
 }

@@ -12,12 +12,12 @@ import type { Wire } from "../wire/wire.ts";
 
 export type VectorFormat = "float" | "base64";
 
-/** Returns the encoding that a valid request asks for. */
+/** formatAskedFor returns the encoding that a valid request asks for. */
 export function formatAskedFor(request: Wire<typeof CreateEmbeddingsRequestSchema>): VectorFormat {
   return request.outline().encoding_format === "base64" ? "base64" : "float";
 }
 
-/** Throws a Refusal for unreadable vectors. */
+/** encodeVectors throws a Refusal for unreadable vectors. */
 export function encodeVectors(
   answer: Wire<typeof EmbeddingListSchema>,
   format: VectorFormat,
@@ -28,14 +28,14 @@ export function encodeVectors(
   return changed ? answer.with({ data: changed }) : answer;
 }
 
-/** Returns undefined where nothing changes. */
+/** changedItems returns undefined where nothing changes. */
 function changedItems({ data }: JsonObject, format: VectorFormat): JsonValue[] | undefined {
   if (!Array.isArray(data)) throw unreadable();
   const ordered = inOrder(data.map((item) => encodedItem(item, format)));
   return ordered.every((item, i) => item === data[i]) ? undefined : ordered;
 }
 
-/** Returns the same object where nothing changes. */
+/** encodedItem returns the same object where nothing changes. */
 function encodedItem(item: JsonValue, format: VectorFormat): JsonValue {
   const embedding = (item as JsonObject | null)?.embedding;
   if (Array.isArray(embedding)) {
@@ -55,7 +55,7 @@ function onlyVector(embedding: JsonValue[]): JsonValue[] {
   return embedding.length === 1 && Array.isArray(first) ? first : embedding;
 }
 
-/** Items without an index keep their position, and get it. */
+/** inOrder sorts items by their index. Those without one keep their position, which becomes their index. */
 function inOrder(items: readonly JsonValue[]): JsonValue[] {
   const indexOf = (item: JsonValue, position: number) => {
     const index = (item as JsonObject | null)?.index;

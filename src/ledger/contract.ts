@@ -72,7 +72,10 @@ export interface Ledger {
 
 type KeyAsOf = Pick<Payer, "accountId" | "keyId" | "asOf">;
 
-/** Reports whether nothing of a key and its account can have changed since it was read. `current` is the version, where it is known. */
+/**
+ * isUnchanged reports whether nothing of a key and its account can have changed since it was read. `current` is the version, where it is
+ * known.
+ */
 export function isUnchanged({ asOf, accountId, keyId }: KeyAsOf, changes: Changes, current?: number): boolean {
   if (asOf === undefined) return false;
   return asOf === (current ?? changes.version()) || !changes.changedSince(asOf, accountId, keyId);

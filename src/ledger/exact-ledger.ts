@@ -66,12 +66,12 @@ export function createExactLedger({ openBooks, clock, onError }: LedgerOptions):
   };
 }
 
-/** Expires holds of processes that died, some at a time, until none is left. */
+/** expireAll expires holds of processes that died, some at a time, until none is left. */
 export async function expireAll(books: Pick<Books, "expire">): Promise<void> {
   while ((await books.expire()) > 0);
 }
 
-/** Makes what is written of a call that begins. `taken` names the lease of its hold; undefined for one that costs nothing. */
+/** holdEntryOf makes what is written of a call that begins. `taken` names the lease of its hold; undefined for one that costs nothing. */
 export function holdEntryOf(request: HoldRequest, taken: Taken | undefined): HoldEntry {
   const { requestId, accountId, keyId, operation, model, max: amount, now: createdAt } = request;
   return { kind: "hold", requestId, taken, accountId, keyId, operation, model, amount, createdAt };
@@ -86,21 +86,21 @@ function holdNothing(request: HoldRequest, holds: SlotSet<Hold>, groupCommit: Pi
   return own;
 }
 
-/** Reports whether the books may decide yet: they are away, or have not answered for long. */
+/** isToCome reports whether the books may decide yet: they are away, or have not answered for long. */
 export function isToCome(error: unknown): boolean {
   const trouble = troubleOf(error);
   return trouble === "away" || trouble === "locked";
 }
 
-/** Returns a call as a hold of `most` covers it: what it cost beyond that is waived. */
+/** within returns a call as a hold of `most`, in millionths of the unit, covers it: what it cost beyond that is waived. */
 export function within(call: Capture, most: number): Capture {
   const waived = call.cost - most;
   return waived > 0 ? { ...call, cost: most, waived } : call;
 }
 
 /**
- * Has the books told of a call that its hold covers as soon as they are back. It counts once, whatever became of the question before.
- * Rejects where it could not be written, and never is.
+ * captureLater has the books told of a call that its hold covers as soon as they are back. It counts once, whatever became of the question
+ * before. Rejects where it could not be written, and never is.
  */
 async function captureLater(
   call: Capture,
@@ -167,18 +167,21 @@ function createExactCalls({ groupCommit, credit, holds, capturing, onError }: Ex
   };
 }
 
-/** `unreleased` gets the calls whose holds stay for now. */
+/** createExactCapture returns what charges calls that have ended. `unreleased` gets the calls whose holds stay for now. */
 function createExactCapture(
   { groupCommit, credit, holds, capturing, onError }: ExactCallsParts,
   unreleased: Set<string>,
 ): Ledger["capture"] {
-  /** Asks once where the books are away and `isHeld`: they may have decided before, and would tell nothing of that the next time. */
+  /**
+   * captureByBooks asks once where the books are away and `isHeld`: they may have decided before, and would tell nothing of that the next
+   * time.
+   */
   const captureByBooks = (item: DecidedCapture, accountId: string, isHeld: boolean) => {
     const isAway = (error: unknown) => isHeld && troubleOf(error) === "away";
     return retry(() => groupCommit.enlist("captures", { item, accountId, after: (result) => result }), onError, isAway);
   };
 
-  /** `held` is what the call held, in millionths of the unit. */
+  /** charged notes what a call was charged. `held` is what it held, in millionths of the unit. */
   function charged(call: Capture, held: number, captured: Captured | undefined): Captured | undefined {
     credit.held(call.account_id, call.key_id, (captured?.cost ?? 0) - held);
     return captured;

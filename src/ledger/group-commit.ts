@@ -225,7 +225,7 @@ function createWriteLane({ books, onError }: GroupCommitOptions, unwritten: Unwr
   };
 }
 
-/** Writes records in their order: mostly there is one. */
+/** writeEach writes records in their order: mostly there is one. */
 function writeEach(books: Pick<Books, "write">, records: readonly JournalRecord[]): MaybePromise<void> {
   const [first, ...others] = records;
   if (!first) return undefined;

@@ -51,12 +51,12 @@ export function cardOf({ search, request }: Price, { rates, factor, mode }: Chos
   return { ...ordinary, ...rare, ...(factor === oneFactor ? {} : { factor }) };
 }
 
-/** Writes a card as JSON: the same card always as the same text. */
+/** cardJson writes a card as JSON: the same card always as the same text. */
 export function cardJson(card: PriceCard): string {
   return JSON.stringify(Object.fromEntries(members.map(([name, written]) => [written, card[name]])));
 }
 
-/** Reads what `cardJson` wrote. Throws where that is no card. */
+/** cardFrom reads what `cardJson` wrote. Throws where that is no card. */
 export function cardFrom(json: string): PriceCard {
   return cardOfMembers(JSON.parse(json) as Record<string, unknown>);
 }
@@ -68,7 +68,7 @@ export function cardOfMembers(written: Readonly<Record<string, unknown>>): Price
   return card;
 }
 
-/** Returns the id of a card: `prc_` and 72 bits of the SHA-256 of its JSON. */
+/** cardId returns the id of a card: `prc_` and 72 bits of the SHA-256 of its JSON. */
 export function cardId(json: string): string {
   return `prc_${createHash("sha256").update(json).digest("base64url").slice(0, 12)}`;
 }

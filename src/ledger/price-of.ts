@@ -6,7 +6,7 @@ import type { ModelConfig, PriceConfig } from "../config/config.ts";
 /** The rates without which a model of a kind has no price. */
 const pricedParts = { chat: ["input", "output"], embedding: ["input"], speech: ["characters"] } as const;
 
-/** Returns the model's own price, or else the one of unpriced models; undefined where neither has all that its kind needs. */
+/** priceOf returns the model's own price, or else the one of unpriced models; undefined where neither has all that its kind needs. */
 export function priceOf(
   { kind, price: own }: Pick<ModelConfig, "kind" | "price">,
   unpriced?: PriceConfig,
@@ -33,7 +33,7 @@ function cardOf({ long, ...rates }: CardConfig & RatesConfig): RateCard {
   return { ...card, long: long.map(({ above, ...band }) => ({ above, ...ratesOf(band) })) };
 }
 
-/** Returns rates with defaults: a cache without a price costs what input costs. */
+/** ratesOf returns rates with defaults: a cache without a price costs what input costs. */
 function ratesOf({ input = 0, output = 0, characters = 0, ...written }: RatesConfig): Rates {
   const { cache_read = input, cache_write = input, cache_write_hour = cache_write } = written;
   const { input_audio: inputAudio, input_image: inputImage, output_audio: outputAudio } = written;

@@ -8,7 +8,7 @@ import type { PriceCard } from "./price-card.ts";
 
 const million = 1_000_000;
 
-/** Returns the cost in millionths of the unit, by the rate of each kind of token. */
+/** costOf returns the cost in millionths of the unit, by the rate of each kind of token. */
 export function costOf(price: Rates, used: CallUsage): number {
   const parts =
     used.input * price.input +
@@ -30,7 +30,7 @@ export interface ChargedUsage {
   readonly requests: number;
 }
 
-/** Returns what several requests cost together, with fees for searches and requests, in millionths of the unit; rounded once. */
+/** costOfAll returns what several requests cost together, with fees for searches and requests, in millionths of the unit; rounded once. */
 export function costOfAll(all: readonly ChargedUsage[]): number {
   let sum = 0n;
   for (const { used, card, requests } of all) {
@@ -42,7 +42,7 @@ export function costOfAll(all: readonly ChargedUsage[]): number {
   return Math.min(Number.MAX_SAFE_INTEGER, Number((sum + scale - 1n) / scale));
 }
 
-/** Returns the cost of usage at these rates, in millionths of a millionth. */
+/** partsOf returns the cost of usage at these rates, in millionths of a millionth. */
 function partsOf(rates: Rates, used: CallUsage): bigint {
   let sum = sumOfKinds(rates, used);
   // They are parts of kinds that are summed already: only the difference of the rates is added.
@@ -54,7 +54,7 @@ function sumOfKinds(rates: Rates, used: CallUsage): bigint {
   return kinds.reduce((sum, kind) => sum + product(used[kind], rates[kind]), 0n);
 }
 
-/** Returns the most that so much input may cost, of whatever kind it is, with so much output. */
+/** worstCost returns the most that so much input may cost, of whatever kind it is, with so much output. */
 export function worstCost(price: Rates, input: number, characters: number, output: number): number {
   const { cacheRead, cacheWrite, cacheWriteHour } = price;
   const dearest = Math.max(price.input, cacheRead, cacheWrite, cacheWriteHour);
@@ -63,22 +63,22 @@ export function worstCost(price: Rates, input: number, characters: number, outpu
   return costOf({ ...price, input: dearest }, { ...nothingUsed, input, characters, output });
 }
 
-/** Returns a share, from 0 to 1, in millionths. */
+/** millionthsOf returns a share, from 0 to 1, in millionths. */
 export function millionthsOf(share: number): number {
   return Math.round(share * million);
 }
 
-/** Returns a part of a cost, rounded up. `share` is in millionths. */
+/** shareOf returns a part of a cost, rounded up. `share` is in millionths. */
 export function shareOf(cost: number, share: number): number {
   return millionthUpBig(product(cost, share));
 }
 
-/** Returns how many output tokens an amount of money buys; infinite where output costs nothing. */
+/** outputFor returns how many output tokens an amount of money buys; infinite where output costs nothing. */
 export function outputFor(price: Rates, money: number): number {
   return price.output === 0 ? Number.POSITIVE_INFINITY : Number(product(money, million) / BigInt(price.output));
 }
 
-/** Reports whether no call costs anything, however it is served. */
+/** isFree reports whether no call costs anything, however it is served. */
 export function isFree(price: Price): boolean {
   const { input, cacheRead, cacheWrite, cacheWriteHour, output, characters, search = 0, request = 0 } = price;
   if (input + cacheRead + cacheWrite + cacheWriteHour + output + characters + search + request > 0) return false;
@@ -88,18 +88,18 @@ export function isFree(price: Price): boolean {
   return cards.every((card) => isFree(card));
 }
 
-/** Divides a safe integer by a million, and rounds up. The quotient of the numbers themselves might round either way. */
+/** millionthUp divides a safe integer by a million, and rounds up. The quotient of the numbers themselves might round either way. */
 function millionthUp(parts: number): number {
   const rest = parts % million;
   return (parts - rest) / million + (rest > 0 ? 1 : 0);
 }
 
-/** Divides by a million, and rounds up, to the largest safe integer at most. */
+/** millionthUpBig divides by a million, and rounds up, to the largest safe integer at most. */
 function millionthUpBig(parts: bigint): number {
   return Math.min(Number.MAX_SAFE_INTEGER, Number((parts + BigInt(million - 1)) / BigInt(million)));
 }
 
-/** Returns a product exactly, also where it is beyond the safe integers. */
+/** product returns a product exactly, also where it is beyond the safe integers. */
 function product(count: number, price: number): bigint {
   return BigInt(count) * BigInt(price);
 }

@@ -26,13 +26,13 @@ export interface Served {
 
 const one = 1_000_000;
 
-/** Reports whether all calls have the same rates, whatever they ask for. */
+/** isPlain reports whether all calls have the same rates, whatever they ask for. */
 export function isPlain(price: Price): boolean {
   const { long, modes: others, regional, search, request, inputAudio, inputImage, outputAudio } = price;
   return (long ?? others ?? regional ?? search ?? request ?? inputAudio ?? inputImage ?? outputAudio) === undefined;
 }
 
-/** Returns the key of the request that asks for what has no price; undefined where all of it has one. */
+/** unpricedKey returns the key of the request that asks for what has no price; undefined where all of it has one. */
 export function unpricedKey(price: Price, { tier, speed, region, searches }: Asked): UnpricedKey | undefined {
   if (tier !== "" && tier !== "auto" && !cardOf(price, tier)) return "service_tier";
   if (speed !== "" && !cardOf(price, speed)) return "speed";
@@ -40,7 +40,7 @@ export function unpricedKey(price: Price, { tier, speed, region, searches }: Ask
   return searches > 0 && price.search === undefined ? "tools" : undefined;
 }
 
-/** Reports whether the fee of a vendor's own tool has no price. */
+/** isUnpriced reports whether the fee of a vendor's own tool has no price. */
 export function isUnpriced({ search }: Price, fee: "search" | "other" | undefined): boolean {
   return fee === "other" || (fee === "search" && search === undefined);
 }
@@ -57,7 +57,7 @@ export interface Holding {
   readonly isRegional: boolean;
 }
 
-/** Returns the highest rates that a call may come to be charged by. */
+/** heldRates returns the highest rates that a call may come to be charged by. */
 export function heldRates(price: Price, holding: Holding): Rates {
   const { asked, prompt, hasAttachments } = holding;
   const { tier, speed } = asked;
@@ -73,12 +73,12 @@ export function heldRates(price: Price, holding: Holding): Rates {
   );
 }
 
-/** Returns the highest factor that a call may come to be charged by, in millionths: it may be computed elsewhere than asked. */
+/** heldFactor returns the highest factor that a call may come to be charged by, in millionths: it may be computed elsewhere than asked. */
 function heldFactor({ regional = one }: Price, { asked, isRegional }: Holding): number {
   return asked.region === "" && !isRegional ? one : Math.max(one, regional);
 }
 
-/** Returns the most that fees of one request may come to, in millionths of the unit. */
+/** heldFees returns the most that fees of one request may come to, in millionths of the unit. */
 export function heldFees(price: Price, holding: Holding): number {
   const { search = 0, request = 0 } = price;
   const fees = holding.asked.searches * search + request;
@@ -86,7 +86,7 @@ export function heldFees(price: Price, holding: Holding): number {
   return factor === one ? fees : Math.ceil((fees * factor) / one);
 }
 
-/** Returns the rates by which a request is charged, with their factor, in millionths, and what they are of. */
+/** chargedRates returns the rates by which a request is charged, with their factor, in millionths, and what they are of. */
 export function chargedRates(price: Price, used: CallUsage, { asked, told = {}, isRegional }: Served): ChosenRates {
   const prompt = used.input + used.cacheRead + used.cacheWrite + used.cacheWriteHour;
   const base = bandOf(price, prompt);
@@ -101,14 +101,14 @@ export function chargedRates(price: Price, used: CallUsage, { asked, told = {}, 
   };
 }
 
-/** Names the tier and the speed that a request was charged by: `priority+fast`. A word without a price is `unknown`. */
+/** modeOf names the tier and the speed that a request was charged by: `priority+fast`. A word without a price is `unknown`. */
 function modeOf(price: Price, { asked, told = {} }: Served): string | undefined {
   const words = [told.tier ?? (asked.tier === "auto" ? "" : asked.tier), told.speed ?? asked.speed];
   const named = words.filter((word) => word !== "").map((word) => (cardOf(price, word) ? word : "unknown"));
   return named.length === 0 ? undefined : named.join("+");
 }
 
-/** Returns the rates for a tier or speed that was asked for or reported; undefined for the ordinary one. */
+/** ratesOf returns the rates for a tier or speed that was asked for or reported; undefined for the ordinary one. */
 function ratesOf(price: Price, prompt: number, { asked, told }: { asked: string; told: string | undefined }) {
   const word = told ?? asked;
   if (word === "") return undefined;
@@ -121,7 +121,7 @@ function ratesOf(price: Price, prompt: number, { asked, told }: { asked: string;
   return isSure ? own : dearer(own, base);
 }
 
-/** Returns the cards of service tiers. Upstreams choose among tiers; a speed is served only where it is asked for. */
+/** tierCards returns the cards of service tiers. Upstreams choose among tiers; a speed is served only where it is asked for. */
 function tierCards({ modes: others = {} }: Price): readonly RateCard[] {
   return [others.priority, others.flex, others.batch].filter((card) => card !== undefined);
 }
@@ -130,12 +130,12 @@ function cardOf({ modes: others = {} }: Price, word: string): RateCard | undefin
   return (modes as readonly string[]).includes(word) ? others[word as Mode] : undefined;
 }
 
-/** Returns the rates of a prompt of so many tokens: those of the highest band that it is above. */
+/** bandOf returns the rates of a prompt of so many tokens: those of the highest band that it is above. */
 function bandOf(card: RateCard, prompt: number): Rates {
   return card.long?.findLast(({ above }) => prompt > above) ?? card;
 }
 
-/** Returns the higher rate of each kind. */
+/** dearer returns the higher rate of each kind. */
 function dearer(one: Rates | Band, other: Rates | Band): Rates {
   const rates: Record<string, number> = {};
   for (const kind of kinds) rates[kind] = Math.max(one[kind], other[kind]);
@@ -146,7 +146,7 @@ function dearer(one: Rates | Band, other: Rates | Band): Rates {
   return rates as unknown as Rates;
 }
 
-/** Returns rates times a factor, rounded up: a hold is never less than the charge. */
+/** multiplied returns rates times a factor, rounded up: a hold is never less than the charge. */
 function multiplied(rates: Rates, factor: number): Rates {
   if (factor === one) return rates;
   const times = (amount: number) => Number((BigInt(amount) * BigInt(factor) + BigInt(one) - 1n) / BigInt(one));

@@ -26,9 +26,9 @@ export interface RepricedRow {
 export type FindCard = (id: string) => PriceCard | undefined;
 
 /**
- * Returns what a call costs by its kept price, in millionths of the unit: that is the `cost` and the `waived` of its row together.
- * Returns undefined where the row names no price, as those of older versions and of models without one, or where the card is gone.
- * Throws where `price_parts` cannot be read.
+ * repriced returns what a call costs by its kept price, in millionths of the unit: that is the `cost` and the `waived` of its row together.
+ * Returns undefined where the row names no price, as those of older versions and of models without one, or where the card is gone. Throws
+ * where `price_parts` cannot be read.
  */
 export function repriced(row: RepricedRow, findCard: FindCard): number | undefined {
   const parts = chargedParts(row, findCard);
@@ -42,7 +42,7 @@ export type ChargedParts =
   | { readonly kind: "used"; readonly charged: readonly ChargedUsage[] }
   | { readonly kind: "share"; readonly of: number; readonly share: number };
 
-/** Returns how a call's charge came about. Returns undefined, and throws, as `repriced`. */
+/** chargedParts returns how a call's charge came about. Returns undefined, and throws, as `repriced`. */
 export function chargedParts(row: RepricedRow, findCard: FindCard): ChargedParts | undefined {
   if (row.price_parts === null) return chargedByColumns(row, findCard);
   const parts = JSON.parse(row.price_parts) as readonly WrittenPart[];

@@ -5,8 +5,8 @@ import { setTimeout as delay } from "node:timers/promises";
 const pausesMs = [50, 200, 1000, 3000];
 
 /**
- * Returns what `work` returns. Each failure that is retried goes to `onError`; the last one is thrown, and so is one of which `isLasting`
- * says that a retry would not help.
+ * retry returns what `work` returns. Each failure that is retried goes to `onError`; the last one is thrown, and so is one of which
+ * `isLasting` says that a retry would not help.
  */
 export async function retry<T>(
   work: () => T | Promise<T>,

@@ -93,7 +93,7 @@ interface TakenSteps {
   fail(error: unknown): void;
 }
 
-/** Makes a turn of all steps that wait. */
+/** takeSteps makes a turn of all steps that wait. */
 export function takeSteps(waiting: WaitingSteps, { giveBack, leaseFor }: TurnOptions): TakenSteps {
   const { captures, releases, holds } = waiting;
   const steps = waiting.all();

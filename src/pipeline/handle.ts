@@ -19,7 +19,7 @@ export function serve<S extends DescService>(service: S, implementation: Service
   return { service, handlers };
 }
 
-/** Returns what answers the calls of these services, once they are admitted. */
+/** createHandle returns what answers the calls of these services, once they are admitted. */
 export function createHandle(services: readonly ServedService[], quickCheck?: QuickCheck): Handler {
   const handlers = new Map(services.flatMap(({ handlers }) => [...handlers]));
   const validate = createValidate(quickCheck);

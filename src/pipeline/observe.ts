@@ -40,7 +40,7 @@ export interface ObserveOptions {
   readonly clock: () => number;
 }
 
-/** Wraps a gateway, so that the observers see all of its calls. */
+/** observe wraps a gateway, so that the observers see all of its calls. */
 export function observe(
   gateway: { readonly admit: Gateway["admit"]; readonly handle: Handler },
   options: ObserveOptions,
@@ -87,7 +87,7 @@ export function observe(
   };
 }
 
-/** Gives a call the record that is kept of it. Named one by one: a spread would take several times as long. */
+/** callOf gives a call the record that is kept of it. Named one by one: a spread would take several times as long. */
 function callOf({ id, method, header, peer, caller, request, body, remembered, nearest, signal }: Asked): Call {
   return { id, method, header, peer, caller, request, body, remembered, nearest, signal, record: newCallRecord() };
 }
@@ -147,7 +147,7 @@ class Reports {
   }
 }
 
-/** Returns an error and its causes. */
+/** causesOf returns an error and its causes. */
 function causesOf(error: unknown): object[] {
   const chain: object[] = [];
   for (let at = error; typeof at === "object" && at !== null && chain.length < 10; at = (at as Error).cause)
@@ -156,7 +156,7 @@ function causesOf(error: unknown): object[] {
 }
 
 /**
- * Calls back when what is handed over now has been written, at the end of this tick, so that the caller reads its answer while
+ * whenWritten calls back when what is handed over now has been written, at the end of this tick, so that the caller reads its answer while
  * the call is reported. With several calls at once this would only delay the next ones, and it is not done.
  */
 function whenWritten(work: () => void): void {

@@ -123,7 +123,7 @@ export interface Provider {
   close(): Promise<void>;
 }
 
-/** Returns the provider with `wrap` applied to each operation that it speaks. */
+/** wrapEverySpeak returns the provider with `wrap` applied to each operation that it speaks. */
 export function wrapEverySpeak(provider: Provider, around: (speak: Speak<Operation>) => Speak<Operation>): Provider {
   const speaks = Object.entries(provider.speaks).map(([operation, speak]) => [
     operation,

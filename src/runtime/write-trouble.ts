@@ -20,7 +20,7 @@ export class LockedError extends Error {
   }
 }
 
-/** This process has let go of the database, and works on it no more. */
+/** LetGoError refuses work on a database that this process has let go of, for good. */
 export class LetGoError extends Error {
   override readonly name = "LetGoError";
   readonly code = "DATABASE_AWAY";
@@ -41,13 +41,13 @@ const troubles: readonly (readonly [RegExp, Trouble])[] = [
   [/^DATABASE_AWAY/, "away"],
 ];
 
-/** Returns undefined for any other error. */
+/** troubleOf returns undefined for any other error. */
 export function troubleOf(error: unknown): Trouble | undefined {
   const code = codeOf(error);
   return troubles.find(([pattern]) => pattern.test(code))?.[1];
 }
 
-/** Reports whether an error lies in what was to be written, so that the same write would fail again. */
+/** isFault reports whether an error lies in what was to be written, so that the same write would fail again. */
 export function isFault(error: unknown): boolean {
   const isOfValue = error instanceof TypeError || error instanceof RangeError;
   // Postgres's classes of codes for values and for constraints have five places.

@@ -37,8 +37,8 @@ export interface Backup {
 }
 
 /**
- * Writes a back-up while any number of processes work on the database. It has every charge that a caller was told of before, once. The
- * file appears under its name when it is whole and checked. Throws a StorageError, with nothing left, where that is not possible.
+ * backUp writes a back-up while any number of processes work on the database. It has every charge that a caller was told of before, once.
+ * The file appears under its name when it is whole and checked. Throws a StorageError, with nothing left, where that is not possible.
  */
 export async function backUp({ database, file, replaces, version, clock, signal }: BackupInit): Promise<Backup> {
   const partial = unusedName(`${file}.partial`);
@@ -66,7 +66,7 @@ function refuseFile(file: string, replaces: boolean): void {
     throw new StorageError(`there is no folder ${dirname(file)}. Make it, or name another`);
 }
 
-/** Checks a back-up, every byte of it, and returns what it is. Throws a StorageError where it is damaged or too new. */
+/** describeBackup checks a back-up, every byte of it, and returns what it is. Throws a StorageError where it is damaged or too new. */
 export async function describeBackup(file: string): Promise<Backup> {
   const { created_at: createdAt, version, journal_lines: journalLines } = await readBackup(file);
   return { createdAt, version, journalLines, bytes: statSync(file).size };

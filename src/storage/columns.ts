@@ -98,8 +98,8 @@ type Optional = Extract<InJournal, { default: unknown }>;
 export type CallRow = { readonly [C in Column as C["name"]]: ValueOf<C> };
 
 /**
- * Capture is a call that has ended, as the ledger charges it: `cost` is what it should be charged, and `waived` what it cost beyond its hold,
- * as far as that is known before.
+ * Capture is a call that has ended, as the ledger charges it: `cost` is what it should be charged, and `waived` what it cost beyond its
+ * hold, as far as that is known before.
  */
 export type Capture = { readonly [C in Exclude<InJournal, Optional> as C["name"]]: ValueOf<C> } & {
   readonly [C in Optional as C["name"]]?: ValueOf<C>;
@@ -118,7 +118,7 @@ export const noSums = Object.fromEntries(summedColumns.map((name) => [name, 0]))
 export const sharedColumns = columnsIn("shared");
 export const ownColumns = columnsIn("own");
 
-/** Returns the value of a column for a call that states none. */
+/** defaultOf returns the value of a column for a call that states none. */
 export function defaultOf(name: ColumnName): 0 | "" | null | undefined {
   return columns.find((column) => column.name === name)?.default;
 }

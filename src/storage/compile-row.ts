@@ -7,7 +7,7 @@
 
 type DefaultOf<Name> = (name: Name) => unknown;
 
-/** Returns a function that lists the values of some members, with their defaults for those that are undefined. */
+/** compileValues returns a function that lists the values of some members, with their defaults for those that are undefined. */
 export function compileValues<Row extends object, Value>(
   names: readonly (keyof Row & string)[],
   defaultOf: DefaultOf<keyof Row & string> = () => undefined,
@@ -16,7 +16,7 @@ export function compileValues<Row extends object, Value>(
   return compiled(["row"], `return [${values.join(", ")}];`);
 }
 
-/** Returns a function that appends the values of some members, or their defaults, to a list. */
+/** compileAppend returns a function that appends the values of some members, or their defaults, to a list. */
 export function compileAppend<Row extends object, Value>(
   names: readonly (keyof Row & string)[],
   defaultOf: DefaultOf<keyof Row & string> = () => undefined,
@@ -25,7 +25,7 @@ export function compileAppend<Row extends object, Value>(
   return compiled(["list", "row"], `list.push(${values.join(", ")});`);
 }
 
-/** Returns a function that reports whether two rows have the same values of some members. */
+/** compileEquals returns a function that reports whether two rows have the same values of some members. */
 export function compileEquals<Row extends object>(
   names: readonly (keyof Row & string)[],
 ): (one: Row, other: Row) => boolean {
@@ -33,7 +33,7 @@ export function compileEquals<Row extends object>(
   return compiled(["one", "other"], `return ${equal.join(" && ")};`);
 }
 
-/** Returns a function that adds the values of some members, or their defaults, to those of a sum. */
+/** compileAdd returns a function that adds the values of some members, or their defaults, to those of a sum. */
 export function compileAdd<Name extends string>(
   names: readonly Name[],
   defaultOf: DefaultOf<Name> = () => undefined,

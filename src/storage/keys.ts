@@ -132,7 +132,7 @@ function createInsert({ transact }: Scope): KeyStore["insert"] {
     });
 }
 
-/** Selects keys with what of their accounts decides on their calls. */
+/** withAccount selects keys with what of their accounts decides on their calls. */
 function withAccount(db: Database) {
   return db
     .selectFrom("api_keys")
@@ -193,7 +193,7 @@ interface PageAsked {
 /** keysAtOnce is how many keys are looked through at once for those with a tag or an owner. */
 const keysAtOnce = 1000;
 
-/** Returns up to `limit` of the keys that have the labels. An account has some thousand keys at most: all are looked through. */
+/** pageOfKeys returns up to `limit` of the keys that have the labels. An account has some thousand keys at most: all are looked through. */
 async function pageOfKeys(
   read: (after: string, limit: number) => Promise<ApiKey[]>,
   { after, limit, labels }: PageAsked,
@@ -209,7 +209,7 @@ async function pageOfKeys(
   return found.slice(0, limit);
 }
 
-/** Reports whether a key has the tag and the owner that are asked for. */
+/** hasLabels reports whether a key has the tag and the owner that are asked for. */
 export function hasLabels(key: Pick<ApiKey, "tags" | "owner">, { tag, owner }: KeyLabelFilter): boolean {
   return (tag === undefined || listIn(key.tags).includes(tag)) && (owner === undefined || key.owner === owner);
 }
@@ -225,7 +225,7 @@ async function readLabels(db: Database, { accountId, ids }: LabelledKeys): Promi
   return rows.map(({ id, tags, owner }) => ({ id, tags: listIn(tags), owner }));
 }
 
-/** Returns what a column with a JSON list of texts has; none where it is null. */
+/** listIn returns what a column with a JSON list of texts has; none where it is null. */
 export function listIn(json: string | null): string[] {
   return json === null ? [] : (JSON.parse(json) as string[]);
 }
@@ -248,7 +248,7 @@ interface Pending {
   readonly pending_freed: number;
 }
 
-/** Adds what is pending to a key's sums. */
+/** withPending adds what is pending to a key's sums. */
 function withPending<K extends ApiKey>(found: (K & Pending) | undefined): K | undefined {
   if (!found) return undefined;
   const { pending_spent, pending_freed, ...key } = found;
@@ -287,7 +287,7 @@ function createChanges({ db, transact }: Scope): Changes {
 }
 
 /**
- * Begins to change a key: nobody else changes it, and its row has its whole sums, for that of a key with a limit decides what it may
+ * begin begins to change a key: nobody else changes it, and its row has its whole sums, for that of a key with a limit decides what it may
  * spend.
  */
 async function begin({ db, lock, pending }: Scope, id: string): Promise<void> {

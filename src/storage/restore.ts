@@ -42,7 +42,7 @@ export interface Restored {
 /** beside is what SQLite and the journal keep beside a database. */
 const beside = ["-wal", "-shm", "-journal", ".notes"] as const;
 
-/** Throws a StorageError, and changes nothing, where the file or the folder is not fit for it. */
+/** restore throws a StorageError, and changes nothing, where the file or the folder is not fit for it. */
 export async function restore({ file, name, database, movesAside, recover, signal }: RestoreInit): Promise<Restored> {
   const header = await readBackup(file, name);
   const place = placeOf(database);
@@ -66,13 +66,13 @@ export async function restore({ file, name, database, movesAside, recover, signa
   }
 }
 
-/** Returns the file that a database's path stands for: where it is a link, what it leads to. */
+/** placeOf returns the file that a database's path stands for: where it is a link, what it leads to. */
 function placeOf(database: string): string {
   const isLink = lstatSync(database, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
   return isLink && existsSync(database) ? realpathSync(database) : resolve(database);
 }
 
-/** Returns the files and folders of a database that are there. An empty folder of a journal is nothing. */
+/** partsAt returns the files and folders of a database that are there. An empty folder of a journal is nothing. */
 function partsAt(place: string): string[] {
   return [place, ...beside.map((end) => place + end)].filter((path) => {
     const there = lstatSync(path, { throwIfNoEntry: false });
@@ -94,7 +94,7 @@ function usedError(place: string): StorageError {
   return new StorageError(`a gateway, or another command, works on ${place}. Stop it first`);
 }
 
-/** Gives the database its name while nobody else can open what has it. Returns where the one before went. */
+/** replaceAlone gives the database its name while nobody else can open what has it. Returns where the one before went. */
 function replaceAlone(place: string, staging: string, movesAside: boolean): string | undefined {
   const release = keepAlone(place);
   if (!release) throw usedError(place);
@@ -119,7 +119,7 @@ function isUnusedAt(place: string): boolean {
   }
 }
 
-/** Makes a database of the unpacked back-up: brings its tables up to date, recovers it, and proves its sums. */
+/** proveIn makes a database of the unpacked back-up: brings its tables up to date, recovers it, and proves its sums. */
 async function proveIn(staging: string, recover: (storage: Storage) => Promise<void>): Promise<Reconciliation> {
   const storage = await openStorage(staging, "power");
   try {
@@ -131,8 +131,8 @@ async function proveIn(staging: string, recover: (storage: Storage) => Promise<v
 }
 
 /**
- * Moves what is there of a database aside, all of it, under a name with this word and the time. Returns the new path of the database;
- * undefined where nothing is there.
+ * moveAside moves what is there of a database aside, all of it, under a name with this word and the time. Returns the new path of the
+ * database; undefined where nothing is there.
  */
 export function moveAside(place: string, word = "replaced"): string | undefined {
   const parts = partsAt(place);
@@ -147,7 +147,7 @@ export function moveAside(place: string, word = "replaced"): string | undefined 
   return to;
 }
 
-/** Gives the finished database its name. Where that fails, what was moved aside comes back. */
+/** put gives the finished database its name. Where that fails, what was moved aside comes back. */
 function put(staging: string, place: string, movedTo: string | undefined): void {
   try {
     // An empty folder may be left by a gateway that has stopped.

@@ -24,12 +24,16 @@ export interface OwnedStorage {
   readonly books: BooksKeeper;
 }
 
+/** OwnerInit is how an owner opens its file. */
 export interface OwnerInit extends Pick<OwnerOptions, "node" | "clock" | "onError" | "isSuccessor"> {
-  /** Called where an older version made the tables, and others work on them: it waits for those to let go. */
+  /** onOutdated is called where an older version made the tables, and others work on them: it waits for those to let go. */
   readonly onOutdated?: (() => void) | undefined;
 }
 
-/** Opens the file for an owner, as `openStorage` does. `node` names its own books. `isSuccessor` says that another was owner before. */
+/**
+ * openStorageOfOwner opens the file for an owner, as `openStorage` does. `node` names its own books. `isSuccessor` says that another was
+ * owner before.
+ */
 export async function openStorageOfOwner(
   path: string,
   durability: Durability,
@@ -66,20 +70,20 @@ export async function openStorageOfOwner(
 /** StorageOfWorker is the storage of a worker, which may go on without its file. */
 export interface StorageOfWorker extends Storage {
   /**
-   * Lets go of the file for good, so that another version of the program can change it. Stores are refused from now on; what calls that
-   * run cost is told to the owner as before.
+   * letGo lets go of the file for good, so that another version of the program can change it. Stores are refused from now on; what calls
+   * that run cost is told to the owner as before.
    */
   letGo(): Promise<void>;
 }
 
-/** Opens the file for a worker. `link` leads to its owner, who has opened it before. */
+/** openStorageOfWorker opens the file for a worker. `link` leads to its owner, who has opened it before. */
 export async function openStorageOfWorker(path: string, durability: Durability, link: Link): Promise<StorageOfWorker> {
   const owner = await watchOwner(link);
   const opened = await openDatabase(path, durability, { owner });
   const { engine, letting } = opened;
   const { statements, steps, rows } = createBooksParts(engine);
   const { folder } = engine.segments;
-  /** They end the locks by which others see that the books of this process are kept. */
+  /** unlocks end the locks by which others see that the books of this process are kept. */
   const unlocks = new Set<() => void>();
   const storage = storageOver(path, opened);
   return {

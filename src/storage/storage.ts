@@ -88,12 +88,12 @@ export interface Storage extends Stores, Changes {
   close(): Promise<void>;
 }
 
-/** Opens the database file, making it if need be, and brings it up to date. */
+/** openStorage opens the database file, making it if need be, and brings it up to date. */
 export async function openStorage(path: string, durability?: Durability): Promise<Storage> {
   return storageOver(path, await openDatabase(path, durability));
 }
 
-/** Returns the stores over an open database, whose file is at a path. */
+/** storageOver returns the stores over an open database, whose file is at a path. */
 export function storageOver(path: string, { db, engine }: Awaited<ReturnType<typeof openDatabase>>): Storage {
   const { scope, changes, writable } = engine;
   const findings = (options: ReconcileOptions = {}) => {
@@ -126,7 +126,7 @@ function moneyOver(engine: Engine): Pick<Storage, "openBooks" | "available" | "j
   };
 }
 
-/** Returns what of storage works over a scope, of whichever engine. */
+/** overScope returns what of storage works over a scope, of whichever engine. */
 export function overScope(scope: Scope): Stores & Pick<Storage, "retention" | "transact"> {
   return {
     ...storesOver(scope),
@@ -135,7 +135,7 @@ export function overScope(scope: Scope): Stores & Pick<Storage, "retention" | "t
   };
 }
 
-/** Returns stores over a scope, of whichever engine. */
+/** storesOver returns stores over a scope, of whichever engine. */
 export function storesOver(scope: Scope): Stores {
   const requests = requestStore(scope);
   return {

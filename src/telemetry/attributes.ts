@@ -159,7 +159,7 @@ function attemptErrorOf({ failure, outcome, isOvertaken }: AttemptRecord): strin
 }
 
 /** answeringOf returns the attempt that answered, or whose failure the caller was told. */
-function answeringOf({ attempts, lastAttempt }: CallRecord): AttemptRecord | undefined {
+export function answeringOf({ attempts, lastAttempt }: CallRecord): AttemptRecord | undefined {
   return lastAttempt ?? attempts.at(-1);
 }
 

@@ -6,6 +6,7 @@ import { type DestinationStream, type Logger, pino } from "pino";
 import type { AttemptRecord } from "../call/call-record.ts";
 import { Reason, reasonWord } from "../call/refusals.ts";
 import type { EndedCall, Observer } from "../pipeline/observe.ts";
+import { answeringOf } from "./attributes.ts";
 import { hundredths, inputTokens } from "./quantities.ts";
 
 export function createCallLog(log: Logger): Observer {
@@ -74,7 +75,7 @@ function membersOf({ arrival, caller, record, begunAt, endedAt, refusal }: Ended
   members += `,"duration_ms":${endedAt - begunAt}`;
   // Only model calls have the members below.
   if (record.model !== undefined) members += `,"model":${quoted(record.model)}`;
-  const last = record.lastAttempt ?? attempts.at(-1);
+  const last = answeringOf(record);
   if (last) members += `,"upstream":${quoted(last.upstream)}`;
   if (operation !== undefined) members += `,"attempts":${attempts.length},"failures":${failuresOf(attempts)}`;
   if (record.replayed !== undefined) members += `,"replayed":"${record.replayed}"`;

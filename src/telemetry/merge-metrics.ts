@@ -33,7 +33,7 @@ const aggregators: Readonly<Record<Aggregator, (values: readonly number[]) => nu
   omit: () => Number.NaN,
 };
 
-/** Merges the metrics of processes, each a list. */
+/** mergeMetrics merges the metrics of processes, each a list. */
 export function mergeMetrics(processes: readonly (readonly MetricJson[])[]): MetricJson[] {
   const byName = Map.groupBy(processes.flat(), ({ name }) => name);
   return [...byName.values()].flatMap((same) => {
@@ -57,14 +57,14 @@ function labelsKey(labels: MetricValue["labels"]): string {
   return JSON.stringify(Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** Returns those of metrics that only grow: what a process that has ended has counted stays counted. */
+/** growing returns those of metrics that only grow: what a process that has ended has counted stays counted. */
 export function growing(metrics: readonly MetricJson[]): MetricJson[] {
   return metrics.filter(
     ({ type, aggregator }) => (type === "counter" || type === "histogram") && aggregator !== "omit",
   );
 }
 
-/** Writes metrics as Prometheus reads them. */
+/** metricsText writes metrics as Prometheus reads them. */
 export function metricsText(metrics: readonly MetricJson[]): Promise<string> {
   const registry = new Registry();
   for (const metric of metrics) {

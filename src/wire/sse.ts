@@ -3,9 +3,8 @@
  *
  * The reader accepts the HTML standard's event stream format and what upstreams send besides: LF, CRLF and CR, a
  * leading byte order mark, `data:` with and without the space, several data lines, comments, frames of an event
- * alone, a last frame without its blank line, lines of JSON without `data:`, and frames of JSON without a blank line between
- * them. Frames are passed on without a copy where the upstream writes LF and
- * the frame is not cut.
+ * alone, a last frame without its blank line, lines of JSON without `data:`, and frames of JSON without a blank line
+ * between them. Frames are passed on without a copy where the upstream writes LF and the frame is not cut.
  */
 import type { Steps } from "./scan/steps.ts";
 
@@ -13,12 +12,15 @@ const lf = 0x0a;
 const cr = 0x0d;
 const space = 0x20;
 const colon = 0x3a;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
 const byteOrderMark = Buffer.from("\ufeff");
 const dataName = Buffer.from("data");
 const empty = Buffer.alloc(0);
 const eventName = Buffer.from("event");
 const dataPrefix = Buffer.from("data: ");
 const frameEnd = Buffer.from("\n\n");
+const endMark = Buffer.from("[DONE]");
 
 /** The largest frame, in bytes of its data. */
 export const maxFrameBytes = 16 * 1024 * 1024;
@@ -189,17 +191,14 @@ export class SseReader {
   }
 }
 
-const [openBrace, closeBrace] = Buffer.from("{}") as unknown as [number, number];
-const endMark = Buffer.from("[DONE]");
-
-/** Reports whether a line seems to be a whole JSON object: several of them are not the lines of one value. */
+/** isObjectLine reports whether a line seems to be a whole JSON object: several of them are not the lines of one value. */
 function isObjectLine(line: Buffer): boolean {
   return line.length > 1 && line[0] === openBrace && line[line.length - 1] === closeBrace;
 }
 
 /**
- * Reports whether bytes are JSON objects, one a line, as some servers stream them. Only the first line is looked at, and what the
- * next begins with.
+ * isObjectLines reports whether bytes are JSON objects, one a line, as some servers stream them. Only the first line is looked at, and
+ * what the next begins with.
  */
 export function isObjectLines(bytes: Buffer): boolean {
   const end = bytes.indexOf(lf);
@@ -210,7 +209,7 @@ export function isObjectLines(bytes: Buffer): boolean {
   return isObjectLine(first) && bytes[next] === openBrace;
 }
 
-/** Reports whether `wanted` stands at `from` and ends by `to`. */
+/** holdsAt reports whether `wanted` stands at `from` and ends by `to`. */
 function holdsAt(bytes: Buffer, from: number, to: number, wanted: Buffer): boolean {
   if (from + wanted.length > to) return false;
   for (let i = 0; i < wanted.length; i++) if (bytes[from + i] !== wanted[i]) return false;
@@ -221,7 +220,7 @@ function joinLines(lines: readonly Buffer[]): Buffer {
   return Buffer.from(lines.map((line) => line.toString("latin1")).join("\n"), "latin1");
 }
 
-/** Writes a data frame from parts that contain no line ends. */
+/** frameFromTemplate writes a data frame from parts that contain no line ends. */
 export function frameFromTemplate(before: Buffer, piece: Buffer, after: Buffer): Buffer {
   const start = dataPrefix.length;
   const length = before.length + piece.length + after.length;
@@ -234,28 +233,28 @@ export function frameFromTemplate(before: Buffer, piece: Buffer, after: Buffer):
   return frame;
 }
 
-/** Writes a data frame. */
+/** dataFrame writes a data frame. */
 export function dataFrame(payload: Buffer): Buffer {
   return Buffer.concat([dataPrefix, onOneLine(payload), frameEnd]);
 }
 
-/** Writes an event frame. */
+/** eventFrame writes an event frame. */
 export function eventFrame(name: string, payload: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`event: ${name.replace(/[\r\n]/g, " ")}\ndata: `), onOneLine(payload), frameEnd]);
 }
 
-/** Reports whether a frame that we wrote is an event. */
+/** isEvent reports whether a frame that we wrote is an event. */
 export function isEvent(frame: Buffer): boolean {
   return frame[0] === eventName[0];
 }
 
-/** Returns the data of a frame that we wrote, without a copy. */
+/** dataOf returns the data of a frame that we wrote, without a copy. */
 export function dataOf(frame: Buffer): Buffer {
   const line = isEvent(frame) ? frame.indexOf(lf) + 1 : 0;
   return frame.subarray(line + dataPrefix.length, -frameEnd.length);
 }
 
-/** Replaces line breaks. JSON may have them between tokens; a data line may not. */
+/** onOneLine replaces line breaks. JSON may have them between tokens; a data line may not. */
 function onOneLine(payload: Buffer): Buffer {
   if (!payload.includes(lf) && !payload.includes(cr)) return payload;
   return payload.map((byte) => (byte === lf || byte === cr ? space : byte)) as Buffer;

@@ -6,12 +6,12 @@ import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePla
 import { putMember } from "./put-member.ts";
 import { writeTimestamp } from "./timestamp.ts";
 
-/** Writes a message as its public JSON value. */
+/** writeMessage writes a message as its public JSON value. */
 export function writeMessage<D extends DescMessage>(desc: D, message: MessageShape<D>): JsonValue {
   return writePlanned(planOf(desc), message as unknown as Source);
 }
 
-/** Writes an item of a list. */
+/** writeItem writes an item of a list. */
 export function writeItem(plan: ValuePlan, item: unknown): JsonValue {
   return writeValue(plan, item) ?? null;
 }
@@ -69,7 +69,7 @@ function isWrittenAsItIs(plan: ValuePlan): boolean {
   return plan.kind === "string" || plan.kind === "double" || (plan.kind === "integer" && !plan.big);
 }
 
-/** Returns undefined for a value without a public form: an enum value without a word, a Timestamp out of range. */
+/** writeValue returns undefined for a value without a public form: an enum value without a word, a Timestamp out of range. */
 function writeValue(plan: ValuePlan, value: unknown): JsonValue | undefined {
   switch (plan.kind) {
     case "string":

@@ -142,7 +142,7 @@ describe.skipIf(chromiumPath === undefined)("the palette in Chromium", { timeout
       ["invite", /^Users/, "/operator/users"],
       ["refused calls", /^Refused calls are kept/, "/operator/limits#keeping"],
       ["429", /^Refused: Rate limit/, "/usage?view=refused&reason=RATE_LIMITED"],
-      ["499", /^Requests: Caller disconnected/, "/usage?outcome=left"],
+      ["499", /^Requests: Caller left/, "/usage?outcome=left"],
     ] as const;
     for (const [typed, first, leads] of found) {
       await follow(page, typed, first);

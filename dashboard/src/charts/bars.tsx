@@ -12,7 +12,7 @@ export interface BarsProps {
 }
 
 export function Bars({ title, rows, series, write }: BarsProps) {
-  // Of nothing at all there is nothing to measure: an axis of its own making would count in parts of a cent.
+  // Without any value the axis has 0 alone: the library's own would count in parts of a cent.
   const isEmpty = rows.every((row) => series.every(({ name }) => !row[name]));
   const empty = isEmpty ? { domain: [0, 1], ticks: [0] } : {};
   return (

@@ -7,10 +7,10 @@ import { focused, goBack, type Place, placeOf } from "./place.ts";
 
 /** last is where the focus was last; undefined after a click elsewhere. */
 let last: Place | undefined;
-/** beforeDialog is where it was before the dialog that was opened last. */
+/** beforeDialog is where the focus was before the dialog that was opened last. */
 let beforeDialog: Place | undefined;
 
-/** keepFocus begins to keep it. It is called once, when the page starts. */
+/** keepFocus begins to keep the focus. It is called once, when the page starts. */
 export function keepFocus(): void {
   document.addEventListener("focusin", ({ target }) => {
     if (target instanceof HTMLElement) last = placeOf(target);

@@ -1,6 +1,6 @@
 /**
- * A place of the focus that can be gone back to, also where the page was drawn anew meanwhile: to the same control; else to the one that
- * stands for it now; else to what is around it and still there; else to the page's content.
+ * Place is where the focus was, and can go back to, also where the page was drawn anew meanwhile: to the same control; else to the one
+ * that stands for it now; else to what is around it and still there; else to the page's content.
  */
 export interface Place {
   readonly element: HTMLElement;
@@ -18,6 +18,7 @@ export function focused(): HTMLElement | undefined {
   return activeElement instanceof HTMLElement && activeElement !== body ? activeElement : undefined;
 }
 
+/** placeOf returns the place of an element, as long as that is in the page. */
 export function placeOf(element: HTMLElement): Place {
   const around: HTMLElement[] = [];
   for (let next = outside(element); next; next = outside(next)) around.push(next);
@@ -41,19 +42,20 @@ function likenessOf(element: HTMLElement): string {
   return [...["role", "type", "aria-label"].map((name) => element.getAttribute(name)), text].join("\n");
 }
 
-/** goBack gives the focus back to a place; it returns whether anything took it. The page is not scrolled. */
-export function goBack(place: Place): boolean {
+/** goBack gives the focus back to a place. The page is not scrolled. */
+export function goBack(place: Place): void {
   const content = document.querySelector<HTMLElement>("#content");
-  return [...chancesAt(place), content].some((chance) => {
-    if (!chance?.isConnected) return false;
-    chance.focus({ preventScroll: true });
-    return focused() === chance;
-  });
+  for (const candidate of [...candidatesAt(place), content]) {
+    if (!candidate?.isConnected) continue;
+    candidate.focus({ preventScroll: true });
+    if (focused() === candidate) return;
+  }
 }
 
-function chancesAt(place: Place): readonly (HTMLElement | undefined)[] {
+/** candidatesAt returns what may take the focus at a place, best first. */
+function candidatesAt(place: Place): readonly (HTMLElement | undefined)[] {
   const { element, around, outer } = place;
-  return [element, twinOf(place), ...around, ...(outer ? chancesAt(outer) : [])];
+  return [element, twinOf(place), ...around, ...(outer ? candidatesAt(outer) : [])];
 }
 
 /** twinOf returns the one control that stands for an element that is gone. */

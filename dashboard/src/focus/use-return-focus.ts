@@ -1,4 +1,4 @@
-/** Gives the focus back when a dialog closes, also if the dialog was open from its first moment on, or goes with what it is in. */
+/** useReturnFocus gives the focus back when a dialog closes, also if it was open from its first moment on, or goes with what it is in. */
 import { useEffect } from "react";
 import { rememberFocus } from "./keep-focus.ts";
 

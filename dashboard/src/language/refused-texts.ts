@@ -1,6 +1,6 @@
 /** Tells in Chinese why a call was refused, of which the gateway keeps the English message. What is not known here stays as it is. */
 
-/** whose are those that limits are of, as messages name them. */
+/** whose tells in Chinese whose a limit is, by the name that messages have for it. */
 const whose: ReadonlyMap<string, string> = new Map([
   ["the account", "账户"],
   ["the API key", "此密钥"],
@@ -21,6 +21,7 @@ function allowed(rate: string): string {
   return what?.startsWith("request") ? `每分钟 ${count} 次请求` : `每分钟 ${count} 个 Token`;
 }
 
+/** patterns are the messages that are known here, each with its text. */
 const patterns: readonly (readonly [RegExp, (...parts: string[]) => string])[] = [
   [
     /^Rate limit reached: (.+?) is allowed (.+)\. Try again in (\d+) s\.$/,

@@ -23,12 +23,13 @@ const said = texts(
   },
 );
 
-const bodies = ["INVALID_VALUE", "INVALID_TYPE", "MISSING_FIELD", "MALFORMED_BODY"] as const;
-
-/** reasonsOf are the reasons of refused calls that have a status. */
+/** reasonsOf has the reasons of refused calls, by their status. */
 const reasonsOf: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
-    400: [...bodies, "WOULD_BE_DROPPED", "PREVIOUS_RESPONSE_NOT_FOUND"],
+    400: [
+      ...["INVALID_VALUE", "INVALID_TYPE", "MISSING_FIELD", "MALFORMED_BODY"],
+      ...["WOULD_BE_DROPPED", "PREVIOUS_RESPONSE_NOT_FOUND"],
+    ],
     401: ["INVALID_API_KEY"],
     402: ["INSUFFICIENT_CREDIT", "BUDGET_EXCEEDED"],
     403: ["MODEL_NOT_PERMITTED", "ADDRESS_NOT_PERMITTED", "MODEL_UNPRICED", "PERMISSION_DENIED", "ACCOUNT_SUSPENDED"],
@@ -44,7 +45,7 @@ const reasonsOf: ReadonlyMap<string, readonly string[]> = new Map(
   }),
 );
 
-/** outcomesOf are the outcomes of other calls that have a status. */
+/** outcomesOf has the outcomes of other calls, by their status. */
 const outcomesOf: ReadonlyMap<string, readonly OutcomeWord[]> = new Map(
   Object.entries<readonly OutcomeWord[]>({
     200: ["answered"],

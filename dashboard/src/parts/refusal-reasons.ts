@@ -1,5 +1,4 @@
 /** Names the reasons for which calls are refused, in plain language, by the names of the reasons. */
-
 import { texts, useLanguage, useTexts } from "../language/language.tsx";
 import { refusedInChinese } from "../language/refused-texts.ts";
 

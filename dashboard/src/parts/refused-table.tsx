@@ -7,7 +7,7 @@ import { useFormat } from "../language/format.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { ColumnList, type ListColumn } from "./column-list.tsx";
 import { useReasonNames, useRefusedDetail } from "./refusal-reasons.ts";
-import { type RequestNames, shortId } from "./request-columns.tsx";
+import { Clipped, type RequestNames, shortId } from "./request-columns.tsx";
 import text from "./text.module.css";
 
 const said = texts(
@@ -108,14 +108,5 @@ export function ReasonMark({ of: { reason, status } }: { readonly of: Pick<Refus
         {status}
       </Text>
     </Group>
-  );
-}
-
-/** Clipped shows a long name shortened in a table; the tooltip has the whole name. */
-function Clipped({ of, title = of }: { readonly of: string; readonly title?: string }) {
-  return (
-    <Text inherit className={text.name} title={title}>
-      {of}
-    </Text>
   );
 }

@@ -9,7 +9,7 @@ import { type Format, useFormat } from "../language/format.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { Money } from "./money.tsx";
 import { OutcomeMark } from "./outcome.tsx";
-import classes from "./text.module.css";
+import text from "./text.module.css";
 
 const said = texts(
   {
@@ -140,10 +140,10 @@ function Input({ usage, format }: { readonly usage: Usage | undefined; readonly 
   return format.count(inputTokens + cacheReadTokens + cacheWriteTokens);
 }
 
-/** Clipped shows a long name shortened in a table; the tooltip has the whole name. */
-function Clipped({ of, title = of }: { readonly of: string; readonly title?: string }) {
+/** Clipped shows a long name shortened in a table; the tooltip has the whole name, and `title` where it says something else. */
+export function Clipped({ of, title = of }: { readonly of: string; readonly title?: string }) {
   return (
-    <Text inherit className={classes.name} title={title === of ? of : `${of} (${title})`}>
+    <Text inherit className={text.name} title={title === of ? of : `${of} (${title})`}>
       {of}
     </Text>
   );

@@ -75,7 +75,7 @@ export type ErrorDetail = Message<"modelgateway.v1.ErrorDetail"> & {
   conflict: ConflictReason;
 
   /**
-   * The parameters of that, by the names that its comment gives: at most 200 characters each.
+   * The parameters of `conflict`, by the names that the comment of its value gives: at most 200 characters each. Empty: it has none.
    *
    * @generated from field: map<string, string> parameters = 8;
    */

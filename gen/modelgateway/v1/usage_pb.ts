@@ -377,8 +377,8 @@ export const ChargeSchema: GenMessage<Charge> = /*@__PURE__*/
   messageDesc(file_modelgateway_v1_usage, 3);
 
 /**
- * FailedAttempt is an attempt that another followed, because it failed or took longer than its caller waits, or that another attempt ran
- * beside (hedging), which answered in its place.
+ * FailedAttempt is an attempt whose answer the caller did not get: it failed and another followed, a time-out of the caller's own passed
+ * and another followed, or another attempt that ran beside it was faster (hedging).
  *
  * @generated from message modelgateway.v1.FailedAttempt
  */
@@ -398,7 +398,7 @@ export type FailedAttempt = Message<"modelgateway.v1.FailedAttempt"> & {
   at?: Timestamp | undefined;
 
   /**
-   * The time until it failed, in milliseconds.
+   * The time until it ended, in milliseconds.
    *
    * @generated from field: uint32 duration_ms = 3;
    */
@@ -443,8 +443,8 @@ export type FailedAttempt = Message<"modelgateway.v1.FailedAttempt"> & {
   told?: Usage | undefined;
 
   /**
-   * How it ended: OUTCOME_FAILED; OUTCOME_LEFT where a time-out of the caller's own passed, and OUTCOME_REJECTED where the upstream
-   * rejected the request, which are no failures of the upstream; OUTCOME_UNSPECIFIED where it was overtaken.
+   * How it ended: OUTCOME_FAILED by the upstream's fault; OUTCOME_LEFT if a time-out of the caller's own passed; OUTCOME_REJECTED if the
+   * upstream rejected the request; OUTCOME_UNSPECIFIED if it was overtaken.
    *
    * @generated from field: modelgateway.v1.Outcome outcome = 9;
    */

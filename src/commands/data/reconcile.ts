@@ -1,6 +1,6 @@
 /**
- * `model-gateway reconcile`: proves that all sums of money agree with the ledger and that all charges are posted. Prints what it finds, with
- * what that means and what to do. Exit code 1 on any finding, also on one that it repairs.
+ * `model-gateway reconcile`: proves that all sums of money agree with the ledger and that all charges are posted. Prints what it finds,
+ * with what that means and what to do. Exit code 1 on any finding, also on one that it repairs.
  */
 
 import { formatDecimal } from "../../runtime/decimal.ts";
@@ -48,7 +48,7 @@ function lineOf({ what, written, derived }: Finding): string {
   return `${what}: ${formatDecimal(written)} is written, ${formatDecimal(derived)} follows`;
 }
 
-/** Prints one JSON object. Money in it is in millionths of the unit. */
+/** printJson prints one JSON object. Money in it is in millionths of the unit. */
 function printJson({ findings, repaired, ...proof }: Reconciliation): void {
   const told = findings.map(({ kind, what, written, derived, means, repair, isRepairable }) => {
     const isRepaired = repaired.includes(what);

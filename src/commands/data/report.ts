@@ -1,4 +1,4 @@
-/** Reports errors that no caller waits for. */
+/** report reports errors that no caller waits for. */
 export function report(error: unknown): void {
   console.error(`model-gateway: ${error instanceof Error ? error.message : String(error)}`);
 }

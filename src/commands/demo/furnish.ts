@@ -110,7 +110,7 @@ interface Creation {
   readonly at: number;
 }
 
-/** Records in the audit log who created a key: the account's first user, or else the operator. */
+/** recordCreation records in the audit log who created a key: the account's first user, or else the operator. */
 async function recordCreation(
   { users, auditEvents }: Storage,
   { accountId, keyId, name, at }: Creation,
@@ -134,7 +134,7 @@ async function payFor({ storage, now }: Stage, accountId: string, cost: number):
   }
 }
 
-/** Writes calls that no hold covers: each is charged what it cost. */
+/** write writes calls that no hold covers: each is charged what it cost. */
 async function write({ storage, now }: Stage, calls: readonly Capture[]): Promise<void> {
   const errors: unknown[] = [];
   const books = storage.openBooks(false)({

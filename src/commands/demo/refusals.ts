@@ -51,7 +51,7 @@ export async function furnishRefusals(
     await refused.write({ counts: rows.slice(at, at + batch), calls: last.slice(at, at + batch) });
 }
 
-/** Returns the calls, oldest first. */
+/** refusals returns the calls, oldest first. */
 function refusals(callers: readonly Caller[], random: Random, now: number): RefusedCall[] {
   const calls: RefusedCall[] = [];
   const [first] = callers;

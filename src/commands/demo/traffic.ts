@@ -39,7 +39,7 @@ const wholeDay = hours.reduce((sum, share) => sum + share, 0);
 /** One vendor has a bad afternoon so many days ago. */
 const incident = { upstream: "anthropic", daysAgo: 9, fromHour: 13, toHour: 16 } as const;
 
-/** Returns the calls, oldest first. */
+/** madeCalls returns the calls, oldest first. */
 export function madeCalls(options: TrafficOptions): Capture[] {
   const { now, random, callsADay } = options;
   const calls: Capture[] = [];

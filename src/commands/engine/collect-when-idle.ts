@@ -1,10 +1,10 @@
 /**
  * Gives memory back to the system: V8 and the C library by themselves keep what they took for the start, or for a busy hour.
  *
- * Garbage is collected when no calls run, for a collection is a pause of a tenth of a second or two. What the C library keeps of freed memory
- * is given back a second later, when V8 has freed all that it found, and besides while there is little to do, so that a gateway that is never
- * idle is not as large for ever as it was once: that is a pause of some ten milliseconds for each hundred megabytes. Both come only after
- * seconds without much work, and again only after work that took memory.
+ * Garbage is collected when no calls run, for a collection is a pause of a tenth of a second or two. What the C library keeps of freed
+ * memory is given back a second later, when V8 has freed all that it found, and besides while there is little to do, so that a gateway that
+ * is never idle is not as large for ever as it was once: that is a pause of some ten milliseconds for each hundred megabytes. Both come
+ * only after seconds without much work, and again only after work that took memory.
  */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -15,7 +15,7 @@ export interface IdleOptions {
   readonly isIdle: () => boolean;
   /** Collects all that is garbage. */
   readonly collect?: () => void;
-  /** Gives back what is free. */
+  /** trim gives back what is free. Default: `trimHeap`. */
   readonly trim?: () => void;
   /** Returns the resident memory, in bytes. */
   readonly residentBytes?: () => number;
@@ -25,16 +25,19 @@ export interface IdleOptions {
 
 /** quietLooks is how many looks in a row must find no work, or little. */
 const quietLooks = 5;
-/** A share of time below which an event loop has no work. */
+/** idleShare is the share of time below which an event loop has no work. */
 const idleShare = 0.02;
-/** A share of time below which a pause of some ten milliseconds delays few calls. */
+/** calmShare is the share of time below which a pause of some ten milliseconds delays few calls. */
 const calmShare = 0.2;
 /** worthBytes is how much more memory than after the last time makes another collection worth its pause. */
 const worthBytes = 32 * 2 ** 20;
-/** trimBytes is the same of giving back alone. It is more than V8's young generation takes, which holds nothing to give back. */
+/**
+ * trimBytes is how much more memory makes giving back alone worth its pause: more than V8's young generation, which holds nothing to give
+ * back.
+ */
 const trimBytes = 192 * 2 ** 20;
 
-/** Looks at the process again and again, until the returned function is called. */
+/** collectWhenIdle looks at the process again and again, until the returned function is called. */
 export function collectWhenIdle({
   isIdle,
   collect = collectAll,

@@ -34,13 +34,13 @@ export function youngOption(memory: Memory): string {
 /** roomyBytes is the memory from which on the gateway takes the large measure by itself. */
 const roomyBytes = 4 * 2 ** 30;
 
-/** Returns what suits the memory of this machine, or of its container. */
+/** memoryHere returns what suits the memory of this machine, or of its container. */
 export function memoryHere(): Memory {
   const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   return bytes >= roomyBytes ? "large" : "small";
 }
 
-/** Returns the options inside the executable. */
+/** executableOptions returns the options inside the executable. */
 export function executableOptions(): readonly string[] {
   return ["--no-warnings", ...flags, youngOption("large")];
 }

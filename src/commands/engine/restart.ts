@@ -23,7 +23,7 @@ export function restartFor(asked: Memory | undefined, environment = processEnvir
   return false;
 }
 
-/** Returns the arguments with which the program is started again as it runs now, before those of a command. */
+/** sameArguments returns the arguments with which the program is started again as it runs now, before those of a command. */
 export function sameArguments(): readonly string[] {
   // A debugger has one process.
   const options = process.execArgv.filter((option) => !option.startsWith("--inspect"));
@@ -35,8 +35,9 @@ export function sameArguments(): readonly string[] {
 const isYoung = (option: string) => option.startsWith(`${semiSpace}=`);
 
 /**
- * Returns what has the executable run with an option and with those that its operator gave it, `execArgv` less its own; undefined where
- * the operator has set that one. It takes all of them in one argument, of which the last one holds, as `NODE_OPTIONS` has them.
+ * executableArguments returns what has the executable run with an option and with those that its operator gave it, `execArgv` less its own;
+ * undefined where the operator has set that one. It takes all of them in one argument, of which the last one holds, as `NODE_OPTIONS` has
+ * them.
  */
 export function executableArguments(execArgv: readonly string[], wanted: string): string[] | undefined {
   const operators = execArgv.slice(executableOptions().length);

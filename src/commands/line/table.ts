@@ -442,12 +442,12 @@ export type CommandName = keyof typeof commandTable;
 /** specs is the table with its literal types forgotten, for those that walk over it. */
 export const specs: ReadonlyMap<string, CommandSpec> = new Map(Object.entries(commandTable));
 
-/** Returns the second words of a group, in the order of the table; none for what is no group. */
+/** actionsOf returns the second words of a group, in the order of the table; none for what is no group. */
 export function actionsOf(group: string): string[] {
   return [...specs.keys()].flatMap((name) => (name.startsWith(`${group} `) ? [name.slice(group.length + 1)] : []));
 }
 
-/** Returns the first words of all commands, each with its summary, in the order of the table. */
+/** firstWords returns the first words of all commands, each with its summary, in the order of the table. */
 export function firstWords(): ReadonlyMap<string, string> {
   const words = new Map<string, string>();
   for (const [name, { summary }] of specs) {

@@ -119,8 +119,8 @@ function createRetries(act: (why: string) => Promise<void>) {
 }
 
 /**
- * Throws a ConfigError for a file without a word in it: a write that was broken off, or found no room on the disk, leaves one, and what it
- * says would take every upstream away.
+ * refuseBlank throws a ConfigError for a file without a word in it: a write that was broken off, or found no room on the disk, leaves one,
+ * and what it says would take every upstream away.
  */
 function refuseBlank(file: string, text: string | undefined): void {
   if (text?.trim() === "") throw new ConfigError([{ file, ...placed("", problem("FILE_EMPTY")) }]);

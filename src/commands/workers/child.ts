@@ -12,7 +12,7 @@ import { sameArguments } from "../engine/restart.ts";
 const channelFd = 3;
 const firstSocketFd = channelFd + 1;
 
-/** Returns the descriptor that a bound socket, counted from 0, has in a child. */
+/** socketFd returns the descriptor that a bound socket, counted from 0, has in a child. */
 export function socketFd(index: number): number {
   return firstSocketFd + index;
 }
@@ -29,7 +29,7 @@ export interface Ending {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** Starts a command of this program. The file is looked up anew: it may be another version's by now. */
+/** startChild starts a command of this program. The file is looked up anew: it may be another version's by now. */
 export function startChild(command: "owner" | "worker", sockets: readonly number[]): Child {
   const child = spawn(process.execPath, [...sameArguments(), command], {
     stdio: ["ignore", "inherit", "inherit", "pipe", ...sockets],
@@ -42,7 +42,7 @@ export function startChild(command: "owner" | "worker", sockets: readonly number
   return { process: child, channel: createChannel(child.stdio[channelFd] as Duplex), ended };
 }
 
-/** Returns the channel to the process that started this one. */
+/** channelToParent returns the channel to the process that started this one. */
 export function channelToParent(): Channel {
   return createChannel(new Socket({ fd: channelFd, readable: true, writable: true }));
 }

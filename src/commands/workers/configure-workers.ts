@@ -32,7 +32,7 @@ export function createJoined(ownGeneration: number): Joined {
   };
 }
 
-/** Has all workers of an owner's generation serve by a configuration. Resolves once they do; rejects where one cannot. */
+/** configureAll has all workers of an owner's generation serve by a configuration. Resolves once they do; rejects where one cannot. */
 export async function configureAll(joined: Pick<Joined, "own">, config: string): Promise<void> {
   const told = joined.own().map(async (channel) => {
     const late = delay(configureMs, undefined, { ref: false });

@@ -38,11 +38,11 @@ export interface OwnerTask {
   /** The bound socket for metrics, and its port; null where nobody reads them. */
   readonly metrics: { readonly fd: number; readonly port: number } | null;
   /**
-   * Says that it takes the place of one that has died: what that served by is served on where the configuration cannot be read, and its
-   * workers let go of the database where its program has to change that.
+   * isRestarted says that it takes the place of one that has died: what that served by is served on where the configuration cannot be read,
+   * and its workers let go of the database where its program has to change that.
    */
   readonly isRestarted: boolean;
-  /** Says that there are workers that another owner has served. */
+  /** isSuccessor says that there are workers that another owner has served. */
   readonly isSuccessor: boolean;
 }
 

@@ -18,7 +18,7 @@ const retryMs = 50;
 export function createOwnerLink(joining: Joining): OwnerLink {
   const link = createLink();
   let wanted = "";
-  /** at is the path that it is connected at, or was. */
+  /** at is the path at which it is connected, or was last. */
   let at = "";
   let connecting: Promise<void> | undefined;
   let leading: Promise<void> = Promise.resolve();
@@ -76,7 +76,7 @@ export function createOwnerLink(joining: Joining): OwnerLink {
   };
 }
 
-/** Resolves to undefined where nobody listens. */
+/** open resolves to undefined where nobody listens. */
 function open(path: string): Promise<Socket | undefined> {
   return new Promise((resolve) => {
     const socket = connect(path);

@@ -119,7 +119,7 @@ interface Parts {
   readonly stored: () => Promise<void>;
 }
 
-/** Answers each worker once it has joined. */
+/** listenForWorkers answers each worker once it has joined. */
 async function listenForWorkers(
   { path, workers }: OwnerTask,
   { shared, metrics, joined, configuration, stored }: Parts,
@@ -157,7 +157,7 @@ interface Shared {
   close(): Promise<void>;
 }
 
-/** Opens the database and brings its tables up to date, before any worker does. Throws a StorageError. */
+/** openShared opens the database and brings its tables up to date, before any worker does. Throws a StorageError. */
 async function openShared(
   config: Config,
   init: Pick<OwnerInit, "isSuccessor" | "onOutdated">,

@@ -2,8 +2,8 @@
 import type { Config } from "../../config/config.ts";
 
 /**
- * Returns the configuration of each of so many workers. What is of the whole gateway is divided: connections, and the memory of bodies,
- * answers and what connections remember. What is of an account is not, for its calls may all come to one worker.
+ * shareOf returns the configuration of each of so many workers. What is of the whole gateway is divided: connections, and the memory of
+ * bodies, answers and what connections remember. What is of an account is not, for its calls may all come to one worker.
  */
 export function shareOf(config: Config, workers: number): Config {
   const part = (whole: number, least = 1) => Math.max(least, Math.ceil(whole / workers));

@@ -69,7 +69,7 @@ interface Control {
   begin(path: string, lead: (path: string) => Promise<void>): string;
   /** The gateway, once it serves. */
   gateway: Gateway | undefined;
-  /** Lets go of the database, once that is open; undefined where other processes may change it meanwhile. */
+  /** letGo lets go of the database, once that is open; undefined where other processes may change it meanwhile. */
   letGo: (() => Promise<void>) | undefined;
 }
 

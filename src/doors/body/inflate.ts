@@ -107,7 +107,7 @@ interface Lock {
   release(): void;
 }
 
-/** Returns a semaphore of which `most` locks are acquired at a time: with 1, a mutex. */
+/** createSemaphore returns a semaphore of which `most` locks are acquired at a time: with 1, a mutex. */
 function createSemaphore(most: number): Semaphore {
   const holders = new Set<Lock>();
   const waiting: { readonly lock: Lock; readonly resolve: () => void }[] = [];

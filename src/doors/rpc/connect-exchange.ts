@@ -39,7 +39,7 @@ export interface ConnectCall {
 /** The exchange of a call, among connect-node's context values. */
 export const exchangeKey = createContextKey<ConnectExchange | undefined>(undefined);
 
-/** Returns the exchange that connect-node calls back. */
+/** exchangeIn returns the exchange that connect-node calls back. */
 export function exchangeIn(values: ContextValues): ConnectExchange {
   const exchange = values.get(exchangeKey);
   if (!exchange) throw new Error("connect-node lost the exchange of a call");

@@ -50,7 +50,7 @@ export interface GrpcVisit {
 
 export type GrpcDoor = (req: IncomingMessage, res: ServerResponse, visit: GrpcVisit) => Promise<void>;
 
-/** Reports whether this door serves a request: binary, and not compressed. */
+/** isGrpc reports whether this door serves a request: binary, and not compressed. */
 export function isGrpc({ method, headers }: IncomingMessage): boolean {
   const { "content-type": type = "", "grpc-encoding": coding = "identity" } = headers;
   return method === "POST" && coding === "identity" && /^application\/grpc(\+proto)?$/i.test(type);
@@ -175,7 +175,7 @@ function abortAfter(ms: number | undefined, abort: AbortController): NodeJS.Time
   return setTimeout(onDeadline, Math.min(ms, maxTimerMs));
 }
 
-/** Returns the only message of a body. Throws a ConnectError with the code that gRPC has for the fault. */
+/** messageIn returns the only message of a body. Throws a ConnectError with the code that gRPC has for the fault. */
 function messageIn(body: Buffer): Buffer {
   const length = body.length < prefixBytes ? 0 : body.readUInt32BE(1);
   if (body.length === 0) throw new ConnectError("protocol error: no message", Code.Unimplemented);

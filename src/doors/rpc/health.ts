@@ -82,7 +82,7 @@ export function createReadiness({ trouble, onChange }: WriteHealth = alwaysHealt
 
 type HealthCheckInit = MessageInitShape<typeof HealthCheckResponseSchema>;
 
-/** Serves health checks for these services, and for "", the whole gateway. */
+/** healthService serves health checks for these services, and for "", the whole gateway. */
 export function healthService(readiness: Readiness, serviceNames: readonly string[]): OpenService<typeof Health> {
   const names = ["", ...serviceNames];
   const now = () => ({ status: readiness.isReady() ? Status.SERVING : Status.NOT_SERVING }) satisfies HealthCheckInit;
@@ -113,7 +113,7 @@ export function healthService(readiness: Readiness, serviceNames: readonly strin
   };
 }
 
-/** Resolves when readiness may have changed, or the signal has fired. */
+/** changed resolves when readiness may have changed, or the signal has fired. */
 function changed(readiness: Readiness, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

@@ -14,7 +14,7 @@ import type { OpenService } from "./rpc.ts";
 
 type Question = ServerReflectionRequest["messageRequest"];
 
-/** Returns the services of both versions. They describe `services` and themselves. */
+/** reflectionServices returns the services of both versions. They describe `services` and themselves. */
 export function reflectionServices(services: readonly DescService[]): OpenService[] {
   const described = [...services, V1, V1alpha];
   // No RPC has the detail of errors in its messages, but tools meet it.

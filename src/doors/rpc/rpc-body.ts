@@ -28,8 +28,8 @@ export interface Packing {
 }
 
 /**
- * Returns how a body is encoded, and removes a known coding from its headers, because the body will be decompressed. An unknown one
- * stays, for connect-node to refuse.
+ * takePacking returns how a body is encoded, and removes a known coding from its headers, because the body will be decompressed. An unknown
+ * one stays, for connect-node to refuse.
  */
 export function takePacking(headers: Headers): Packing {
   const type = headers.get("content-type") ?? "";
@@ -57,7 +57,7 @@ export interface BodyReading {
   readonly onRead: (request: Wire) => void;
 }
 
-/** Yields the bytes for connect-node. Throws a ConnectError. */
+/** rpcBody yields the bytes for connect-node. Throws a ConnectError. */
 export async function* rpcBody(
   body: AsyncIterable<Uint8Array>,
   packing: Packing,
@@ -120,7 +120,7 @@ async function* prepared(
 /** Read returns the bytes that connect-node is to read. */
 type Read = (message: Buffer) => MaybePromise<Buffer>;
 
-/** Reads long messages, and leaves an empty message in their place. */
+/** reader reads long messages, and leaves an empty message in their place. */
 function reader(isBinary: boolean, { call, shareOf, onRead }: BodyReading): Read {
   const empty = Buffer.from(isBinary ? "" : "{}");
   return (message) => {
@@ -132,7 +132,7 @@ function reader(isBinary: boolean, { call, shareOf, onRead }: BodyReading): Read
   };
 }
 
-/** Returns what decompresses the messages of a body. `before` makes the prefix of a message, by its length. */
+/** inflater returns what decompresses the messages of a body. `before` makes the prefix of a message, by its length. */
 function inflater(coding: string | undefined, read: Read, reading: BodyReading) {
   const { inflate, maxBytes, shareOf, call } = reading;
   let room = maxBytes;

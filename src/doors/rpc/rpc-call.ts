@@ -25,8 +25,8 @@ import { jsonLength } from "../../wire/scan/json-length.ts";
 import { Wire } from "../../wire/wire.ts";
 
 /**
- * Makes a request of a message. It is read again as the JSON that it becomes upstream, and counted as that, so that the fields in
- * `extra` are validated, too. Throws a Refusal.
+ * requestOfMessage makes a request of a message. It is read again as the JSON that it becomes upstream, and counted as that, so that the
+ * fields in `extra` are validated, too. Throws a Refusal.
  */
 export function requestOfMessage({ input }: DescMethod, message: MessageShape<DescMessage>, body: BodyRoom): Wire {
   const json = Wire.ofMessage(input, message).json();
@@ -36,8 +36,8 @@ export function requestOfMessage({ input }: DescMethod, message: MessageShape<De
 }
 
 /**
- * Makes a request of a long message, cooperatively. It is written as JSON text, as REST would have sent it, and counted while it is
- * written. Throws a Refusal or a WireFault if it is refused, and a ConnectError if the bytes are no such message.
+ * longRequest makes a request of a long message, cooperatively. It is written as JSON text, as REST would have sent it, and counted while
+ * it is written. Throws a Refusal or a WireFault if it is refused, and a ConnectError if the bytes are no such message.
  */
 export function* longRequest(
   { input }: DescMethod,
@@ -90,7 +90,7 @@ export interface RpcCall {
 const maxLength = { message: 2000, param: 1000, upstreamBody: 8192, fault: 500, parameter: 200 };
 const maxFaults = 20;
 
-/** Returns the ConnectError for whatever a call failed by. */
+/** asConnectError returns the ConnectError for whatever a call failed by. */
 export function asConnectError(error: unknown, call: RpcCall): ConnectError {
   // A deadline that has passed is reported as such, whatever failed because of it.
   const { reason } = call.signal;

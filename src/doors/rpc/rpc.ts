@@ -103,12 +103,12 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
   };
 }
 
-/** Returns the stream of a response of HTTP/2; undefined for one of HTTP/1.1. */
+/** http2StreamOf returns the stream of a response of HTTP/2; undefined for one of HTTP/1.1. */
 function http2StreamOf(res: ServerResponse & { readonly stream?: Http2Stream }): Http2Stream | undefined {
   return res.stream;
 }
 
-/** Returns the RPCs of the gateway's own services by their paths, each with the largest message that it takes. */
+/** methodsOf returns the RPCs of the gateway's own services by their paths, each with the largest message that it takes. */
 function methodsOf(services: readonly DescService[], maxBytes: number) {
   return new Map(
     services.flatMap((service) => {
@@ -123,7 +123,7 @@ function maxBytesOf(service: DescService, maxBytes: number): number {
   return isOpen ? Math.min(openMaxBytes, maxBytes) : maxBytes;
 }
 
-/** Returns connect-node's handlers by their paths. */
+/** createHandlers returns connect-node's handlers by their paths. */
 function createHandlers({ services, open, maxBytes, draining }: RpcOptions) {
   const router = createConnectRouter({ acceptCompression: compressions, readMaxBytes: maxBytes, binaryOptions });
   const requestGate = (context: HandlerContext) => exchangeIn(context.values).begin(context);

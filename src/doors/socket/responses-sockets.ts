@@ -85,7 +85,10 @@ interface AdmittedHandshake {
   readonly headers: AnswerHeaders;
 }
 
-/** Returns what completes handshakes: their connections are sockets for responses from then on, and close when they are idle. */
+/**
+ * createHandshakes returns what completes handshakes: their connections are sockets for responses from then on, and close when they are
+ * idle.
+ */
 function createHandshakes(options: ResponsesSocketsOptions) {
   const deadlines = createDeadlines();
   const headersOf = new WeakMap<IncomingMessage, AnswerHeaders>();
@@ -121,7 +124,7 @@ function createHandshakes(options: ResponsesSocketsOptions) {
   };
 }
 
-/** Answers a handshake by HTTP, and ends the connection. */
+/** refuse answers a handshake by HTTP, and ends the connection. */
 function refuse(socket: Socket, id: string, error: unknown): void {
   const { status, headers, body } = refusalAnswer(Family.RESPONSES, asRefusal(error), id);
   endRaw(socket, status, { ...headers, ...rawHeaders(id, body) }, body);

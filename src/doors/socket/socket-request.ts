@@ -5,12 +5,12 @@ import { isObject, type JsonValue, parseJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { BodyShare } from "../body/body-budget.ts";
 
-/** The type of the message by which a client confirms an answer. */
+/** receipt is the type of the message by which a client confirms an answer. */
 const receipt = "response.processed";
-/** In bytes. */
+/** maxReceiptBytes is the length of the longest receipt, in bytes. */
 const maxReceiptBytes = 1024;
 
-/** Reports whether a message is a receipt, which gets no answer. One that can be read in two ways is none. */
+/** isReceipt reports whether a message is a receipt, which gets no answer. One that can be read in two ways is none. */
 export function isReceipt(data: Buffer): boolean {
   if (data.length >= maxReceiptBytes || !data.includes(receipt)) return false;
   try {
@@ -21,7 +21,7 @@ export function isReceipt(data: Buffer): boolean {
   }
 }
 
-/** Reads a message, and counts it as a body. Throws a Refusal, or a WireFault if it is no JSON object. */
+/** socketRequest reads a message, and counts it as a body. Throws a Refusal, or a WireFault if it is no JSON object. */
 export async function socketRequest({ input }: DescMethod, data: Buffer, share: BodyShare): Promise<Wire> {
   share.add(data.length);
   const message = await Wire.ofBytes(input, data).parseInSlices();

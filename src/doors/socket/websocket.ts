@@ -11,14 +11,14 @@ import { type Refusal, socketHandshakeFaulty, socketVersionNotServed } from "../
 
 const paths: ReadonlySet<string> = new Set(["/v1/responses", "/responses", "/api/v1/responses"]);
 
-/** Reports whether a request is a handshake for responses. HTTP/1.0 has no `Upgrade`. */
+/** asksForResponsesSocket reports whether a request is a handshake for responses. HTTP/1.0 has no `Upgrade`. */
 export function asksForResponsesSocket(req: IncomingMessage, path: string): boolean {
   const { upgrade } = req.headers;
   if (upgrade === undefined || req.method !== "GET" || req.httpVersion !== "1.1" || !paths.has(path)) return false;
   return upgrade.split(",").some((protocol) => protocol.trim().toLowerCase() === "websocket");
 }
 
-/** Returns what is wrong with a handshake (RFC 6455, 4.2.1); undefined where nothing is. */
+/** handshakeFault returns what is wrong with a handshake (RFC 6455, 4.2.1); undefined where nothing is. */
 export function handshakeFault({ headers }: IncomingMessage): Refusal | undefined {
   if (headers["sec-websocket-version"] !== "13") return socketVersionNotServed();
   if (headers.host === undefined) return socketHandshakeFaulty("host");

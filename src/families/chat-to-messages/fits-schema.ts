@@ -4,7 +4,7 @@ import { WireFault } from "../../wire/fault.ts";
 import type { JsonValue } from "../../wire/json.ts";
 import { readMessage } from "../../wire/read.ts";
 
-/** Reports whether JSON fits the message type. */
+/** fitsSchema reports whether JSON fits the message type. */
 export function fitsSchema(desc: DescMessage, json: JsonValue): boolean {
   try {
     readMessage(desc, json, { lenient: false });

@@ -9,12 +9,12 @@ import { generationOf } from "../../providers/anthropic/generation.ts";
 const budgetModels = /claude-(?:instant|[123]\b|(?:opus|sonnet|haiku)-4(?![-.](?:[6-9]|[1-9]\d)(?!\d)))/;
 const withoutSchemas = /claude-(?:instant|[123]\b|(?:opus|sonnet)-4(?![-.](?:[1-9]|[1-9]\d)(?!\d)))/;
 
-/** Reports whether the model thinks within a token budget (up to 4.5), and not adaptively, by effort (from 4.6). */
+/** thinksByBudget reports whether the model thinks within a token budget (up to 4.5), and not adaptively, by effort (from 4.6). */
 export function thinksByBudget(model: string): boolean {
   return budgetModels.test(model);
 }
 
-/** Reports whether the model is known to refuse a token budget for its thinking (from 4.7). */
+/** refusesBudget reports whether the model is known to refuse a token budget for its thinking (from 4.7). */
 export function refusesBudget(model: string): boolean {
   const { number = 0 } = generationOf(model) ?? {};
   return number > 406;

@@ -3,32 +3,30 @@ import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { definedFields } from "../fields.ts";
 
 /** AnyTool is a caller's own tool. What it did not have is undefined. */
-export interface AnyTool {
-  /** Nested is chat's way, flat that of responses; `schema` is the Messages API's. */
+interface AnyTool {
+  /** form is whose tool it is: `nested` is chat's form, `flat` that of responses, `schema` the Messages API's. */
   readonly form: "nested" | "flat" | "schema";
   readonly kind: "function" | "custom";
   readonly name: string;
   readonly description: JsonValue | undefined;
   readonly parameters: JsonValue | undefined;
   readonly strict: JsonValue | undefined;
-  /** The format of a custom tool, as responses has it. */
+  /** format is that of a custom tool, as responses has it. */
   readonly format: JsonValue | undefined;
-  /** All further members of the tool. */
+  /** rest has all further members of the tool. */
   readonly rest: JsonObject;
 }
 
-/** Returns undefined for a vendor's own tool, and for an unknown shape. */
-export function readTool(tool: JsonValue): AnyTool | undefined {
+/** readTool reads a tool of any API; undefined for a vendor's own tool, and for an unknown shape. */
+function readTool(tool: JsonValue): AnyTool | undefined {
   if (!isObject(tool)) return undefined;
   const { type = null, function: called, custom, ...members } = tool;
   if (isObject(called)) return described("nested", "function", called, members);
   if (isObject(custom)) return described("nested", "custom", custom, members);
   const { name, description, parameters, strict, format, input_schema: schema, ...rest } = members;
-  if ((type === null || type === "custom") && isObject(schema)) {
-    return described("schema", "function", { name, description, parameters: schema, strict } as JsonObject, rest);
-  }
-  if (type !== "function" && type !== "custom") return undefined;
-  return described("flat", type, { name, description, parameters, strict, format } as JsonObject, rest);
+  const own = { name, description, parameters: parameters ?? schema, strict, format } as JsonObject;
+  if ((type === null || type === "custom") && isObject(schema)) return described("schema", "function", own, rest);
+  return type === "function" || type === "custom" ? described("flat", type, own, rest) : undefined;
 }
 
 function described(form: AnyTool["form"], kind: AnyTool["kind"], own: JsonObject, rest: JsonObject) {
@@ -43,16 +41,31 @@ function flatFormat(format: JsonValue | undefined): JsonValue | undefined {
   return { type: "grammar", ...format.grammar };
 }
 
-/** Returns the tool as responses has it. One that is of that form already stays. */
+/** nestedTool returns the tool as chat has it. One that is of that form already stays. */
+export function nestedTool(tool: JsonValue): JsonValue {
+  const read = readTool(tool);
+  if (!read || read.form === "nested") return tool;
+  const { kind, name, description, parameters, strict, format, rest } = read;
+  const own = kind === "function" ? { parameters, strict } : { format: nestedFormat(format) };
+  return { ...rest, type: kind, [kind]: definedFields({ name, description, ...own }) };
+}
+
+function nestedFormat(format: JsonValue | undefined): JsonValue | undefined {
+  if (!isObject(format) || format.type !== "grammar") return format;
+  const { type, ...grammar } = format;
+  return { type, grammar };
+}
+
+/** flatTool returns the tool as responses has it. One that is of that form already stays. */
 export function flatTool(tool: JsonValue): JsonValue {
   const isOther = isObject(tool) && (isObject(tool.function) || isObject(tool.custom) || isObject(tool.input_schema));
   const read = isOther ? readTool(tool) : undefined;
-  if (!read || read.form === "flat") return tool;
+  if (!read) return tool;
   const { kind, name, description, parameters, strict, format, rest } = read;
   return { ...rest, type: kind, ...definedFields({ name, description, parameters, strict, format }) };
 }
 
-/** Returns the tool as the Messages API has it. A tool that is no function of another API stays. */
+/** schemaTool returns the tool as the Messages API has it. A tool that is no function of another API stays. */
 export function schemaTool(tool: JsonValue): JsonValue {
   const read = isObject(tool) && tool.type === "function" ? readTool(tool) : undefined;
   if (!read) return tool;
@@ -61,19 +74,20 @@ export function schemaTool(tool: JsonValue): JsonValue {
 }
 
 /** AnyChoice is a word, or the tool that is to be called. */
-export interface AnyChoice {
+interface AnyChoice {
   readonly word?: "auto" | "none" | "required";
   readonly kind?: "function" | "custom";
   readonly name?: string;
 }
 
+/** words are the choices that are none of a single tool, as any API writes them. */
 const words: ReadonlyMap<JsonValue | undefined, AnyChoice["word"]> = new Map([
   ...(["auto", "none", "required"] as const).map((word) => [word, word] as const),
   ["any", "required" as const],
 ]);
 
-/** Returns undefined for a choice of an unknown shape, as a vendor's tool or a list of allowed tools. */
-export function readChoice(choice: JsonValue): AnyChoice | undefined {
+/** readChoice reads a choice of any API; undefined for an unknown shape, as a vendor's tool or a list of allowed tools. */
+function readChoice(choice: JsonValue): AnyChoice | undefined {
   const word = words.get(isObject(choice) ? choice.type : choice);
   if (word !== undefined) return { word };
   if (!isObject(choice)) return undefined;
@@ -83,7 +97,15 @@ export function readChoice(choice: JsonValue): AnyChoice | undefined {
   return kind && isObject(named) ? { kind, name: named.name as string } : undefined;
 }
 
-/** Returns the choice as responses has it. */
+/** nestedChoice returns the choice as chat has it. One that is of that form already stays. */
+export function nestedChoice(choice: JsonValue): JsonValue {
+  const read = readChoice(choice);
+  if (read?.word !== undefined) return read.word;
+  if (!read?.kind || (isObject(choice) && isObject(choice[read.kind]))) return choice;
+  return { type: read.kind, [read.kind]: definedFields({ name: read.name }) };
+}
+
+/** flatChoice returns the choice as responses has it. */
 export function flatChoice(choice: JsonValue): JsonValue {
   const read = readChoice(choice);
   if (!read) return choice;
@@ -92,14 +114,14 @@ export function flatChoice(choice: JsonValue): JsonValue {
   return definedFields({ type: read.kind, name: read.name, namespace });
 }
 
-/** Returns the choice as the Messages API has it. */
+/** typesOfOthers are the types of choices that are none of the Messages API's. */
+const typesOfOthers: ReadonlySet<JsonValue | undefined> = new Set(["function", "custom", "required"]);
+
+/** messagesChoice returns the choice as the Messages API has it. */
 export function messagesChoice(choice: JsonValue): JsonValue {
-  const read = readChoice(choice);
-  if (
-    !read ||
-    (isObject(choice) && choice.type !== "function" && choice.type !== "custom" && choice.type !== "required")
-  )
-    return choice;
+  const isOther = !isObject(choice) || typesOfOthers.has(choice.type);
+  const read = isOther ? readChoice(choice) : undefined;
+  if (!read) return choice;
   if (read.word !== undefined) return { type: read.word === "required" ? "any" : read.word };
   return definedFields({ type: "tool", name: read.name });
 }

@@ -2,11 +2,11 @@
  * Reads bodies of one API that clients send to the path of another, as Cursor does to custom addresses. On each path the words of
  * that API win over the others'.
  *
- * As chat: a body with `input` and no `messages` is a request for a response: it becomes the equivalent chat request, with its
- * members that are chat's own. Flat tools, as in responses and the Messages API, become nested ones, and so does a
+ * On the path of chat a body with `input` and no `messages` is a request for a response: it becomes the equivalent chat request,
+ * with its members that are chat's own. Flat tools, as in responses and the Messages API, become nested ones, and so does a
  * flat choice. Calls and results among the content, and `system` and `stop_sequences`, are the Messages API's, and
- * become chat's. A `prompt` is what the user says. As a completion: the turns of a chat are the prompt. Responses and messages have
- * files of their own. Any other body is of its path already and stays as it came.
+ * become chat's. A `prompt` is what the user says. On the path of completions the turns of a chat are the prompt (`prompt.ts`). The
+ * paths of responses and messages have files of their own. Any other body is of its path already and stays as it came.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
@@ -26,6 +26,7 @@ import type { Changes } from "../../wire/splice.ts";
 import { Wire } from "../../wire/wire.ts";
 import { definedFields } from "../fields.ts";
 import { responsesToChat } from "../responses-to-chat/index.ts";
+import { nestedChoice, nestedTool } from "./any-tool.ts";
 import { hasForeignParts, inChatParts } from "./foreign-parts.ts";
 import { inMessagesWords, needsMessagesWords } from "./messages-words.ts";
 import { promptOf } from "./prompt.ts";
@@ -33,13 +34,14 @@ import { inResponsesWords, needsResponsesWords } from "./responses-words.ts";
 
 type ChatRequest = Wire<typeof CreateChatCompletionRequestSchema>;
 
+/** ReadBody is a body as its path has it. */
 export interface ReadBody {
   readonly request: Wire;
   /** The public paths of what was left out. */
   readonly dropped: readonly string[];
 }
 
-/** Returns undefined for a body that is of its path already, or is read elsewhere. */
+/** ReadForeign reads a body of another API; it returns undefined for one that is of its path already. */
 type ReadForeign = (request: Wire) => CooperativeTask<ReadBody> | undefined;
 
 const readers: ReadonlyMap<DescMessage, ReadForeign> = new Map<DescMessage, ReadForeign>([
@@ -54,8 +56,8 @@ const readers: ReadonlyMap<DescMessage, ReadForeign> = new Map<DescMessage, Read
 ]);
 
 /**
- * Returns undefined for a body that is of its path already. Throws a WireFault where it is no JSON object. The task throws a
- * Refusal, or the WireFault of JSON that does not fit.
+ * readForeignBody returns undefined for a body that is of its path already. Throws a WireFault where it is no JSON object. The task
+ * throws a Refusal, or the WireFault of JSON that does not fit.
  */
 export function readForeignBody(request: Wire): CooperativeTask<ReadBody> | undefined {
   return readers.get(request.desc)?.(request);
@@ -111,7 +113,7 @@ function* inChatWords(request: ChatRequest, isFlat: boolean, isOfMessages: boole
   return { request: chat as unknown as Wire, dropped: [] };
 }
 
-/** Returns the changes to a request that is partly the Messages API's. */
+/** messagesInChatWords returns the changes to a request that is partly the Messages API's. */
 function* messagesInChatWords(json: JsonObject): CooperativeTask<Record<string, JsonValue | undefined>> {
   const { messages, system, stop, stop_sequences: stops } = json;
   const turns = Array.isArray(messages) ? yield* inChatParts(messages) : [];
@@ -149,43 +151,4 @@ function* chatOfResponse(request: ChatRequest): CooperativeTask<ReadBody> {
   const chat = { ...chatRequest, messages, ...Object.fromEntries(own), ...kept };
   const chatBody = Wire.ofJson(CreateChatCompletionRequestSchema, chat);
   return { request: chatBody as unknown as Wire, dropped: translated.dropped };
-}
-
-/** Returns the same tool where it is nested already, or of an unknown shape. */
-function nestedTool(tool: JsonValue): JsonValue {
-  if (!isObject(tool) || isObject(tool.function) || isObject(tool.custom) || typeof tool.name !== "string") return tool;
-  const { type = null, name, description, parameters, input_schema: schema, strict, format, ...rest } = tool;
-  const described = definedFields({ name, description: description ?? undefined });
-  if (type === "function" || ((type === null || type === "custom") && isObject(schema))) {
-    const schemaJson = parameters ?? schema ?? undefined;
-    return {
-      ...rest,
-      type: "function",
-      function: definedFields({ ...described, parameters: schemaJson, strict: strict ?? undefined }),
-    };
-  }
-  if (type !== "custom") return tool;
-  return { ...rest, type, custom: definedFields({ ...described, format: format ? nestedFormat(format) : undefined }) };
-}
-
-function nestedFormat(format: JsonValue): JsonValue {
-  if (!isObject(format) || format.type !== "grammar" || isObject(format.grammar)) return format;
-  const { type, ...grammar } = format;
-  return { type, grammar };
-}
-
-/** The choices that chat has as words. */
-const words: ReadonlyMap<JsonValue | undefined, string> = new Map([
-  ...["auto", "none", "required"].map((word) => [word, word] as const),
-  ["any", "required"],
-]);
-
-function nestedChoice(choice: JsonValue): JsonValue {
-  const word = words.get(isObject(choice) ? choice.type : choice);
-  if (word !== undefined) return word;
-  if (!isObject(choice) || typeof choice.name !== "string") return choice;
-  const { type, name } = choice;
-  if (type === "tool") return { type: "function", function: { name } };
-  if (type === "function" && !isObject(choice.function)) return { type, function: { name } };
-  return type === "custom" && !isObject(choice.custom) ? { type, custom: { name } } : choice;
 }

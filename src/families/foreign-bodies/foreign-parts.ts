@@ -15,12 +15,12 @@ import { definedFields } from "../fields.ts";
 import { partsOf } from "../messages-to-chat/request/content.ts";
 import { toolResultOf } from "../messages-to-chat/request/tool-results.ts";
 
-/** Reports whether some message has a part of another API. */
+/** hasForeignParts reports whether some message has a part of another API. */
 export function hasForeignParts(messages: JsonValue | undefined): boolean {
   return Array.isArray(messages) && messages.some((message) => isObject(message) && blocksIn(message).some(isForeign));
 }
 
-/** Returns the same messages in chat's words. Throws a Refusal for a malformed block. */
+/** inChatParts returns the same messages in chat's words. Throws a Refusal for a malformed block. */
 export function* inChatParts(messages: readonly JsonValue[]): CooperativeTask<JsonValue[]> {
   const changed: JsonValue[] = [];
   for (const [i, message] of messages.entries()) {
@@ -39,7 +39,7 @@ function isForeign(block: JsonValue): boolean {
   return isOfTool(block) || (isObject(block) && chatPart(block) !== block);
 }
 
-/** Returns the same part where it is chat's already. */
+/** chatPart returns the same part where it is chat's already. */
 function chatPart(part: JsonValue): JsonValue {
   if (!isObject(part)) return part;
   const { type, image_url: image, detail, filename, file_data, file_id, annotations, logprobs, ...rest } = part;
@@ -51,7 +51,7 @@ function chatPart(part: JsonValue): JsonValue {
   return isFile ? { ...rest, type: "file", file: definedFields({ filename, file_data, file_id }) } : part;
 }
 
-/** Reports whether a message has a call or a result of the Messages API, or an image in its words. */
+/** hasToolBlocks reports whether a message has a call or a result of the Messages API, or an image in its words. */
 export function hasToolBlocks(message: JsonValue): boolean {
   return isObject(message) && blocksIn(message).some((block) => isOfTool(block) || (isObject(block) && isOwn(block)));
 }
@@ -106,7 +106,7 @@ function userMessages(message: JsonObject, path: string): JsonObject[] {
   return parts.length > 0 ? [...results, { ...message, content: parts }] : results;
 }
 
-/** Reports a result, or an image or document in the Messages API's words. */
+/** isOwn reports a result, or an image or document in the Messages API's words. */
 function isOwn({ type, source }: JsonObject): boolean {
   return type === "tool_result" || ((type === "image" || type === "document") && isObject(source));
 }

@@ -9,7 +9,7 @@ import type { Changes } from "../../wire/splice.ts";
 import { definedFields } from "../fields.ts";
 import { messagesChoice, schemaTool } from "./any-tool.ts";
 
-/** Reports whether a body has anything of another API. It may be an outline. */
+/** needsMessagesWords reports whether a body has anything of another API. It may be an outline. */
 export function needsMessagesWords(json: JsonObject): boolean {
   const { messages, tools, tool_choice: choice } = json;
   return (
@@ -20,11 +20,12 @@ export function needsMessagesWords(json: JsonObject): boolean {
   );
 }
 
+/** foreignSettings are members that the Messages API does not have. */
 const foreignSettings = [
   ...["max_completion_tokens", "stop", "response_format", "reasoning_effort", "parallel_tool_calls"],
 ] as const;
 
-/** Returns the changes to such a body. */
+/** inMessagesWords returns the changes to such a body. */
 export function* inMessagesWords(json: JsonObject): CooperativeTask<Changes> {
   const { messages, tools, system } = json;
   const changes: Record<string, JsonValue | undefined> = settingsIn(json);
@@ -45,7 +46,7 @@ function instructionsIn(message: JsonValue): JsonValue[] {
   return isObject(message) ? blocksOf(message.content) : [];
 }
 
-/** Returns the blocks of a content, of which a text is one. */
+/** blocksOf returns the blocks of a content, of which a text is one. */
 function blocksOf(content: JsonValue | undefined): JsonValue[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   return Array.isArray(content) ? content.map(blockOf) : [];
@@ -87,7 +88,7 @@ function isForeign(message: JsonValue): boolean {
 
 function* turnsOf(messages: readonly JsonValue[]): CooperativeTask<JsonValue[]> {
   const turns: JsonValue[] = [];
-  /** The results that were last, while only results follow. */
+  /** results are those of the last turn, while only results follow. */
   let results: JsonValue[] | undefined;
   for (const [i, message] of messages.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
@@ -133,7 +134,7 @@ function useOf({ id, function: called, custom }: JsonObject): JsonObject {
   return definedFields({ type: "tool_use", id, name, input: inputOf(args) });
 }
 
-/** Models may write invalid JSON, which the Messages API does not take. */
+/** inputOf returns the input of a call. Models may write invalid JSON, which the Messages API does not take. */
 function inputOf(args: JsonValue | undefined): JsonObject {
   if (isObject(args)) return args;
   try {
@@ -146,11 +147,12 @@ function inputOf(args: JsonValue | undefined): JsonObject {
 
 const dataUri = /^data:([^;,]*)(?:;[^,]*)?;base64,/i;
 
+/** ofOthers are the types of parts that are none of the Messages API's. */
 const ofOthers: ReadonlySet<JsonValue | undefined> = new Set([
   ...["input_text", "output_text", "image_url", "input_image", "file"],
 ]);
 
-/** Returns the same block where it is the Messages API's already. */
+/** blockOf returns a part as a block; the same block where it is the Messages API's already. */
 function blockOf(block: JsonValue): JsonValue {
   if (!isObject(block) || !ofOthers.has(block.type)) return block;
   const { type, image_url: image, detail: _, file, ...rest } = block;

@@ -3,6 +3,7 @@ import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.t
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 
+/** names are those by which the roles of turns are told. */
 const names: ReadonlyMap<JsonValue | undefined, string> = new Map([
   ["system", "System"],
   ["developer", "System"],
@@ -10,7 +11,7 @@ const names: ReadonlyMap<JsonValue | undefined, string> = new Map([
   ["tool", "Tool"],
 ]);
 
-/** Returns the changes to a body. A single turn is the prompt itself; of several each names who speaks. */
+/** promptOf returns the changes to a body. A single turn is the prompt itself; of several each names who speaks. */
 export function* promptOf({ messages }: JsonObject): CooperativeTask<Changes> {
   const turns = (Array.isArray(messages) ? messages : []).filter(isObject);
   const texts: string[] = [];
@@ -22,8 +23,9 @@ export function* promptOf({ messages }: JsonObject): CooperativeTask<Changes> {
   return { messages: undefined, prompt };
 }
 
-function textOf(content: JsonValue | undefined): string {
+/** textOf returns a text, or those of a list of parts, joined by `between`. */
+export function textOf(content: JsonValue | undefined, between = ""): string {
   if (typeof content === "string") return content;
   const parts = Array.isArray(content) ? content.filter(isObject) : [];
-  return parts.flatMap(({ text }) => (typeof text === "string" ? [text] : [])).join("");
+  return parts.flatMap(({ text }) => (typeof text === "string" ? [text] : [])).join(between);
 }

@@ -8,8 +8,9 @@ import type { Changes } from "../../wire/splice.ts";
 import { definedFields } from "../fields.ts";
 import { flatChoice, flatTool } from "./any-tool.ts";
 import { hasToolBlocks, inChatParts } from "./foreign-parts.ts";
+import { textOf } from "./prompt.ts";
 
-/** Reports whether a body has anything of another API. It may be an outline. */
+/** needsResponsesWords reports whether a body has anything of another API. It may be an outline. */
 export function needsResponsesWords(json: JsonObject): boolean {
   const { messages, input, tools, tool_choice: choice } = json;
   return (
@@ -22,19 +23,16 @@ export function needsResponsesWords(json: JsonObject): boolean {
   );
 }
 
+/** foreignSettings are members that responses do not have. */
 const foreignSettings = [
-  "max_tokens",
-  "max_completion_tokens",
-  "response_format",
-  "reasoning_effort",
-  "system",
+  ...["max_tokens", "max_completion_tokens", "response_format", "reasoning_effort", "system"],
 ] as const;
 
 function hasOtherChoice({ type, function: called, custom }: JsonObject): boolean {
   return isObject(called) || isObject(custom) || ["auto", "none", "any", "required", "tool"].includes(type as string);
 }
 
-/** Returns the changes to such a body. Throws a Refusal for a malformed block. */
+/** inResponsesWords returns the changes to such a body. Throws a Refusal for a malformed block. */
 export function* inResponsesWords(json: JsonObject): CooperativeTask<Changes> {
   const { messages, input, tools, tool_choice: choice } = json;
   const turns = (input ?? null) === null ? messages : input;
@@ -61,16 +59,9 @@ function settingsIn(json: JsonObject): Record<string, JsonValue | undefined> {
   const thought = isObject(reasoning) ? reasoning : {};
   const isAsked = (reasoning_effort ?? null) !== null && (thought.effort ?? null) === null;
   if (isAsked) changes.reasoning = { ...thought, effort: reasoning_effort as JsonValue };
-  const guide = textOf(system);
+  const guide = textOf(system, "\n\n");
   if (guide !== "") changes.instructions = typeof instructions === "string" ? `${guide}\n\n${instructions}` : guide;
   return changes;
-}
-
-/** Returns a text, or that of a list of parts. */
-function textOf(content: JsonValue | undefined): string {
-  if (typeof content === "string") return content;
-  const parts = Array.isArray(content) ? content.filter(isObject) : [];
-  return parts.flatMap(({ text }) => (typeof text === "string" ? [text] : [])).join("\n\n");
 }
 
 function flatFormat({ type, json_schema: named }: JsonObject): JsonObject {
@@ -80,10 +71,12 @@ function flatFormat({ type, json_schema: named }: JsonObject): JsonObject {
 function* itemsOf(turns: readonly JsonValue[]): CooperativeTask<JsonValue[]> {
   const chat = turns.some(hasToolBlocks) ? yield* inChatParts(turns) : turns;
   const items: JsonValue[] = [];
+  const customCalls = new Set<JsonValue | undefined>();
   for (const [i, turn] of chat.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    if (isObject(turn) && isForeign(turn)) items.push(...itemsOfTurn(turn));
-    else items.push(turn);
+    const some = isObject(turn) && isForeign(turn) ? itemsOfTurn(turn, customCalls) : [turn];
+    for (const item of some) if (isObject(item) && item.type === "custom_tool_call") customCalls.add(item.call_id);
+    items.push(...some);
   }
   return items;
 }
@@ -95,12 +88,14 @@ function isForeign(turn: JsonValue): boolean {
   return type === "message" && Array.isArray(content) && content.some((part) => partOf(part, role) !== part);
 }
 
-function itemsOfTurn(message: JsonObject): JsonObject[] {
+/** itemsOfTurn returns what a turn is as items. `customCalls` are the ids of earlier calls of custom tools, whose results are told apart. */
+function itemsOfTurn(message: JsonObject, customCalls: ReadonlySet<JsonValue | undefined>): JsonObject[] {
   const { tool_calls: calls, tool_call_id: callId, reasoning_content: _, thinking_blocks: _t, ...turn } = message;
   const { role, content } = turn;
   if (role === "tool") {
     const output = Array.isArray(content) ? content.map((part) => partOf(part, "user")) : (content ?? "");
-    return [definedFields({ type: "function_call_output", call_id: callId, output })];
+    const type = customCalls.has(callId) ? "custom_tool_call_output" : "function_call_output";
+    return [definedFields({ type, call_id: callId, output })];
   }
   const parts = Array.isArray(content) ? content.map((part) => partOf(part, role)) : content;
   const says = Array.isArray(parts) ? parts.length > 0 : (parts ?? "") !== "";
@@ -117,9 +112,10 @@ function callOf({ id, function: called, custom }: JsonObject): JsonObject {
   return definedFields({ type: "function_call", call_id: id, name, arguments: text });
 }
 
+/** ofChat are the types of parts that are chat's alone. */
 const ofChat: ReadonlySet<JsonValue | undefined> = new Set(["text", "image_url", "file"]);
 
-/** Returns the same part where it is none of chat's. */
+/** partOf returns a part as responses has it; the same part where it is none of chat's. */
 function partOf(part: JsonValue, role: JsonValue | undefined): JsonValue {
   if (!isObject(part) || !ofChat.has(part.type)) return part;
   const { type, text, image_url: image, file, ...rest } = part;

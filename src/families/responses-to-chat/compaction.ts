@@ -32,7 +32,7 @@ export function isCompacted({ extra }: ResponseItem): boolean {
   return typeof extra?.type === "string" && compactionTypes.has(extra.type);
 }
 
-/** Reports whether a request asks for the item that stands for its conversation. */
+/** asksToCompact reports whether a request asks for the item that stands for its conversation. */
 export function asksToCompact({ input }: CreateResponseRequest): boolean {
   const last = input.case === "inputItems" ? input.value.items.at(-1) : undefined;
   return last !== undefined && isTrigger(last);
@@ -42,12 +42,12 @@ export function summaryRequest(): JsonObject {
   return { role: "user", content: askForSummary };
 }
 
-/** Returns the model's message for a compacted conversation; undefined where another server compacted it. */
+/** summaryMessage returns the model's message for a compacted conversation; undefined where another server compacted it. */
 export function summaryMessage({ encryptedContent = "" }: ResponseItem): JsonObject | undefined {
   return summaryOf(encryptedContent);
 }
 
-/** Returns the same from the item's `encrypted_content`. */
+/** summaryOf returns the same from the item's `encrypted_content`. */
 export function summaryOf(hidden: string): JsonObject | undefined {
   if (!hidden.startsWith(mark)) return undefined;
   const summary = Buffer.from(hidden.slice(mark.length), "base64url").toString();

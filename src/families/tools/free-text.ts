@@ -4,10 +4,10 @@
  */
 import type { JsonValue } from "../../wire/json.ts";
 
-/** The names that models give to the text beside other arguments, best first. */
+/** textNames are those that models give to the text beside other arguments, best first. */
 const textNames = ["input", "patch", "code", "script", "source", "command"];
 
-/** Returns undefined where no member is surely the text. */
+/** freeTextIn returns the text; undefined where no member is surely the text. */
 export function freeTextIn(value: JsonValue | undefined): string | undefined {
   if (typeof value === "string") return value;
   if (Array.isArray(value)) return linesIn(value);
@@ -18,7 +18,7 @@ export function freeTextIn(value: JsonValue | undefined): string | undefined {
   return freeTextIn(named === undefined ? (members.length === 1 ? members[0] : undefined) : value[named]);
 }
 
-/** Joins lines. A command line that begins with the name of the patch tool is its one argument. */
+/** linesIn joins lines. A command line that begins with the name of the patch tool is its one argument. */
 function linesIn(values: readonly JsonValue[]): string | undefined {
   if (!values.every((value) => typeof value === "string")) return undefined;
   const [command, argument] = values;

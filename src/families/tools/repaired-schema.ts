@@ -4,32 +4,24 @@
  */
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 
-/** Keywords whose value maps names to schemas, those that hold a schema or several, and those whose value may be null. */
+/** maps are the keywords whose value maps names to schemas. */
 const maps: ReadonlySet<string> = new Set([
   ...["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"],
 ]);
+/** schemas are the keywords that hold a schema or several. */
 const schemas: ReadonlySet<string> = new Set([
-  ...[
-    "items",
-    "prefixItems",
-    "anyOf",
-    "oneOf",
-    "allOf",
-    "not",
-    "if",
-    "then",
-    "else",
-    "contains",
-    "additionalProperties",
-  ],
+  ...["items", "prefixItems", "contains", "additionalProperties"],
+  ...["anyOf", "oneOf", "allOf", "not", "if", "then", "else"],
 ]);
+/** values are the keywords whose value may be null. */
 const values: ReadonlySet<string> = new Set(["default", "const", "enum", "examples", "example"]);
 
+/** types has the types by their names in capitals. */
 const types: ReadonlyMap<JsonValue, string> = new Map(
   ["object", "array", "string", "number", "integer", "boolean", "null"].map((type) => [type.toUpperCase(), type]),
 );
 
-/** Returns the same object where nothing is to be repaired. */
+/** repairedSchema returns the schema as every server takes it; the same object where nothing is to be repaired. */
 export function repairedSchema(schema: JsonObject): JsonObject {
   const members = Object.entries(schema);
   const repaired = members.flatMap(([key, value]): [string, JsonValue][] => {

@@ -4,15 +4,16 @@
  */
 import { type Body, byteLength } from "../write-message.ts";
 
-/** A few milliseconds of work. */
+/** bytesATurn is how much is written in a turn: a few milliseconds of work. */
 const bytesATurn = 2 ** 22;
-/** Shorter bodies never wait, in bytes. */
+/** longBody is the length, in bytes, below which a body never waits. */
 const longBody = 2 ** 16;
 
+/** taken is how many bytes were written in this turn. */
 let taken = 0;
 
 /**
- * Returns whether a body may be written in this turn, and counts it if so. Where it may not, the caller asks again in a later turn: by
+ * mayWriteNow reports whether a body may be written in this turn, and counts it if so. Where it may not, the caller asks again in a later turn: by
  * `setImmediate`, or at the turn's end.
  */
 export function mayWriteNow(body: Body | undefined): boolean {

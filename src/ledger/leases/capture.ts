@@ -41,7 +41,7 @@ function captureByHold(state: LedgerState, of: Capture, hold: Hold | undefined):
   });
 }
 
-/** Has the books decide what is charged, at most `most`. */
+/** captureByBooks has the books decide what is charged, at most `most`. */
 async function captureByBooks(
   state: LedgerState,
   call: Capture,

@@ -27,8 +27,8 @@ function holdFrom(state: LedgerState, lease: Lease, request: HoldRequest): Hold 
 }
 
 /**
- * Makes the hold of a call that has taken it from a lease, or that costs nothing. What is written of it makes the call known as lost if
- * this process dies.
+ * holdOf makes the hold of a call that has taken it from a lease, or that costs nothing. What is written of it makes the call known as lost
+ * if this process dies.
  */
 function holdOf(state: LedgerState, lease: Lease | undefined, request: HoldRequest): Hold {
   const entry = holdEntryOf(request, lease?.taken);
@@ -39,8 +39,8 @@ function holdOf(state: LedgerState, lease: Lease | undefined, request: HoldReque
 }
 
 /**
- * Asks the books for a hold within budgets. Leases of the account stay, from which its other keys call, unless its credit is short without
- * them.
+ * holdWithin asks the books for a hold within budgets. Leases of the account stay, from which its other keys call, unless its credit is
+ * short without them.
  */
 async function holdWithin(state: LedgerState, request: HoldRequest): Promise<Hold | Short> {
   const { accountId } = request;
@@ -49,7 +49,7 @@ async function holdWithin(state: LedgerState, request: HoldRequest): Promise<Hol
   return isShort && state.leases.hasOf(accountId) ? holdByBooks(state, request) : made;
 }
 
-/** Asks the books: for a lease where credit is ample, and else for this call alone. */
+/** holdByBooks asks the books: for a lease where credit is ample, and else for this call alone. */
 function holdByBooks(state: LedgerState, request: HoldRequest, accountId = request.accountId): Promise<Hold | Short> {
   const after = (granted: Granted): Hold | Short => {
     if (granted.kind === "short") return granted;
@@ -62,7 +62,7 @@ function holdByBooks(state: LedgerState, request: HoldRequest, accountId = reque
   return state.groupCommit.enlist("holds", { item: request, accountId, after });
 }
 
-/** Makes the hold that the books have decided on. */
+/** exactHold makes the hold that the books have decided on. */
 function exactHold(
   { holds, credit }: LedgerState,
   request: HoldRequest,

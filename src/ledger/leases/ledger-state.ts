@@ -30,24 +30,24 @@ export interface LedgerState {
   releasing: NodeJS.Timeout | undefined;
 }
 
-/** Reports whether this process has renewed its holds in time. One that stood still for long has lost its leases. */
+/** isAwake reports whether this process has renewed its holds in time. One that stood still for long has lost its leases. */
 export function isAwake({ clock, renewedAt }: LedgerState): boolean {
   return clock() - renewedAt < holdMs;
 }
 
-/** Writes an entry. Resolves once it is durable. */
+/** record writes an entry. Resolves once it is durable. */
 export function record({ groupCommit }: LedgerState, entry: Entry): Deferred<void> {
   groupCommit.add(entry);
   return groupCommit.written();
 }
 
-/** Releases what was held of a call: nothing was written of it yet, or it is written that it holds nothing any more. */
+/** releaseEntry releases what was held of a call: nothing was written of it yet, or it is written that it holds nothing any more. */
 export function releaseEntry({ groupCommit }: LedgerState, { request, entry }: Hold): void {
   if (entry && groupCommit.withdraw(entry)) return;
   groupCommit.add({ kind: "free", requestId: request.requestId, taken: entry?.taken });
 }
 
-/** Counts that a call has more, or less where the amount is below 0, of its account's credit than it holds. */
+/** adjust counts that a call has more, or less where the amount is below 0, of its account's credit than it holds. */
 export function adjust({ leases, credit }: LedgerState, { request, lease }: Hold, amount: number): void {
   if (lease) leases.use(lease, amount);
   else credit.held(request.accountId, request.keyId, amount);

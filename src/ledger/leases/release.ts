@@ -23,7 +23,7 @@ async function releaseByBooks(state: LedgerState, hold: Hold): Promise<void> {
   credit.held(accountId, keyId, -hold.amount);
 }
 
-/** Releases leases that no call has drawn on between two looks, as long as there are any. */
+/** releaseIdleLater releases leases that no call has drawn on between two looks, as long as there are any. */
 export function releaseIdleLater(state: LedgerState): void {
   const { leases, onError } = state;
   state.releasing ??= setTimeout(() => {
@@ -36,7 +36,7 @@ export function releaseIdleLater(state: LedgerState): void {
   }, idleMs).unref();
 }
 
-/** Releases leases behind what is written of calls that drew on them. A process that stood still may write that only now. */
+/** releaseLeases releases leases behind what is written of calls that drew on them. A process that stood still may write that only now. */
 export async function releaseLeases({ groupCommit, books }: LedgerState, ids: readonly string[]): Promise<void> {
   const drained = groupCommit.drained();
   // What cannot be written is told where it is written.

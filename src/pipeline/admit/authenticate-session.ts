@@ -12,8 +12,8 @@ import { hashToken } from "../../runtime/secrets.ts";
 import type { SessionStore, SessionWithUser } from "../../storage/people/sessions.ts";
 
 /**
- * Returns the name of the cookie. Browsers accept a cookie with the prefix `__Host-` only over https and only from this very host,
- * so that no other host of the same domain can replace it. Source: RFC 6265bis, section 4.1.3.2.
+ * sessionCookie returns the name of the cookie. Browsers accept a cookie with the prefix `__Host-` only over https and only from this very
+ * host, so that no other host of the same domain can replace it. Source: RFC 6265bis, section 4.1.3.2.
  */
 export function sessionCookie({ rootUrl }: Peer): string {
   return rootUrl.startsWith("https:") ? "__Host-gateway_session" : "gateway_session";
@@ -65,7 +65,10 @@ function isFromDashboard(header: Arrival["header"]): boolean {
   return header("x-gateway-session") !== undefined;
 }
 
-/** Reports whether the browser says that another site's page made the call. No script can set this header (W3C Fetch Metadata). */
+/**
+ * isFromElsewhere reports whether the browser says that another site's page made the call. No script can set this header (W3C Fetch
+ * Metadata).
+ */
 export function isFromElsewhere(header: Arrival["header"]): boolean {
   const site = header("sec-fetch-site");
   return site === "cross-site" || site === "same-site";

@@ -9,7 +9,7 @@ import type { Model } from "../../targets/catalog.ts";
 
 const accesses = new Map<DescMethod, Access>();
 
-/** Returns the access option of an RPC. It is decoded once, which takes longer than all else here. */
+/** accessOf returns the access option of an RPC. It is decoded once, which takes longer than all else here. */
 export function accessOf(method: DescMethod): Access {
   let found = accesses.get(method);
   if (!found) {
@@ -40,28 +40,31 @@ const needs = new Map<Least, Needed>([
   [Least.OPERATOR, { rights: ["operator", "operator_session"], words: "the operator key" }],
 ]);
 
-/** Reports whether a credential suffices for an RPC. */
+/** suffices reports whether a credential suffices for an RPC. */
 export function suffices(rights: Rights, method: DescMethod): boolean {
   return needs.get(accessOf(method).caller)?.rights.includes(rights) ?? false;
 }
 
-/** Throws a Refusal where it does not. */
+/** authorize throws a Refusal where a credential does not suffice for an RPC. */
 export function authorize(rights: Rights, method: DescMethod): void {
   if (suffices(rights, method)) return;
   throw permissionDenied(needs.get(accessOf(method).caller)?.words ?? "nobody's credential");
 }
 
-/** Reports whether a caller may call models without a price. */
+/** mayCallUnpriced reports whether a caller may call models without a price. */
 export function mayCallUnpriced({ mustPay, isFreeUnpriced = false }: Caller): boolean {
   return !mustPay || isFreeUnpriced;
 }
 
-/** Reports whether a key may use a model, by the model's id or its family. */
+/** mayUse reports whether a key may use a model, by the model's id or its family. */
 export function mayUse({ models }: Caller, { id, family }: Pick<Model, "id" | "family">): boolean {
   return models.length === 0 || models.includes(id) || models.includes(`family:${family}`);
 }
 
-/** Throws a Refusal where the key may not use the model. It names the model by `name`, which is what the caller sent, if anything. */
+/**
+ * authorizeModel throws a Refusal where the key may not use the model. It names the model by `name`, which is what the caller sent, if
+ * anything.
+ */
 export function authorizeModel(caller: Caller, model: Model, name: string | undefined): void {
   if (!mayUse(caller, model)) throw modelNotPermitted(name);
 }

@@ -30,7 +30,7 @@ export function createCredentialsIn(operatorKey: string | undefined): Credential
 }
 
 /**
- * Returns what may be the secret of a key, in the forms that clients send: `Authorization: Bearer <key>`, the bare key in
+ * secretsIn returns what may be the secret of a key, in the forms that clients send: `Authorization: Bearer <key>`, the bare key in
  * `Authorization`, and `x-api-key`. Some clients send a foreign token in one and the gateway's key in the other: both are tried.
  */
 function secretsIn(header: Arrival["header"]): string[] {

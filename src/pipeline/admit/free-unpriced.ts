@@ -9,7 +9,10 @@ export interface FreeUnpricedOptions {
   readonly version: () => number;
 }
 
-/** Returns a function that reports whether unpriced models are free for an account. It looks the account up once a version. */
+/**
+ * createFreeUnpriced returns a function that reports whether unpriced models are free for an account. It looks the account up once a
+ * version.
+ */
 export function createFreeUnpriced({ accounts, settings, version }: FreeUnpricedOptions) {
   let seen: number | undefined;
   let first: string | undefined;

@@ -59,7 +59,7 @@ export function createGuessed({ guesses, onFailed, onBeyond }: GuessesOptions): 
   };
 }
 
-/** Wraps a handler, so that credentials that fail in a service are throttled too. Model calls have none in their bodies. */
+/** withGuesses wraps a handler, so that credentials that fail in a service are throttled too. Model calls have none in their bodies. */
 export function withGuesses(handle: Handler, methods: readonly DescMethod[], guessed: Guessed): Handler {
   const throttled = new Set(methods.filter((method) => accessOf(method).caller !== Least.KEY));
   const handleThrottled = async (call: Call) => {
@@ -80,7 +80,7 @@ export interface ReportOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Returns a function that writes an address beyond the limit to the audit log, and never the credentials that it tried. */
+/** reportTo returns a function that writes an address beyond the limit to the audit log, and never the credentials that it tried. */
 export function reportTo(auditEvents: Pick<AuditEventStore, "insert">, { newId, clock, onError }: ReportOptions) {
   return (address: string, credential: CredentialKind, failures: number): void => {
     const now = clock();
@@ -101,8 +101,8 @@ export function reportTo(auditEvents: Pick<AuditEventStore, "insert">, { newId, 
 }
 
 /**
- * Returns a hash of the credentials in the headers. Undefined where the credential is not in the headers, and for the operator
- * key: these failures count in full each time.
+ * shownIn returns a hash of the credentials in the headers. Undefined where the credential is not in the headers, and for the operator key:
+ * these failures count in full each time.
  */
 function shownIn(header: Arrival["header"], kind: CredentialKind): string | undefined {
   if (kind !== "api_key" && kind !== "session" && kind !== "session_key") return undefined;

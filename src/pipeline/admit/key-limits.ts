@@ -2,7 +2,7 @@
 import type { KeyLimits } from "../../call/key-limits.ts";
 import type { ApiKey, KeyModelRate } from "../../storage/keys.ts";
 
-/** Returns undefined for a key without limits: its calls go through nothing more than before. */
+/** limitsOf returns undefined for a key without limits: its calls go through nothing more than before. */
 export function limitsOf(key: ApiKey): KeyLimits | undefined {
   const { requests_per_minute, tokens_per_minute, model_rates, max_concurrent } = key;
   if ([requests_per_minute, tokens_per_minute, model_rates, max_concurrent].every((limit) => limit === null)) return;
@@ -23,7 +23,7 @@ export function modelRatesOf({ model_rates }: Pick<ApiKey, "model_rates">): read
   return model_rates === null ? [] : (JSON.parse(model_rates) as KeyModelRate[]);
 }
 
-/** Returns the addresses and networks that a key may be used from; undefined where it may be used from all. */
+/** allowedIpsOf returns the addresses and networks that a key may be used from; undefined where it may be used from all. */
 export function allowedIpsOf({ allowed_ips }: ApiKey): readonly string[] | undefined {
   return allowed_ips === null ? undefined : (JSON.parse(allowed_ips) as string[]);
 }

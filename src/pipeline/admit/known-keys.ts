@@ -111,8 +111,8 @@ export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
 }
 
 /**
- * Returns what goes on with a key that has not changed. Its tier, and whether unpriced models are free for its account, may follow from
- * others.
+ * createAsOfNow returns what goes on with a key that has not changed. Its tier, and whether unpriced models are free for its account, may
+ * follow from others.
  */
 function createAsOfNow({ settings, isFreeUnpriced = () => false }: KnownKeysOptions) {
   return (found: KnownKey, asOf: number): MaybePromise<KnownKey> =>
@@ -124,7 +124,7 @@ function createAsOfNow({ settings, isFreeUnpriced = () => false }: KnownKeysOpti
     });
 }
 
-/** Returns what tells of a key who calls by it, as of a version; and has the ledger learn what is left of its credit. */
+/** createKnow returns what tells of a key who calls by it, as of a version; and has the ledger learn what is left of its credit. */
 function createKnow({ settings, ledger: { credit }, isFreeUnpriced = () => false }: KnownKeysOptions) {
   return async (key: KeyWithAccount, asOf?: number): Promise<KnownKey> => {
     const { ofBalance, ofLimit } = availableTo(key);
@@ -137,7 +137,7 @@ function createKnow({ settings, ledger: { credit }, isFreeUnpriced = () => false
   };
 }
 
-/** Reports whether a secret is still valid. The one before the last rotation has an expiry of its own. */
+/** isStillValid reports whether a secret is still valid. The one before the last rotation has an expiry of its own. */
 function isStillValid({ secret_hash, previous_expires_at }: KeyWithAccount, secretHash: string, now: number): boolean {
   return secret_hash === secretHash || (previous_expires_at ?? 0) > now;
 }
@@ -163,7 +163,7 @@ function callerOf(key: KeyWithAccount, tier: Tier, asOf: number | undefined): Ca
   };
 }
 
-/** Returns what is available of the balance and of the key's limit; infinite where there is none. */
+/** availableTo returns what is available of the balance and of the key's limit; infinite where there is none. */
 function availableTo(key: KeyWithAccount): { ofBalance: number; ofLimit: number } {
   return {
     ofBalance: key.account_postpaid === 1 ? Number.POSITIVE_INFINITY : key.account_balance - key.account_held,
@@ -171,7 +171,7 @@ function availableTo(key: KeyWithAccount): { ofBalance: number; ofLimit: number 
   };
 }
 
-/** Returns the lesser of the two as the key was read, at least 0; undefined where nothing limits it. */
+/** creditWhenRead returns the lesser of the two as the key was read, at least 0; undefined where nothing limits it. */
 export function creditWhenRead(key: KeyWithAccount): number | undefined {
   const { ofBalance, ofLimit } = availableTo(key);
   const least = Math.min(ofLimit, ofBalance);

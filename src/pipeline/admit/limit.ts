@@ -147,7 +147,7 @@ function firstSteps(limiter: Limiter) {
   ] as const;
 }
 
-/** Takes one limit after another: a call that is refused by one must not take from the next. */
+/** createTakeAll takes one limit after another: a call that is refused by one must not take from the next. */
 function createTakeAll(limiter: Limiter, clock: () => number) {
   return sequence([
     ...firstSteps(limiter),
@@ -188,7 +188,7 @@ function createTakeAllOfKey(limiter: Limiter, clock: () => number) {
   ]);
 }
 
-/** Takes from the RPC's own limit. */
+/** takeOwn takes from the RPC's own limit. */
 function takeOwn({ account, method, access }: LimitedCall, limiter: Limiter): MaybePromise<Decision | undefined> {
   const rate = access && perSecond(access.perSecond);
   return rate && limiter.take(ownId(account.id, method as DescMethod), rate, access.countsMade ? 0 : 1);
@@ -200,14 +200,14 @@ function noteOwn(call: LimitedCall, own: Decision | undefined): void {
   call.own = own && rate && access.countsMade ? wholeOne(own, rate) : own;
 }
 
-/** Looks at the tier's tokens. */
+/** takeTokens looks at the tier's tokens. */
 function takeTokens(call: LimitedCall, limiter: Limiter): MaybePromise<Decision | undefined> {
   const { id, tier } = countedAccount(call);
   const rate = tokensOf(tier);
   return rate && limiter.take(tokensId(id), rate, 0);
 }
 
-/** Looks at the key's tokens. An RPC with a rate of its own uses none. */
+/** takeKeyTokens looks at the key's tokens. An RPC with a rate of its own uses none. */
 function takeKeyTokens(
   { account: { key }, access }: LimitedCall,
   limiter: Limiter,
@@ -216,19 +216,19 @@ function takeKeyTokens(
   return rate && limiter.take(tokensId((key as LimitedKey).id), rate, 0);
 }
 
-/** Takes one of the key's requests, unless a limit before it refuses the call. */
+/** takeKeyRequest takes one of the key's requests, unless a limit before it refuses the call. */
 function takeKeyRequest(call: LimitedCall, limiter: Limiter): MaybePromise<Decision | undefined> {
   const bucket = keyRequestsOf(call);
   return bucket && limiter.take(bucket.id, bucket.rate, isAllowedSoFar(call) ? 1 : 0);
 }
 
-/** Gives back what was taken of the key's requests for a call that the tier refuses. */
+/** giveBackKeyRequest gives back what was taken of the key's requests for a call that the tier refuses. */
 function giveBackKeyRequest(call: LimitedCall, limiter: Limiter): void {
   const bucket = keyRequestsOf(call);
   if (bucket && call.keyRequests?.allowed && isAllowedSoFar(call)) void limiter.draw(bucket.id, bucket.rate, -1);
 }
 
-/** Returns the bucket of the key's requests: one of its own for an RPC with a rate of its own. */
+/** keyRequestsOf returns the bucket of the key's requests: one of its own for an RPC with a rate of its own. */
 function keyRequestsOf({ account: { key }, access, method }: LimitedCall) {
   const rate = key && requestsOf(key.limits);
   if (!rate) return undefined;
@@ -244,7 +244,7 @@ function isAllowedSoFar({ own, tokens, keyTokens, keyRequests }: LimitedCall): b
   );
 }
 
-/** Takes one of the tier's requests, unless another limit refuses the call. */
+/** takeRequest takes one of the tier's requests, unless another limit refuses the call. */
 function takeRequest(call: LimitedCall, limiter: Limiter): MaybePromise<Decision> {
   const { id, tier } = countedAccount(call);
   return limiter.take(id, perMinute(tier.requestsPerMinute), isAllowedSoFar(call) ? 1 : 0);
@@ -261,7 +261,7 @@ function limitedOrRefusal(call: LimitedCall, requests: Decision, clock: () => nu
   return nearest ? { headers: { ...headers, ...nearestHeader(nearest) }, nearest } : { headers, nearest };
 }
 
-/** Returns the one of which less is left. */
+/** tighter returns the one of which less is left. */
 function tighter(one: Decision, other: Decision | undefined): Decision {
   if (!other || one.remaining < other.remaining) return one;
   return one.remaining === other.remaining && one.limit <= other.limit ? one : other;
@@ -274,7 +274,7 @@ function nearestLimit({ tokens, keyRequests, keyTokens }: LimitedCall, requests:
   return nearer(ofKey, nearer(of("account-requests", requests), of("account-tokens", tokens)));
 }
 
-/** Returns the account whose tier counts the call: one of its own for an RPC with a rate of its own. */
+/** countedAccount returns the account whose tier counts the call: one of its own for an RPC with a rate of its own. */
 function countedAccount({ account, method, access }: LimitedCall): LimitedAccount {
   if (!access?.ownRate) return account;
   const { id, tier } = account;
@@ -296,7 +296,7 @@ function ownRefusal({ limit, retryAfterMs }: Decision, headers: AnswerHeaders): 
 
 export type RateUnit = "request" | "token";
 
-/** Returns the refusal of a call for a rate that is used up. */
+/** rateRefusal returns the refusal of a call for a rate that is used up. */
 export function rateRefusal(
   { limit, retryAfterMs }: Decision,
   unit: RateUnit,

@@ -88,7 +88,7 @@ export function createLimitsLeft({ limiter, places, clock }: LimitsLeftOptions):
   };
 }
 
-/** Returns the buckets of an account and its key, in the order in which a call is refused by them. */
+/** looksOf returns the buckets of an account and its key, in the order in which a call is refused by them. */
 function looksOf({ accountId, keyId, tier, limits }: Caller, method: DescMethod): Look[] {
   const { ownRate } = accessOf(method);
   const requestsId = (id: string) => (ownRate ? apartId(id, method) : id);
@@ -113,7 +113,7 @@ function placesLeft(limit: number, running: number): LimitLeft {
   return { name: "key-concurrency", model: undefined, isMoney: false, limit, remaining, resetsAt: undefined, refusal };
 }
 
-/** Returns a budget as a limit. */
+/** limitOfBudget returns a budget as a limit. */
 export function limitOfBudget({ of, budget, left, endsAt }: BudgetLeft): LimitLeft {
   const name = `${of}-${budget.rolling ? "rolling-" : ""}${budget.period}`;
   const remaining = Math.max(0, left);
@@ -121,7 +121,7 @@ export function limitOfBudget({ of, budget, left, endsAt }: BudgetLeft): LimitLe
   return { name, model: undefined, isMoney: true, limit, remaining, resetsAt: endsAt, refusal: undefined };
 }
 
-/** Returns the limit of which the least is left, in proportion; of several the key's, as the headers of answers do. */
+/** nearestLeft returns the limit of which the least is left, in proportion; of several the key's, as the headers of answers do. */
 export function nearestLeft(limits: readonly LimitLeft[]): LimitLeft | undefined {
   const share = ({ remaining, limit, refusal }: LimitLeft) => (refusal ? 0 : remaining / limit);
   const isOfAccount = ({ name }: LimitLeft) => Number(name.startsWith("account-"));

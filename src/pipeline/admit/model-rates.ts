@@ -1,8 +1,8 @@
 /**
  * Limits a key to its rates for single models, once the model of a call is known and before anything is held or sent.
  *
- * A call takes one request from each entry that names its model or its model's family, once for each model that it is sent to, however
- * many attempts it takes. Tokens are only looked at, and drawn after the call, as those of a tier. A refusal takes nothing, and neither does an
+ * A call takes one request from each entry that names its model or its model's family, once for each model that it is sent to, however many
+ * attempts it takes. Tokens are only looked at, and drawn after the call, as those of a tier. A refusal takes nothing, and neither does an
  * answer from the cache or a replay, for which no model is asked.
  */
 import type { Caller } from "../../call/call.ts";
@@ -55,7 +55,7 @@ function entriesFor(limits: KeyLimits | undefined, { id, family }: RatedModel): 
   return limits.models.filter(({ model }) => model === id || model === `family:${family}`);
 }
 
-/** Takes from one entry after another. What a later one refuses is given back to those before it. */
+/** takeEach takes from one entry after another. What a later one refuses is given back to those before it. */
 function takeEach(
   limiter: Limiter,
   keyId: string,
@@ -93,7 +93,7 @@ function giveBack(limiter: Limiter, keyId: string, { model, requestsPerMinute }:
   if (requestsPerMinute !== undefined) void limiter.draw(requestsId(keyId, model), perMinute(requestsPerMinute), -1);
 }
 
-/** Returns the refusal of a call for a rate of an entry that is used up. */
+/** modelRefusal returns the refusal of a call for a rate of an entry that is used up. */
 export function modelRefusal(decision: Decision, unit: RateUnit, model: string): Refusal {
   const { limit, retryAfterMs } = decision;
   const what = model.startsWith("family:") ? `models of the family \`${model.slice(7)}\`` : `the model \`${model}\``;
@@ -111,7 +111,7 @@ export interface RatedBucket {
   readonly entry: string;
 }
 
-/** Returns the buckets of a key that calls of a model take from, or draw from. */
+/** ratedBuckets returns the buckets of a key that calls of a model take from, or draw from. */
 export function ratedBuckets(keyId: string, limits: KeyLimits | undefined, model: RatedModel): RatedBucket[] {
   return entriesFor(limits, model).flatMap(({ model: entry, requestsPerMinute, tokensPerMinute }) => {
     const of = (id: string, capacity: number | undefined, unit: RateUnit): RatedBucket[] =>

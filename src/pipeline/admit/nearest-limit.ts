@@ -31,7 +31,7 @@ export function nearestOf({ name, decision, model }: NamedDecision): NearestLimi
   return { share: decision.allowed ? remaining / limit : 0, header };
 }
 
-/** Returns the nearer of two limits, the first where they are equally near. */
+/** nearer returns the nearer of two limits, the first where they are equally near. */
 export function nearer(one: NearestLimit | undefined, other: NearestLimit | undefined): NearestLimit | undefined {
   if (!one || !other) return one ?? other;
   return other.share < one.share ? other : one;

@@ -4,17 +4,17 @@ import type { KeyLimits } from "../../call/key-limits.ts";
 import type { Tier } from "../../call/tiers.ts";
 import { type Decision, perMinute, type Rate } from "../../limits/limiter.ts";
 
-/** Returns the id of the bucket of tokens of an account, or of a key: their ids are never the same. */
+/** tokensId returns the id of the bucket of tokens of an account, or of a key: their ids are never the same. */
 export function tokensId(id: string): string {
   return `${id} tokens`;
 }
 
-/** Returns the id of the bucket that an RPC's own limit takes from. */
+/** ownId returns the id of the bucket that an RPC's own limit takes from. */
 export function ownId(id: string, method: DescMethod): string {
   return `${id} ${method.name}`;
 }
 
-/** Returns the id of the bucket of requests of an RPC with a rate of its own. */
+/** apartId returns the id of the bucket of requests of an RPC with a rate of its own. */
 export function apartId(id: string, method: DescMethod): string {
   return `${ownId(id, method)} apart`;
 }
@@ -31,7 +31,7 @@ export function perSecond(capacity: number): Rate | undefined {
   return capacity === 0 ? undefined : { capacity, windowMs: 1_000 };
 }
 
-/** Turns a look at a bucket into the decision whether it holds one. */
+/** wholeOne turns a look at a bucket into the decision whether it holds one. */
 export function wholeOne(looked: Decision, { capacity, windowMs }: Rate): Decision {
   if (looked.remaining > 0) return looked;
   return { ...looked, allowed: false, retryAfterMs: Math.ceil(looked.resetMs - windowMs + windowMs / capacity) };

@@ -54,7 +54,7 @@ let day = 0;
 let dayText = "1970-01-01";
 const twoDigits = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, "0"));
 
-/** Formats a moment by RFC 3339, to the second as Anthropic does, and rounded up. */
+/** moment formats a moment by RFC 3339, to the second as Anthropic does, and rounded up. */
 function moment(ms: number): string {
   const seconds = Math.ceil(ms / 1_000);
   const today = Math.floor(seconds / 86_400);

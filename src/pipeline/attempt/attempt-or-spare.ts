@@ -6,7 +6,7 @@ import { Refusal } from "../../call/refusals.ts";
 import { catchError, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { CallAttempt, type RunAttempt } from "./attempt.ts";
 
-/** Throws a Refusal, now or later. */
+/** attemptOrSpare throws a Refusal, now or later. */
 export function attemptOrSpare(attempt: CallAttempt, run: RunAttempt): MaybePromise<CallAttempt> {
   const { modelCall, part, candidate, signal, isHedge } = attempt;
   const { spare, operation, state } = candidate;

@@ -2,8 +2,8 @@
  * The steps of one attempt, which is one request to one target: translate the request to the upstream's dialect, hold what the
  * call may cost, send it, wait for a stream's first content, and translate the answer back.
  *
- * The answer header `x-gateway-dropped` names the fields that a translation drops, with those that a gateway behind this one drops. A caller
- * that sends `x-gateway-strict: true` is refused instead, before anything is sent.
+ * The answer header `x-gateway-dropped` names the fields that a translation drops, with those that a gateway behind this one drops. A
+ * caller that sends `x-gateway-strict: true` is refused instead, before anything is sent.
  */
 
 import type { Answer, AnswerHeaders, Call } from "../../call/call.ts";
@@ -106,7 +106,7 @@ function takeTranslation(attempt: CallAttempt, translated: Translated<Operation,
   attempt.translated = translated;
 }
 
-/** Sends the request to the upstream. The attempt counts from here on: it is recorded, metered, and named in the answer. */
+/** send sends the request to the upstream. The attempt counts from here on: it is recorded, metered, and named in the answer. */
 function send(attempt: CallAttempt, request: TranslatedRequest, clock: () => number): MaybePromise<Answer> {
   const { modelCall, part, candidate, signal } = attempt;
   const record = newAttemptRecord(candidate, clock(), attempt.isHedge);
@@ -120,15 +120,14 @@ function send(attempt: CallAttempt, request: TranslatedRequest, clock: () => num
   return candidate.speak(requestTo(attempt, record, clock));
 }
 
-/** Notes which attempt answers the call, or which failure the caller is told, or which was sent last. */
+/** noteAttempt notes which attempt answers the call, or which failure the caller is told, or which was sent last. */
 export function noteAttempt(modelCall: ModelCall, candidate: Candidate, record: AttemptRecord): void {
   modelCall.lastCandidate = candidate;
-  modelCall.lastAttempt = record;
   modelCall.call.record.lastAttempt = record;
   modelCall.call.record.model = candidate.model.id;
 }
 
-/** Returns what the provider gets. */
+/** requestTo returns what the provider gets. */
 function requestTo(attempt: CallAttempt, record: AttemptRecord, clock: () => number): Attempt<Operation, Form> {
   const { modelCall, part, candidate, request, signal, stream, meter } = attempt;
   const { form, deadline, timeouts, priority } = modelCall;
@@ -150,7 +149,7 @@ function requestTo(attempt: CallAttempt, record: AttemptRecord, clock: () => num
   };
 }
 
-/** Returns the stream that the attempt will read; undefined where it asks for a unary answer. */
+/** streamOf returns the stream that the attempt will read; undefined where it asks for a unary answer. */
 function streamOf({ modelCall, candidate, signal, meter, request, record }: CallAttempt): UpstreamStream | undefined {
   const { streams: call } = modelCall;
   if (!call || !record) return undefined;
@@ -160,7 +159,10 @@ function streamOf({ modelCall, candidate, signal, meter, request, record }: Call
   return new UpstreamStream({ call, signal, meter, record, ...of });
 }
 
-/** Passes the frames of a stream through its meter, and waits for their first content where another candidate may still follow. */
+/**
+ * awaitFirstContent passes the frames of a stream through its meter, and waits for their first content where another candidate may still
+ * follow.
+ */
 function awaitFirstContent(attempt: CallAttempt, sent: Answer): MaybePromise<Answer> {
   const { modelCall, candidate, stream } = attempt;
   noteWaited(attempt);
@@ -169,7 +171,7 @@ function awaitFirstContent(attempt: CallAttempt, sent: Answer): MaybePromise<Ans
   return isGated ? gated(answer, attempt) : answer;
 }
 
-/** Counts the time until the first content as time that the upstream took. */
+/** gated counts the time until the first content as time that the upstream took. */
 async function gated(answer: Answer, { meter, record }: CallAttempt): Promise<Answer> {
   const gatedAt = performance.now();
   try {
@@ -179,7 +181,7 @@ async function gated(answer: Answer, { meter, record }: CallAttempt): Promise<An
   }
 }
 
-/** Translates the answer back, and names what was dropped on the way. A long body is written here, in time slices. */
+/** translateAnswer translates the answer back, and names what was dropped on the way. A long body is written here, in time slices. */
 function translateAnswer(attempt: CallAttempt, sent: Answer): MaybePromise<unknown> {
   const { modelCall, part, request, translated } = attempt;
   // A stream may last for long, and needs the text of its request no more.
@@ -194,7 +196,7 @@ function translateAnswer(attempt: CallAttempt, sent: Answer): MaybePromise<unkno
   return undefined;
 }
 
-/** Ends an attempt that failed. Before it was sent there is nothing to undo. */
+/** fail ends an attempt that failed. Before it was sent there is nothing to undo. */
 function fail(attempt: CallAttempt, error: unknown, clock: () => number): never {
   const { record } = attempt;
   if (record) {
@@ -210,12 +212,12 @@ function fail(attempt: CallAttempt, error: unknown, clock: () => number): never 
   throw error;
 }
 
-/** Records what the upstream of an attempt has reported that is charged to nobody: it may bill the operator for that. */
+/** noteTold records what the upstream of an attempt has reported that is charged to nobody: it may bill the operator for that. */
 function noteTold(record: AttemptRecord, told: Usage | undefined): void {
   if (told) record.told = told;
 }
 
-/** Records how long the upstream took, where its provider has not: one without sockets does not measure it. */
+/** noteWaited records how long the upstream took, where its provider has not: one without sockets does not measure it. */
 function noteWaited({ record }: CallAttempt): void {
   if (record?.waitedMs === 0) record.waitedMs = performance.now() - record.sentAt - record.queuedMs;
 }
@@ -236,8 +238,8 @@ function newAttemptRecord({ model, target, kind }: Candidate, begunAt: number, i
 }
 
 /**
- * Drops an attempt from the meter when a faster one beside it has answered, whether it has answered itself or not. Returns the
- * function that stops this, for an attempt that fails before.
+ * followOvertaking drops an attempt from the meter when a faster one beside it has answered, whether it has answered itself or not. Returns
+ * the function that stops this, for an attempt that fails before.
  */
 function followOvertaking(signal: Signal, caller: Signal, meter: AttemptMeter, record: AttemptRecord): () => void {
   if (signal === caller) return nothing;
@@ -252,7 +254,7 @@ function followOvertaking(signal: Signal, caller: Signal, meter: AttemptMeter, r
 
 const nothing = () => {};
 
-/** Returns the caller's own trace headers: a gateway that keeps no traces passes them on. */
+/** passedTrace returns the caller's own trace headers: a gateway that keeps no traces passes them on. */
 function passedTrace(header: Call["header"]): AnswerHeaders {
   const traceparent = header("traceparent");
   if (traceparent === undefined) return {};

@@ -3,7 +3,7 @@ import { Refusal } from "../../call/refusals.ts";
 import { faultOf } from "../../providers/errors/fault.ts";
 import type { AttemptMeter } from "../charge/meter.ts";
 
-/** Notes that an attempt is charged, where it failed by the caller's own request. Returns whether it is. */
+/** billRefused notes that an attempt is charged, where it failed by the caller's own request. Returns whether it is. */
 export function billRefused(meter: AttemptMeter, error: unknown): boolean {
   const isBilled = error instanceof Refusal && faultOf(error) === undefined && meter.hasUsage();
   if (isBilled) meter.bill();

@@ -1,6 +1,6 @@
 /** The attempts of a call that another attempt replaced, as the call's row keeps them (`requests.tried`). */
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
-import type { AttemptRecord } from "../../call/call-record.ts";
+import type { AttemptRecord, CallRecord } from "../../call/call-record.ts";
 import { keptTokens } from "../../call/usage.ts";
 
 /** A FailedAttempt failed before the attempt that counts, or was overtaken by a faster one beside it. */
@@ -13,7 +13,7 @@ export interface FailedAttempt {
   readonly ms: number;
   /** failure is what failed, in the gateway's own words. */
   readonly failure: string;
-  /** outcome is the number of the proto's Outcome where the upstream did not fail: it rejected the request, or the caller's own time-out passed. */
+  /** outcome is unset where the upstream failed: it says that it rejected the request, or that the caller's own time-out passed. */
   readonly outcome?: AttemptRecord["outcome"];
   /** lost is what its upstream may charge, in millionths of the unit. Set only where it was overtaken. */
   readonly lost?: number;
@@ -37,10 +37,9 @@ function toldOf({ told }: AttemptRecord): Pick<FailedAttempt, "told"> {
   return { told: Object.fromEntries(Object.entries(keptTokens(told)).filter(([, count]) => count > 0)) };
 }
 
-/** Returns the failed attempts as a JSON list; null for none. `last` is the attempt that the row itself describes. */
+/** failedAttemptsOf returns the failed attempts as a JSON list; null for none. The row itself describes the last one. */
 export function failedAttemptsOf(
-  attempts: readonly AttemptRecord[],
-  last: AttemptRecord | undefined,
+  { attempts, lastAttempt }: Pick<CallRecord, "attempts" | "lastAttempt">,
   call: CallCost,
 ): string | null {
   const failed = attempts.flatMap((attempt): readonly FailedAttempt[] => {
@@ -49,7 +48,9 @@ export function failedAttemptsOf(
     const other = modelId === call.model ? {} : { model: modelId };
     const common = { upstream, at: begunAt, ms: endedAt - begunAt, ...other, ...toldOf(attempt) };
     if (isOvertaken) return [{ ...common, failure: overtaken, lost: call.cost }];
-    return failure === undefined || attempt === last ? [] : [{ ...common, failure, ...(outcome && { outcome }) }];
+    return failure === undefined || attempt === lastAttempt
+      ? []
+      : [{ ...common, failure, ...(outcome && { outcome }) }];
   });
   return failed.length === 0 ? null : JSON.stringify(failed);
 }

@@ -13,7 +13,10 @@ const maxBytes = 1024 * 1024;
 
 type Batch<O extends DescMessage> = readonly Wire<O>[];
 
-/** Resolves when content has arrived, the stream has ended, or a bound is reached. Rejects with what the stream throws before. */
+/**
+ * firstContentGate resolves when content has arrived, the stream has ended, or a bound is reached. Rejects with what the stream throws
+ * before.
+ */
 export async function firstContentGate<O extends DescMessage>(
   answer: Answer<O>,
   hasContent: () => boolean,

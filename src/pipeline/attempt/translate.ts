@@ -24,7 +24,7 @@ export interface TranslateOptions {
 
 type TranslatedCandidate = Pick<Candidate, "path" | "model" | "target" | "operation" | "fitting">;
 
-/** Translates a call for a candidate, and fits it to what the upstream accepts. Throws a Refusal. */
+/** translate translates a call for a candidate, and fits it to what the upstream accepts. Throws a Refusal. */
 export function* translate(
   candidate: TranslatedCandidate,
   part: Call,
@@ -47,12 +47,12 @@ export function fitted(
   return { ...translated, request, dropped: [...translated.dropped, ...further] };
 }
 
-/** Reports whether a translation leaves a request in its own dialect. */
+/** isRelay reports whether a translation leaves a request in its own dialect. */
 function isRelay({ from, to }: Translation): boolean {
   return from === to;
 }
 
-/** Translates a call along a candidate's path. Throws a Refusal. */
+/** translateAlongPath translates a call along a candidate's path. Throws a Refusal. */
 export function* translateAlongPath(
   { path, model, target, operation, fitting }: TranslatedCandidate,
   part: Call,
@@ -78,7 +78,7 @@ export function* translateAlongPath(
   return { ...translated, request: yield* counted(translated.request, part) };
 }
 
-/** Counts the bytes of a request that may have become too long. A long one is written for that, and sent as written. */
+/** counted counts the bytes of a request that may have become too long. A long one is written for that, and sent as written. */
 function* counted(request: TranslatedRequest, { body, request: { isLong } }: Call): CooperativeTask<TranslatedRequest> {
   const mayBeTooLong = body.bytes * maxGrowth > body.maxBytes;
   if (isLong) {

@@ -24,7 +24,7 @@ export interface TranslationPaths {
   readonly spare?: TranslationPath | undefined;
 }
 
-/** Returns the paths by which a target can be asked an operation; undefined where it cannot. */
+/** translationPathsTo returns the paths by which a target can be asked an operation; undefined where it cannot. */
 export function translationPathsTo(
   asked: Operation,
   model: Model,

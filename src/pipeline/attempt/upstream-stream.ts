@@ -245,7 +245,7 @@ export class UpstreamStream implements ReadStream {
   }
 }
 
-/** Returns when the model began to generate, by `performance.now()`. */
+/** startOf returns when the model began to generate, by `performance.now()`. */
 function startOf({ sentAt, queuedMs, firstByteMs = 0 }: AttemptRecord): number {
   return sentAt + queuedMs + Math.max(shortestStartMs, Math.min(firstByteMs, longestStartMs));
 }

@@ -16,14 +16,14 @@ export interface BillLine {
   readonly priceId: string;
 }
 
-/** Returns the ids of the prices that a row names. */
+/** priceIdsOf returns the ids of the prices that a row names. */
 export function priceIdsOf({ price_id, price_parts }: RepricedRow): string[] {
   const parts = price_parts === null ? [] : (JSON.parse(price_parts) as readonly WrittenPart[]);
   const ids = [price_id, ...parts.map(({ price }) => price)].filter((id) => typeof id === "string");
   return [...new Set(ids)];
 }
 
-/** Returns the lines that are not zero. `cards` are cards as JSON, by id. It is empty where a price of the row is not known. */
+/** billOf returns the lines that are not zero. `cards` are cards as JSON, by id. It is empty where a price of the row is not known. */
 export function billOf(row: RepricedRow, cards: ReadonlyMap<string, string>): BillLine[] {
   const parts = chargedParts(row, (id) => {
     const json = cards.get(id);
@@ -43,7 +43,7 @@ function linesOf({ used, card, requests }: ChargedUsage): BillLine[] {
     .map(([kind, count, rate]) => ({ kind, count, rate, factor, mode, priceId }));
 }
 
-/** Splits the counts so that none is part of another. Audio and images without a rate of their own stay within the others. */
+/** countsOf splits the counts so that none is part of another. Audio and images without a rate of their own stay within the others. */
 function countsOf(used: CallUsage, card: PriceCard): (readonly [kind: string, count: number, rate: number])[] {
   const own = (count: number | undefined, rate: number | undefined) => (rate === undefined ? 0 : (count ?? 0));
   const inputAudio = own(used.inputAudio, card.inputAudio);

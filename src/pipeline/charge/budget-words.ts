@@ -8,8 +8,8 @@ const rolling = { day: "the last 24 hours", week: "the last 7 days", month: "the
 const calendar = { day: "today", week: "this week", month: "this month" } as const;
 
 /**
- * Returns the header: whose budget, its window, what it allows, what is left of it, and in how many seconds its window ends, or its oldest
- * spending leaves it. It is an item of structured fields (RFC 9651), whose amounts are texts:
+ * budgetHeader returns the header: whose budget, its window, what it allows, what is left of it, and in how many seconds its window ends,
+ * or its oldest spending leaves it. It is an item of structured fields (RFC 9651), whose amounts are texts:
  * `key-month;limit="20.00";remaining="12.50";reset=86400`. `now` is in milliseconds since 1970.
  */
 export function budgetHeader({ of, budget, left, endsAt }: BudgetLeft, now: number): string {
@@ -19,7 +19,10 @@ export function budgetHeader({ of, budget, left, endsAt }: BudgetLeft, now: numb
   return `${of}-${window};limit="${formatDecimal(budget.amount)}";remaining="${remaining}"${reset}`;
 }
 
-/** Returns the header once a call has been charged: what its hold was not needed for is left again. Undefined where no budget bounded it. */
+/**
+ * budgetHeaderAfter returns the header once a call has been charged: what its hold was not needed for is left again. Undefined where no
+ * budget bounded it.
+ */
 export function budgetHeaderAfter(held: ChargedHold | undefined, cost: number, now: number): AnswerHeaders | undefined {
   if (!held?.budget) return undefined;
   const { amount, budget } = held;

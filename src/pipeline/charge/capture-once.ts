@@ -40,7 +40,7 @@ export interface CaptureOnceOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Runs a call to its answer, and captures it. Throws what `work` throws, once that is captured: now or later. */
+/** captureOnce runs a call to its answer, and captures it. Throws what `work` throws, once that is captured: now or later. */
 export function captureOnce<A extends Answer>(
   captured: CapturedCall,
   charge: ChargeCall,
@@ -65,8 +65,8 @@ export function captureOnce<A extends Answer>(
 }
 
 /**
- * Captures a call that has failed. A time-out of the caller's own counts as disconnecting. `hasBegun` is whether frames have come:
- * what the upstream rejects even then is the caller's fault, and no failure of the upstream.
+ * endFailed captures a call that has failed. A time-out of the caller's own counts as disconnecting. `hasBegun` is whether frames have
+ * come: what the upstream rejects even then is the caller's fault, and no failure of the upstream.
  */
 function endFailed(error: unknown, captured: CapturedCall, capture: Capture, hasBegun: boolean): MaybePromise<void> {
   if (captured.call.signal.aborted || !countsForHealth(error)) return endLeft(captured, capture);
@@ -183,7 +183,7 @@ function capturedFrames(frames: Frames, captured: CapturedCall, capture: Capture
   });
 }
 
-/** Returns the error of a call, with the headers that report its cost: one that failed may have cost something. */
+/** withCost returns the error of a call, with the headers that report its cost: one that failed may have cost something. */
 function withCost(error: unknown, { call }: CapturedCall, { headers }: Capture): unknown {
   const { cost = 0 } = call.record;
   return cost > 0 && error instanceof Refusal ? error.with({ headers }) : error;

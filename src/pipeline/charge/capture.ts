@@ -70,7 +70,7 @@ interface Charge {
   usage: CallUsage;
 }
 
-/** Waits until a call whose caller disconnected is drained. One that failed is not drained. */
+/** endStreams waits until a call whose caller disconnected is drained. One that failed is not drained. */
 function endStreams({ modelCall }: Charge): MaybePromise<void> {
   const { outcome, streams } = modelCall;
   if (isLeft(modelCall)) return streams?.left();
@@ -78,7 +78,10 @@ function endStreams({ modelCall }: Charge): MaybePromise<void> {
   return undefined;
 }
 
-/** Reports whether the caller disconnected, or got some of the answer before its own time-out passed. Else it was told of the time-out. */
+/**
+ * isLeft reports whether the caller disconnected, or got some of the answer before its own time-out passed. Else it was told of the
+ * time-out.
+ */
 function isLeft({ outcome, firstByteAt, call }: ModelCall): boolean {
   return outcome === Outcome.LEFT && (firstByteAt !== undefined || call.signal.aborted);
 }
@@ -96,9 +99,9 @@ function measureUsage(charge: Charge): MaybePromise<Measured> {
 }
 
 /**
- * Measures a call of which nothing was sent although some of it was answered, or after its upstream refused it and reported usage: the
- * other prompts of several, or what a filter read. The vendor bills that, and so the call is charged for it. One that was rejected stays
- * so, and one whose caller did not wait.
+ * measureFailed measures a call of which nothing was sent although some of it was answered, or after its upstream refused it and reported
+ * usage: the other prompts of several, or what a filter read. The vendor bills that, and so the call is charged for it. One that was
+ * rejected stays so, and one whose caller did not wait.
  */
 function measureFailed(charge: Charge): MaybePromise<Measured> {
   const { modelCall } = charge;
@@ -107,10 +110,10 @@ function measureFailed(charge: Charge): MaybePromise<Measured> {
   return modelCall.meter.measureBilled();
 }
 
-/** Returns the row of the call. Its cost is bounded by the hold only when the ledger captures it. */
+/** rowOf returns the row of the call. Its cost is bounded by the hold only when the ledger captures it. */
 function rowOf(charge: Charge, measured: Measured, priceUsage: PriceUsage): Capture {
   const { modelCall, hasCost } = charge;
-  const { call, operation, arrivedAt, outcome, endedAt, firstByteAt, lastAttempt } = modelCall;
+  const { call, operation, arrivedAt, outcome, endedAt, firstByteAt } = modelCall;
   const { model, target } = modelCall.lastCandidate;
   const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning } = measured.used;
   const characters = hasCost ? charactersOf(operation, call.request) : 0;
@@ -126,7 +129,7 @@ function rowOf(charge: Charge, measured: Measured, priceUsage: PriceUsage): Capt
     operation,
     model: model.id,
     upstream: target.upstream,
-    tried: failedAttemptsOf(call.record.attempts, lastAttempt, { model: model.id, cost: priced.cost }),
+    tried: failedAttemptsOf(call.record, { model: model.id, cost: priced.cost }),
     outcome,
     input,
     cache_read: cacheRead,
@@ -146,7 +149,7 @@ function rowOf(charge: Charge, measured: Measured, priceUsage: PriceUsage): Capt
   };
 }
 
-/** Records what was captured, and returns the headers that report it. */
+/** recordCharge records what was captured, and returns the headers that report it. */
 function recordCharge(
   { modelCall, measured, usage }: Charge,
   charged: Captured | undefined,

@@ -14,7 +14,7 @@ import { estimatePromptTokens as estimateTokens, promptTokens } from "../../toke
 import { Wire } from "../../wire/wire.ts";
 import { asChat } from "./as-chat.ts";
 
-/** Adds token counting to a provider that does not offer it. */
+/** withTokenCount adds token counting to a provider that does not offer it. */
 export function withTokenCount(provider: Provider): Provider {
   return { ...provider, speaks: { count_tokens: countTokens as Speak<"count_tokens">, ...provider.speaks } };
 }
@@ -32,7 +32,7 @@ async function countTokens({
   return { kind: "whole", body: Wire.ofJson(MessageTokenCountSchema, { input_tokens }) };
 }
 
-/** Counts the tokens of a request for a response. All that it refers to must be in it. Throws a Refusal. */
+/** countResponseTokens counts the tokens of a request for a response. All that it refers to must be in it. Throws a Refusal. */
 export async function countResponseTokens(request: Wire<Input<"responses">>, signal: Signal): Promise<number> {
   return counted(await asChat("responses", request), request.byteLength, signal);
 }

@@ -34,7 +34,7 @@ export interface CountingOptions {
 /** Bytes of UTF-8. */
 const bytesPerToken = 4;
 
-/** Estimates the tokens of so many bytes of text. */
+/** guessTokens estimates the tokens of so many bytes of text. */
 export function guessTokens(bytes: number): number {
   return Math.ceil(bytes / bytesPerToken);
 }
@@ -47,7 +47,7 @@ function attachedAsUsual(request: Wire): MaybePromise<Attached> {
   return withDocuments(request, () => attachedTo(request, typeof model === "string" ? [model] : [], "usual"));
 }
 
-/** Estimates the input tokens of a long request: images in it are not text. */
+/** guessInput estimates the input tokens of a long request: images in it are not text. */
 async function guessInput(request: Wire): Promise<number> {
   const attached = await attachedAsUsual(request);
   return attached.tokens + guessTokens(Math.max(0, request.byteLength - attached.bytes));
@@ -88,7 +88,7 @@ export function createCounting({ counter, hurry, onError }: CountingOptions): Co
 
 type ChatRequest = Wire<typeof CreateChatCompletionRequestSchema>;
 
-/** Splits a prompt, which is a text, a list of tokens, or a list of either, into its texts and the number of its tokens. */
+/** partsOf splits a prompt, which is a text, a list of tokens, or a list of either, into its texts and the number of its tokens. */
 function partsOf(value: unknown): { readonly texts: readonly string[]; readonly tokens: number } {
   const parts = [value].flat(2);
   const texts = parts.filter((part) => typeof part === "string");

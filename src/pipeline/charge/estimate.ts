@@ -48,7 +48,10 @@ export interface Estimate {
   readonly rates: Rates;
 }
 
-/** Throws a Refusal where a request, in its upstream's dialect, asks for a service tier, speed, region or tool without a price. */
+/**
+ * refuseUnpriced throws a Refusal where a request, in its upstream's dialect, asks for a service tier, speed, region or tool without a
+ * price.
+ */
 export function refuseUnpriced({ id, price }: Model, request: Wire): Asked {
   const json = request.outline();
   const asked = requestedManner(json);
@@ -60,13 +63,13 @@ export function refuseUnpriced({ id, price }: Model, request: Wire): Asked {
   return asked;
 }
 
-/** Returns the test for vendors' tools that have no price; undefined where the model is free or has no price itself. */
+/** unpricedToolsOf returns the test for vendors' tools that have no price; undefined where the model is free or has no price itself. */
 export function unpricedToolsOf({ price }: Model): ((tool: JsonObject) => boolean) | undefined {
   return price && !isFree(price) ? (tool) => isUnpriced(price, toolFee(tool)) : undefined;
 }
 
 /**
- * Returns the estimate for a candidate that is sent `request`; undefined where nothing is to be held. Throws a Refusal where the
+ * estimateOf returns the estimate for a candidate that is sent `request`; undefined where nothing is to be held. Throws a Refusal where the
  * cost cannot be known and the payer must cover it beforehand.
  */
 export function estimateOf(
@@ -99,7 +102,7 @@ export function estimateOf(
   return { max, min, inputCost: costOf(0), answers, maxOutput, minOutput, needsBound, rates };
 }
 
-/** Returns the highest rates that the call may be charged by, and what its searches and requests cost at most. */
+/** highestRates returns the highest rates that the call may be charged by, and what its searches and requests cost at most. */
 function highestRates(price: Price, sent: Asked, prompt: number, model: Model, { call, operation }: EstimatedCall) {
   if (isPlain(price)) return { rates: price, fees: 0 };
   // Another target of the model may be sent what the dialect of this one cannot express.
@@ -119,7 +122,9 @@ function highestRates(price: Price, sent: Asked, prompt: number, model: Model, {
   return { rates: heldRates(price, holding), fees: heldFees(price, holding) * requests };
 }
 
-/** Returns the bound of each answer's output that so much held credit pays for, in tokens; undefined where none is needed. */
+/**
+ * affordableOutput returns the bound of each answer's output that so much held credit pays for, in tokens; undefined where none is needed.
+ */
 export function affordableOutput(held: number, estimate: Estimate): number | undefined {
   const { rates, max, inputCost, answers, maxOutput, minOutput, needsBound } = estimate;
   if (held === max && !needsBound) return undefined;
@@ -128,7 +133,7 @@ export function affordableOutput(held: number, estimate: Estimate): number | und
   return Math.min(affordable, maxOutput);
 }
 
-/** Returns the most input tokens. Each prompt may fill the whole context, and so may each of several texts to embed. */
+/** maxInputOf returns the most input tokens. Each prompt may fill the whole context, and so may each of several texts to embed. */
 function maxInputOf(asked: Operation, request: Wire, { contextWindow, targets }: Model): number {
   if (asked === "speech") return 0;
   const isOne = asked !== "embeddings" && asked !== "completions";
@@ -137,7 +142,7 @@ function maxInputOf(asked: Operation, request: Wire, { contextWindow, targets }:
 }
 
 /**
- * Reports whether the model may generate more than the estimate without a bound: its own maximum is unknown, or the caller's
+ * mayExceed reports whether the model may generate more than the estimate without a bound: its own maximum is unknown, or the caller's
  * bound lies above it.
  */
 function mayExceed(operation: Operation, sentBound: number | undefined, { maxOutputTokens }: Model): boolean {
@@ -145,14 +150,14 @@ function mayExceed(operation: Operation, sentBound: number | undefined, { maxOut
   return sentBound > (maxOutputTokens ?? Number.POSITIVE_INFINITY);
 }
 
-/** Returns the most output tokens of one answer, for the bound that the request has in its upstream's dialect. */
+/** maxOutputOf returns the most output tokens of one answer, for the bound that the request has in its upstream's dialect. */
 export function maxOutputOf(operation: Operation, sentBound: number | undefined, { maxOutputTokens }: Model): number {
   const asked = sentBound ?? (operation === "completions" ? defaultCompletionTokens : undefined);
   const own = maxOutputTokens ?? (asked === undefined ? defaultOutputTokens : Number.POSITIVE_INFINITY);
   return Math.min(asked ?? own, own);
 }
 
-/** Returns the characters that speech is charged by: the Unicode code points of its input. */
+/** charactersOf returns the characters that speech is charged by: the Unicode code points of its input. */
 export function charactersOf(asked: Operation, request: Wire): number {
   if (asked !== "speech") return 0;
   const { input } = request.json();

@@ -65,7 +65,7 @@ export function createHoldCredit(ledger: Ledger, modelRates?: Pick<ModelRates, "
   };
 }
 
-/** Releases what is held for another model, once that hold is made. */
+/** release releases what is held for another model, once that hold is made. */
 async function release({ hold }: ModelCall, ledger: Ledger): Promise<void> {
   // A hold that could not be made holds nothing, and was reported to the attempt that asked for it.
   if (isPromise(hold.boundOutput)) await hold.boundOutput.then(null, () => {});
@@ -132,7 +132,7 @@ function holdRequestOf(
   };
 }
 
-/** Returns the refusal for credit, or a budget, below the least that a call needs. `now` is in milliseconds since 1970. */
+/** shortOf returns the refusal for credit, or a budget, below the least that a call needs. `now` is in milliseconds since 1970. */
 export function shortOf(min: number, short: Omit<Short, "kind">, now: number): Refusal {
   const { of, budget } = short;
   if (budget) return budgetExceeded(formatDecimal(min), budgetWords(budget, now));

@@ -158,7 +158,7 @@ function measure(attempt: MeteredAttempt, how: How, counting: Counting): MaybePr
   return measureSteps({ attempt, how, counting, ...doubts, countedOutput: 0 });
 }
 
-/** Counts the output, unless the upstream reported all of it. */
+/** countOutput counts the output, unless the upstream reported all of it. */
 function countOutput({ attempt, how, counting, isOutputDoubted }: Measuring): MaybePromise<number> {
   const { operation, usage, output, hasEnded } = attempt;
   if (isUncounted(operation)) return 0;
@@ -200,13 +200,13 @@ function measuredOf(measuring: Measuring, input: number): Measured {
   };
 }
 
-/** Returns the output that the upstream reported. Embeddings have none that is charged. */
+/** reportedOutput returns the output that the upstream reported. Embeddings have none that is charged. */
 function reportedOutput({ operation, usage }: MeteredAttempt): number | undefined {
   return operation === "embeddings" ? 0 : usage.output;
 }
 
 /**
- * Returns the parts that few upstreams report. One web search counts where the upstream was asked to search and did not report how
+ * rareOf returns the parts that few upstreams report. One web search counts where the upstream was asked to search and did not report how
  * often it did, and as many as were asked for where it reported more than can be.
  */
 function rareOf(measuring: Measuring): MeteredAttempt["rare"] {
@@ -220,7 +220,7 @@ function rareOf(measuring: Measuring): MeteredAttempt["rare"] {
   return { ...others, ...Object.fromEntries(known), ...(searches > 0 ? { searches } : {}) };
 }
 
-/** Returns the estimated reasoning tokens, within the most output that the attempt may have. */
+/** reasoningOf returns the estimated reasoning tokens, within the most output that the attempt may have. */
 function reasoningOf({ estimatedReasoning, maxOutput }: MeteredAttempt, counted: number): number {
   return Math.max(0, Math.min(estimatedReasoning, maxOutput - counted));
 }

@@ -161,7 +161,7 @@ export class MeteredAttempt implements AttemptMeter {
   }
 }
 
-/** Reports whether output is not counted: speech is charged by the characters of its input. */
+/** isUncounted reports whether output is not counted: speech is charged by the characters of its input. */
 export function isUncounted(operation: Operation): boolean {
   return operation === "speech";
 }

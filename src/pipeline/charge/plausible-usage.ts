@@ -24,7 +24,7 @@ const anyOutput = 10_000_000;
 /** More searches, or sources, than any request has of its own. */
 const anySearches = 1_000;
 
-/** Reports whether the reported input is more than the request has bytes for. */
+/** isInputImplausible reports whether the reported input is more than the request has bytes for. */
 export function isInputImplausible({ operation, request, usage }: MeteredAttempt): boolean {
   const { input = 0, cacheRead, cacheWrite, cacheWriteHour } = usage;
   const reported = input + cacheRead + cacheWrite + cacheWriteHour;
@@ -35,7 +35,7 @@ export function isInputImplausible({ operation, request, usage }: MeteredAttempt
   return reported > anyInput(request, bound);
 }
 
-/** Returns the most input of a request that has tools at its vendor, or refers to what the gateway cannot see, or has neither. */
+/** anyInput returns the most input of a request that has tools at its vendor, or refers to what the gateway cannot see, or has neither. */
 function anyInput(request: Wire, bound: number): number {
   const json = request.outline();
   const { previous_response_id, conversation, prompt } = json;
@@ -46,8 +46,8 @@ function anyInput(request: Wire, bound: number): number {
 }
 
 /**
- * Reports whether the reported output is more than the request allows and the text has bytes for: reasoning apart, which is in no text
- * and which some vendors do not bound.
+ * isOutputImplausible reports whether the reported output is more than the request allows and the text has bytes for: reasoning apart,
+ * which is in no text and which some vendors do not bound.
  */
 export function isOutputImplausible(attempt: MeteredAttempt): boolean {
   const { operation, usage, output: text, hasOther } = attempt;
@@ -58,7 +58,7 @@ export function isOutputImplausible(attempt: MeteredAttempt): boolean {
   return output - reasoning > mostOutput(attempt);
 }
 
-/** Returns the most output that the request allows, of all its answers together; infinite where it sets no bound. */
+/** mostOutput returns the most output that the request allows, of all its answers together; infinite where it sets no bound. */
 function mostOutput({ operation, request }: MeteredAttempt): number {
   const json = request.outline();
   const bound = outputBound(operation, json);
@@ -67,7 +67,7 @@ function mostOutput({ operation, request }: MeteredAttempt): number {
   return (bound + marksPerAnswer) * answersAskedFor(operation, json) * rounds;
 }
 
-/** Reports whether so many searches were reported that the request cannot have led to them. */
+/** areSearchesImplausible reports whether so many searches were reported that the request cannot have led to them. */
 export function areSearchesImplausible(searches: number | undefined, asked: number): boolean {
   return searches !== undefined && searches > anySearches + asked;
 }

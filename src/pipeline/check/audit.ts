@@ -25,7 +25,7 @@ export interface AuditOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Wraps a handler with the audit of these RPCs. Throws where a contract names a field that does not exist. */
+/** audit wraps a handler with the audit of these RPCs. Throws where a contract names a field that does not exist. */
 export function audit(handle: Handler, methods: readonly DescMethod[], options: AuditOptions): Handler {
   const plans = new Map(methods.flatMap((method) => planOf(method) ?? []).map((plan) => [plan.method, plan]));
   const audited = async (call: Call, plan: Plan): Promise<Answer> => {
@@ -128,7 +128,7 @@ function readerOf(desc: DescMessage, path: string): Reader | undefined {
     );
 }
 
-/** Returns the account that the request names, directly or by one of its users; empty for none. */
+/** accountNamed returns the account that the request names, directly or by one of its users; empty for none. */
 async function accountNamed({ method }: Plan, { request }: Call, { storage }: AuditOptions): Promise<string> {
   const { account, userId } = (messageOf(request) ?? {}) as { account?: unknown; userId?: unknown };
   if (method.input.field.account && typeof account === "string")
@@ -202,13 +202,13 @@ export function actorOf({ caller, peer }: Pick<Call, "caller" | "peer">, signedI
   return { actor_kind: peer === here ? "command_line" : "operator_key", actor_id: "" };
 }
 
-/** Returns the value if it has the form of an id, and otherwise an empty text: it may be anything that a caller sent. */
+/** idAt returns the value if it has the form of an id, and otherwise an empty text: it may be anything that a caller sent. */
 function idAt(reader: Reader | undefined, message: Message | undefined): string {
   const value = message && reader?.(message);
   return typeof value === "string" && /^[a-z]{2,4}_[0-9a-z]{1,40}$/.test(value) ? value : "";
 }
 
-/** Returns undefined for a request that does not fit its message, and was refused for that. */
+/** messageOf returns undefined for a request that does not fit its message, and was refused for that. */
 function messageOf(request: Wire): Message | undefined {
   try {
     return request.message();
@@ -220,12 +220,12 @@ function messageOf(request: Wire): Message | undefined {
 /** The most that is logged of a field, in characters of its JSON. It is little for refusals, which anyone can cause in numbers. */
 const maxFieldLength = { done: 2000, refused: 200 };
 
-/** Returns the details of a successful call, also for actions that the command line performs by itself. */
+/** detailsDone returns the details of a successful call, also for actions that the command line performs by itself. */
 export function detailsDone(method: DescMethod, request: Wire): string {
   return detailsOf(accessOf(method).audit ?? { tells: [] }, request, maxFieldLength.done);
 }
 
-/** Returns the details of an answer; none where the call was refused. */
+/** answeredOf returns the details of an answer; none where the call was refused. */
 function answeredOf({ answers }: Plan, answered: Message | undefined): readonly (readonly [string, unknown])[] {
   if (!answered) return [];
   return [...answers].map(([name, reader]) => [name, reader(answered)]);

@@ -18,7 +18,7 @@ const none: Partial<Timeouts> = {};
 /** The deadline of a call without a total time-out. */
 export const endless = Number.POSITIVE_INFINITY;
 
-/** Throws a Refusal. */
+/** timeoutsOf throws a Refusal. */
 export function timeoutsOf(header: Call["header"]): Partial<Timeouts> {
   const text = header("x-gateway-timeout");
   if (text === undefined) return none;
@@ -36,7 +36,7 @@ export function timeoutsOf(header: Call["header"]): Partial<Timeouts> {
 
 const expected = "expected seconds, or some of total=30, connect=2, first_byte=10, idle=5";
 
-/** Returns when all attempts must be over, in milliseconds since 1970. */
+/** deadlineOf returns when all attempts must be over, in milliseconds since 1970. */
 export function deadlineOf({ totalMs }: Partial<Timeouts>, arrivedAt: number): number {
   return arrivedAt + (totalMs ?? endless);
 }

@@ -6,7 +6,7 @@ import { type CooperativeTask, runCooperatively } from "../../runtime/cooperativ
 import { droppedHeaders } from "../attempt/dropped-headers.ts";
 import { isStrict } from "./strict.ts";
 
-/** Wraps a handler, so that it gets such a body translated. It throws a Refusal, now or later. */
+/** withMeant wraps a handler, so that it gets such a body translated. It throws a Refusal, now or later. */
 export function withMeant(handle: Handler): Handler {
   return (call) => {
     const { request } = call;

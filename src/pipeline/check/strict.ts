@@ -2,7 +2,10 @@
 import type { Call } from "../../call/call.ts";
 import { invalidValue } from "../../call/refusals.ts";
 
-/** Throws a Refusal for any other value: ignoring a misspelt one would drop what the caller wants to keep. */
+/**
+ * isStrict reports whether the caller wants nothing dropped. Throws a Refusal for a value that is neither true nor false: ignoring a
+ * misspelt one would drop what the caller wants to keep.
+ */
 export function isStrict(header: Call["header"]): boolean {
   const text = header("x-gateway-strict");
   if (text === undefined) return false;

@@ -37,7 +37,7 @@ export interface QuickCheck {
   isLongSurelyValid(desc: DescMessage, json: JsonObject): CooperativeTask<boolean>;
 }
 
-/** Validates a long request in time slices. Rejects with what `validate` would throw. */
+/** validateLong validates a long request in time slices. Rejects with what `validate` would throw. */
 export function validateLong(request: Wire, validate: Validate, quickCheck?: QuickCheck): Deferred<void> {
   const checked = runInSlices(quickCheck?.isLongSurelyValid(request.desc, request.outline()) ?? unsure());
   return checked.then((isSure) => {
@@ -100,12 +100,12 @@ function refusalOf({ field, ruleId, message }: Violation, request: Wire): Refusa
   return invalidValue(path, boundWords(field, ruleId) ?? message);
 }
 
-/** Reports whether a list of the request was not sent at all. In the message, an empty list looks the same. */
+/** isAbsent reports whether a list of the request was not sent at all. In the message, an empty list looks the same. */
 function isAbsent([only, ...more]: Path, request: Wire): boolean {
   return only?.kind === "field" && more.length === 0 && (request.json()[only.name] ?? null) === null;
 }
 
-/** Returns what a bound requires, in words, where the validator's own message would not help the caller. */
+/** boundWords returns what a bound requires, in words, where the validator's own message would not help the caller. */
 function boundWords(path: Path, ruleId: string): string | undefined {
   const field = path.findLast((step) => step.kind === "field");
   const { type } = field ? getOption(field, boundsOf) : {};
@@ -117,7 +117,7 @@ function boundWords(path: Path, ruleId: string): string | undefined {
   return ruleId === "repeated.max_items" ? `expected at most ${counted(type.value.maxItems ?? 0n, "item")}` : undefined;
 }
 
-/** Returns the bounds of an amount as decimals, as amounts are written. Other numbers have no decimals. */
+/** amountWords returns the bounds of an amount as decimals, as amounts are written. Other numbers have no decimals. */
 function amountWords({ greaterThan, lessThan }: Int64Rules, places: number): string | undefined {
   if (places === 0 || greaterThan.case === undefined || lessThan.case !== "lte") return undefined;
   const [least, most] = [formatDecimal(greaterThan.value, places), formatDecimal(lessThan.value, places)];
@@ -126,13 +126,13 @@ function amountWords({ greaterThan, lessThan }: Int64Rules, places: number): str
     : `must be more than ${least}, at most ${most}`;
 }
 
-/** Returns the public names of an enum's values: of these numbers, or of all. */
+/** wordsOf returns the public names of an enum's values: of these numbers, or of all. */
 function wordsOf({ values }: DescEnum, numbers: readonly number[]): string[] {
   const allowed = numbers.length === 0 ? values : values.filter(({ number }) => numbers.includes(number));
   return allowed.map((value) => getOption(value, word)).filter((text) => text !== "");
 }
 
-/** Returns the path in the public JSON for a path in the message. */
+/** publicPath returns the path in the public JSON for a path in the message. */
 function publicPath(path: Path): string {
   let text = "";
   for (const step of path) {

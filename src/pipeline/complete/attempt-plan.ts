@@ -9,7 +9,7 @@ export interface PlannedCandidate {
   readonly state: TargetState;
 }
 
-/** Returns the milliseconds until the first of the candidates' breakers lets a call through. */
+/** shortestRest returns the milliseconds until the first of the candidates' breakers lets a call through. */
 export function shortestRest(candidates: readonly PlannedCandidate[]): number {
   return Math.min(...candidates.map(({ state }) => state.breaker.restMs()));
 }
@@ -79,7 +79,7 @@ export class AttemptPlan<C extends PlannedCandidate> {
   }
 }
 
-/** Returns the candidates in the order in which they would be tried. Those whose breaker is open are left out. */
+/** attemptOrder returns the candidates in the order in which they would be tried. Those whose breaker is open are left out. */
 export function attemptOrder<C extends PlannedCandidate>(
   candidates: readonly C[],
   targets: Pick<Targets, "passesChecks">,

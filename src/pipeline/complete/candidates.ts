@@ -75,7 +75,7 @@ export function createCandidatesFor(options: CandidatesOptions): CandidatesFor {
   };
 }
 
-/** Reports whether a path asks its upstream in so many requests. A path that cannot take the call does not. */
+/** hasParts reports whether a path asks its upstream in so many requests. A path that cannot take the call does not. */
 function hasParts(parts: number, path: TranslationPath, call: Call): boolean {
   try {
     return countParts(path, call) === parts;
@@ -90,14 +90,14 @@ interface Named {
   readonly models?: readonly string[] | null;
 }
 
-/** Reads the names. `models` may be unchecked: the contracts of some operations do not have it. Throws a Refusal. */
+/** namedIn reads the names. `models` may be unchecked: the contracts of some operations do not have it. Throws a Refusal. */
 function namedIn({ model, models }: JsonObject): Named {
   const isList = Array.isArray(models) && models.every((name) => typeof name === "string");
   if ((models ?? null) !== null && !isList) throw invalidType("models", "expected a list of names");
   return { model: typeof model === "string" ? model : null, models: isList ? (models as string[]) : null };
 }
 
-/** Returns the models that a call names, in its order, each once. Throws a Refusal where its key may not call one of them. */
+/** modelsOf returns the models that a call names, in its order, each once. Throws a Refusal where its key may not call one of them. */
 export function modelsOf(
   asked: Operation,
   call: Pick<Call, "caller" | "request">,

@@ -87,7 +87,7 @@ export function createComplete(options: CompleteOptions): Complete {
 
 const noDrains = createDrains(() => ({ disconnectDrainMs: 0 }));
 
-/** Reads how the caller would have the call answered, and finds its candidates. Throws a Refusal. */
+/** beginModelCall reads how the caller would have the call answered, and finds its candidates. Throws a Refusal. */
 function beginModelCall(operation: Operation, form: Form, call: Call, options: CompleteOptions): ModelCall {
   const { candidatesFor, counting, drains = noDrains, settings: settingsNow, clock } = options;
   const startedAt = performance.now();
@@ -117,7 +117,6 @@ function beginModelCall(operation: Operation, form: Form, call: Call, options: C
     isGated: settings.retries.attempts > 1 || candidates.length > 1,
     hold: { model: undefined, boundOutput: undefined, held: undefined, isMade: false },
     lastCandidate: first,
-    lastAttempt: undefined,
     meter: createMeter(countParts(first.path, call), counting),
     streams: form === "stream" ? new CallStreams(drains, call) : undefined,
     outcome: Outcome.UNSPECIFIED,
@@ -126,7 +125,7 @@ function beginModelCall(operation: Operation, form: Form, call: Call, options: C
   };
 }
 
-/** Returns the answer of an attempt, with the headers that say where it comes from. */
+/** answerOf returns the answer of an attempt, with the headers that say where it comes from. */
 function answerOf(modelCall: ModelCall, { answer, candidate, record }: CallAttempt): Answer {
   // Of two hedged attempts, the one that was sent last need not be the one that answered.
   if (record) noteAttempt(modelCall, candidate, record);
@@ -138,7 +137,7 @@ function answerOf(modelCall: ModelCall, { answer, candidate, record }: CallAttem
   return answer.kind === "whole" ? { kind: "whole", body: answer.body, headers } : { ...answer, headers };
 }
 
-/** Throws a refusal with the headers that say where it comes from, if the call was sent anywhere. */
+/** refuse throws a refusal with the headers that say where it comes from, if the call was sent anywhere. */
 function refuse(modelCall: ModelCall, part: Call, error: unknown): never {
   // Of two hedged attempts, the one that was sent last need not be the one whose failure is told. A part that was aborted tells none.
   const failed = part.signal.aborted ? undefined : modelCall.failed?.find((one) => one.error === error);

@@ -3,7 +3,7 @@
  * ended, so that nothing runs on after the answer.
  */
 
-/** Returns the results in the order of the items. `stop` makes running work fail. */
+/** allOf returns the results in the order of the items. `stop` makes running work fail. */
 export async function allOf<T, R>(
   items: readonly T[],
   atOnce: number,
@@ -36,9 +36,9 @@ type Pull<T> = { readonly stream: AsyncIterator<T> } & (
 );
 
 /**
- * Merges streams: yields their items as they arrive. Each stream is one item ahead at most, so that a slow reader slows all of
- * them, and takes turns with the others. `atOnce` streams are open at a time; the end of one opens the next. `stop` makes the open
- * streams fail, and is called where the merged stream ends before they do.
+ * interleave merges streams: yields their items as they arrive. Each stream is one item ahead at most, so that a slow reader slows all of
+ * them, and takes turns with the others. `atOnce` streams are open at a time; the end of one opens the next. `stop` makes the open streams
+ * fail, and is called where the merged stream ends before they do.
  */
 export async function* interleave<T>(
   streams: Iterable<AsyncIterable<T>>,

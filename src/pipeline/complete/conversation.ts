@@ -10,7 +10,7 @@ import { writeJson } from "../../wire/long/write-json.ts";
 /** maxLength is how much of the beginning is compared, in characters. */
 const maxLength = 8192;
 
-/** Returns undefined for an operation without conversations. */
+/** conversationOf returns undefined for an operation without conversations. */
 export function conversationOf(asked: Operation, { caller, request }: Call): string | undefined {
   const beginning = beginningOf(asked, request.json());
   return beginning === undefined ? undefined : `${caller.accountId}\n${beginning.slice(0, maxLength)}`;
@@ -23,7 +23,7 @@ function beginningOf(asked: Operation, json: JsonObject): string | undefined {
   return undefined;
 }
 
-/** Formats no more than is compared: the first message may have megabytes. */
+/** beginningIn formats no more than is compared: the first message may have megabytes. */
 function beginningIn(value: JsonValue): string {
   let text = "";
   const work = writeJson(value, (part) => {
@@ -33,7 +33,7 @@ function beginningIn(value: JsonValue): string {
   return text;
 }
 
-/** Returns the messages up to the first user message. A plain text is a user message. */
+/** leading returns the messages up to the first user message. A plain text is a user message. */
 function leading(messages: JsonValue | undefined): JsonValue {
   if (!Array.isArray(messages)) return messages ?? null;
   const first = messages.findIndex((message) => (message as JsonObject | null)?.role === "user");

@@ -32,7 +32,7 @@ const atOnce = 4;
  */
 const acceptedFirst = (hasQueue: boolean) => (hasQueue ? 1 : atOnce);
 
-/** Has each part of a call answered, and joins the answers. Throws a Refusal, now or later. */
+/** eachPrompt has each part of a call answered, and joins the answers. Throws a Refusal, now or later. */
 export function eachPrompt(modelCall: ModelCall, answerPart: AnswerPart): MaybePromise<Answer> {
   const { call, candidates } = modelCall;
   if (!isAskedByPrompt(candidates[0].path)) return answerPart(call);
@@ -41,8 +41,8 @@ export function eachPrompt(modelCall: ModelCall, answerPart: AnswerPart): MaybeP
 }
 
 /**
- * Bounds what a call of several prompts stands for: each is sent with the whole rest of the request, and `echo` repeats it in each
- * choice. Neither may come to more than a body may have. Throws a Refusal.
+ * boundPrompts bounds what a call of several prompts stands for: each is sent with the whole rest of the request, and `echo` repeats it in
+ * each choice. Neither may come to more than a body may have. Throws a Refusal.
  */
 function boundPrompts(request: Wire<Input<"completions">>, { maxBytes }: BodyRoom): void {
   const { prompt, n = 1, echo = false } = request.message();
@@ -108,7 +108,7 @@ async function streamed({ prompts, n, askFor, stop }: Several, few: number): Pro
   }
 }
 
-/** Returns the headers of all: what is dropped is dropped for every prompt, because they differ in nothing else. */
+/** headersOf returns the headers of all: what is dropped is dropped for every prompt, because they differ in nothing else. */
 function headersOf([answer]: readonly Answer<Completion>[]): { readonly headers?: AnswerHeaders } {
   return answer?.headers ? { headers: answer.headers } : {};
 }
@@ -133,7 +133,7 @@ async function* joined(streams: readonly Frames<Completion>[], n: number, stop: 
   if (last.length > 0) yield last;
 }
 
-/** Ends a stream. It is begun for that: a stream that never began has no end to run. */
+/** endStream ends a stream. It is begun for that: a stream that never began has no end to run. */
 async function endStream(answer: Answer<Completion>): Promise<void> {
   for await (const _ of framesOf(answer)) break;
 }

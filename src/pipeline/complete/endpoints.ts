@@ -16,7 +16,7 @@ export interface Endpoint {
   formOf(body: JsonObject): Form;
 }
 
-/** Returns undefined for a path that is no model endpoint. */
+/** endpointAt returns undefined for a path that is no model endpoint. */
 export function endpointAt(path: string): Endpoint | undefined {
   return endpoints.get(path);
 }

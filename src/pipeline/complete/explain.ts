@@ -166,7 +166,7 @@ function distinct(limits: readonly LimitLeft[]): LimitLeft[] {
   return [...new Map(limits.map((limit) => [`${limit.name} ${limit.model}`, limit])).values()];
 }
 
-/** Returns the refusal of the first target: where that refuses the call itself, no other is tried. */
+/** refusalBefore returns the refusal of the first target: where that refuses the call itself, no other is tried. */
 function refusalBefore(found: readonly ExplainedTarget[], candidates: readonly Candidate[]) {
   const [first] = found;
   return first && first.restMs > 0 ? upstreamResting(shortestRest(candidates)) : first?.refusal;
@@ -258,7 +258,7 @@ function byModel(found: readonly ExplainedTarget[]): ExplainedModel[] {
   });
 }
 
-/** Returns what the call would be refused with. Throws where that would be an internal error, which explains nothing. */
+/** refusalOf returns what the call would be refused with. Throws where that would be an internal error, which explains nothing. */
 function refusalOf(error: unknown): Refusal {
   const refusal = asRefusal(error);
   if (refusal.reason === Reason.INTERNAL) throw refusal;

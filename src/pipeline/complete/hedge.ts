@@ -57,7 +57,7 @@ export function createHedge(share: HedgeShare): Hedge {
   };
 }
 
-/** Makes an attempt whose result is a promise in any case, so that it can be raced. */
+/** asked makes an attempt whose result is a promise in any case, so that it can be raced. */
 async function asked<C, A>(ask: AskCandidate<C, A>, candidate: C, signal: Signal, isHedge: boolean): Promise<A> {
   return ask(candidate, signal, isHedge);
 }
@@ -65,7 +65,7 @@ async function asked<C, A>(ask: AskCandidate<C, A>, candidate: C, signal: Signal
 /** The result of a race that no attempt has won in time. */
 const timeIsUp = Symbol("the time is up");
 
-/** Resolves with the answer that comes first, and aborts the other attempt. Where one fails, the other is awaited. */
+/** firstOf resolves with the answer that comes first, and aborts the other attempt. Where one fails, the other is awaited. */
 async function firstOf<A>(
   one: Promise<A>,
   other: Promise<A>,

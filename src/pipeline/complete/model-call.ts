@@ -53,9 +53,8 @@ export interface ModelCall {
   /** hold is what is held of the payer's credit (`hold.ts`). */
   readonly hold: CallHold;
 
-  /** The attempt that answers the call, or whose failure the caller is told, or was sent last; no record before anything was sent. */
+  /** lastCandidate is where the attempt went that the record names (`CallRecord.lastAttempt`); the first one before anything was sent. */
   lastCandidate: Candidate;
-  lastAttempt: AttemptRecord | undefined;
   /** failed are the attempts that failed, with their errors: the caller is told one of these. Undefined: none. */
   failed?: readonly FailedWith[];
   /** Measures what all attempts use. */
@@ -69,6 +68,7 @@ export interface ModelCall {
   firstByteAt: number | undefined;
 }
 
+/** FailedWith is an attempt that failed, and the error that it failed with. */
 export interface FailedWith {
   readonly error: unknown;
   readonly candidate: Candidate;

@@ -9,22 +9,22 @@ import { promptTexts } from "../../families/completions-to-chat/request/prompt.t
 import type { Wire } from "../../wire/wire.ts";
 import type { TranslationPath } from "../attempt/translation-paths.ts";
 
-/** Reports whether each prompt is asked by itself: where a completion is translated, it becomes a chat of one prompt. */
+/** isAskedByPrompt reports whether each prompt is asked by itself: where a completion is translated, it becomes a chat of one prompt. */
 export function isAskedByPrompt([first]: TranslationPath): boolean {
   return first?.from === "completions";
 }
 
-/** Returns the request of a call that is asked by prompt. */
+/** completionOf returns the request of a call that is asked by prompt. */
 export function completionOf(call: Call): Wire<Input<"completions">> {
   return call.request as Wire<Input<"completions">>;
 }
 
-/** Returns of how many requests to an upstream a call consists. Throws a Refusal. */
+/** countParts returns of how many requests to an upstream a call consists. Throws a Refusal. */
 export function countParts(path: TranslationPath, call: Call): number {
   return isAskedByPrompt(path) ? promptTexts(completionOf(call).message().prompt).length : 1;
 }
 
-/** Returns the call as its first part. Throws a Refusal. */
+/** firstPart returns the call as its first part. Throws a Refusal. */
 export function firstPart(path: TranslationPath, call: Call): Call {
   if (!isAskedByPrompt(path)) return call;
   const request = completionOf(call);

@@ -49,7 +49,7 @@ function byChance(equals: readonly Weighed[], { targets, random }: RouteOptions)
   return order;
 }
 
-/** Returns the index at which a share of the total weight falls. */
+/** drawn returns the index at which a share of the total weight falls. */
 function drawn(left: readonly Weighed[], share: number): number {
   let rest = share * left.reduce((sum, { weight }) => sum + weight, 0);
   const index = left.findIndex(({ weight }) => {

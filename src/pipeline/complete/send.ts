@@ -88,7 +88,7 @@ interface NextAttempt {
   readonly fault: unknown;
 }
 
-/** Makes one attempt after another until one answers. Throws where there is no further one. */
+/** tryFurther makes one attempt after another until one answers. Throws where there is no further one. */
 async function tryFurther<A>(sending: Sending<A>, first: NextAttempt): Promise<A> {
   const { record } = sending.modelCall.call;
   let next = first;
@@ -106,7 +106,7 @@ async function tryFurther<A>(sending: Sending<A>, first: NextAttempt): Promise<A
   }
 }
 
-/** Makes an attempt at a candidate, and a second one beside it where the call is hedged. */
+/** tryCandidate makes an attempt at a candidate, and a second one beside it where the call is hedged. */
 function tryCandidate<A>(sending: Sending<A>, candidate: Candidate): MaybePromise<A> {
   const { options, modelCall, part, plan } = sending;
   const { hedge, clock } = options;
@@ -133,7 +133,7 @@ function tryCandidate<A>(sending: Sending<A>, candidate: Candidate): MaybePromis
 
 const isInQueue = ({ isQueued }: AttemptRecord) => isQueued === true;
 
-/** Makes an attempt, and tells the target's breaker and load how it went. */
+/** observed makes an attempt, and tells the target's breaker and load how it went. */
 function observed<A>(
   { options: { clock }, ask }: Sending<A>,
   candidate: Candidate,
@@ -163,7 +163,7 @@ function observed<A>(
 }
 
 /**
- * Returns the attempt that follows the failed one at `tried`. Throws what the caller is told where none follows. `earlier` is
+ * nextAttempt returns the attempt that follows the failed one at `tried`. Throws what the caller is told where none follows. `earlier` is
  * the failure before, if there was one.
  */
 function nextAttempt<A>(sending: Sending<A>, tried: Candidate, error: unknown, earlier: unknown): NextAttempt {
@@ -182,7 +182,7 @@ function nextAttempt<A>(sending: Sending<A>, tried: Candidate, error: unknown, e
   return { candidate: tried, pauseMs: pauseBeforeRetry(sending, tried, error), fault };
 }
 
-/** Returns how long to wait before the same target is tried again. Throws `error` where it must not be. */
+/** pauseBeforeRetry returns how long to wait before the same target is tried again. Throws `error` where it must not be. */
 function pauseBeforeRetry<A>({ options, modelCall, plan }: Sending<A>, tried: Candidate, error: unknown): number {
   const { clock, random } = options;
   const { breaker, budget } = tried.state;
@@ -199,7 +199,7 @@ function jitteredPause(retries: number, random: () => number): number {
   return firstPauseMs * 2 ** retries * (0.5 + random() / 2);
 }
 
-/** Resolves after a while. Throws a Refusal where the caller disconnects before. */
+/** pause resolves after a while. Throws a Refusal where the caller disconnects before. */
 async function pause(ms: number, signal: Signal): Promise<void> {
   await setTimeout(ms, undefined, { signal: abortSignalOf(signal) }).catch(() => {
     throw cancelled();

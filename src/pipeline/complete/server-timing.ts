@@ -4,7 +4,7 @@
  */
 import type { CallRecord } from "../../call/call-record.ts";
 
-/** Returns the header's value, and records the gateway's own part. `begunAt` is by `performance.now()`. */
+/** serverTiming returns the header's value, and records the gateway's own part. `begunAt` is by `performance.now()`. */
 export function serverTiming(record: CallRecord, begunAt: number): string {
   const totalMs = performance.now() - begunAt;
   let queue = 0;
@@ -27,7 +27,7 @@ export function serverTiming(record: CallRecord, begunAt: number): string {
 
 const hundredths = Array.from({ length: 100 }, (_, count) => String(count).padStart(2, "0"));
 
-/** Formats as `toFixed(2)`, in a third of the time. */
+/** twoPlaces formats as `toFixed(2)`, in a third of the time. */
 function twoPlaces(ms: number): string {
   const count = Math.round(ms * 100);
   return `${Math.floor(count / 100)}.${hundredths[count % 100]}`;

@@ -77,7 +77,7 @@ export function createHeldRefusals(options: HeldOptions): HeldRefusals {
   };
 }
 
-/** Counts by minute. A count that is over and written is forgotten, and no later call belongs to its minute. */
+/** createCounts counts by minute. A count that is over and written is forgotten, and no later call belongs to its minute. */
 function createCounts({ node, modelId, clock }: HeldOptions) {
   const counts = new Map<string, Count>();
   const behind = new Set<Count>();
@@ -93,7 +93,9 @@ function createCounts({ node, modelId, clock }: HeldOptions) {
     for (const [name, one] of counts) if (!behind.has(one)) counts.delete(name);
   }
 
-  /** Makes room by dropping the oldest minute, unless that is this one. Many at once: a Map finds its first entry slowly after deletions. */
+  /**
+   * Makes room by dropping the oldest minute, unless that is this one. Many at once: a Map finds its first entry slowly after deletions.
+   */
   function hasRoom(): boolean {
     if (counts.size < maxCounts) return true;
     const oldest = counts.values().next().value?.row.minute;
@@ -134,7 +136,7 @@ function createCounts({ node, modelId, clock }: HeldOptions) {
   };
 }
 
-/** Keeps the last calls of each account. */
+/** createLastCalls keeps the last calls of each account. */
 function createLastCalls() {
   const calls = new Map<string, RefusedCall[]>();
   let count = 0;

@@ -4,7 +4,9 @@
  */
 import type { DescField, DescMessage, DescService } from "@bufbuild/protobuf";
 
-/** Returns as much of a path into a request, as `messages[0].role`, as is named by the API, whichever of its messages names it. */
+/**
+ * knownPath returns as much of a path into a request, as `messages[0].role`, as is named by the API, whichever of its messages names it.
+ */
 export function knownPath(service: DescService, path: string): string {
   const names = namesOf(service);
   const steps = path.split(/(?=[.[])/);
@@ -14,7 +16,7 @@ export function knownPath(service: DescService, path: string): string {
 
 const known = new Map<string, ReadonlySet<string>>();
 
-/** Returns the names of all fields of a service's messages, in whatever depth. */
+/** namesOf returns the names of all fields of a service's messages, in whatever depth. */
 function namesOf({ typeName, methods }: DescService): ReadonlySet<string> {
   const found = known.get(typeName);
   if (found) return found;

@@ -6,7 +6,7 @@ import { operationOf } from "./operation-of.ts";
 /** nameForm is the form of the names of models and of their publishers. */
 const nameForm = /^[\w.:/@+-]{1,100}$/;
 
-/** Returns undefined where the request names no model, or cannot be read without effort. */
+/** modelNamed returns undefined where the request names no model, or cannot be read without effort. */
 export function modelNamed({ method, request }: Pick<Asked, "method" | "request">, { reason }: Refusal) {
   if (operationOf(method) === undefined) return undefined;
   // It has been read as far as its model then; else a long text would be read for this alone.

@@ -6,7 +6,7 @@ const byInput = new Map<string, Operation>(
   Object.entries(operations).map(([name, { input }]) => [input.typeName, name as Operation]),
 );
 
-/** Returns undefined for an RPC that no model answers. */
+/** operationOf returns undefined for an RPC that no model answers. */
 export function operationOf({ input }: DescMethod): Operation | undefined {
   return byInput.get(input.typeName);
 }

@@ -93,7 +93,7 @@ export function createRefusedCalls(options: RefusedOptions): RefusedCalls {
   };
 }
 
-/** Returns what is recorded of a call; undefined where nothing is. */
+/** refusedOf returns what is recorded of a call; undefined where nothing is. */
 function refusedOf({ arrival, caller, record, refusal, begunAt }: EndedCall): RefusedCall | undefined {
   if (!refusal || !caller || caller.keyId === "") return undefined;
   // A call that was sent anywhere, or charged, is among those that were not refused.

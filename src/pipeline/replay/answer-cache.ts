@@ -47,7 +47,10 @@ const largestShare = 1 / 8;
 /** The bytes that an entry takes besides the answer. */
 const overhead = 512;
 
-/** Returns what finds the cache as it is to be now. One of another size has the answers of the one before, as many as it may. */
+/**
+ * createAnswerCache returns what finds the cache as it is to be now. One of another size has the answers of the one before, as many as it
+ * may.
+ */
 export function createAnswerCache({ settings, clock }: AnswerCacheOptions): () => AnswerCache | undefined {
   let made: AnswerCache | undefined;
   let madeBy: CacheSettings | undefined;

@@ -56,7 +56,7 @@ export function withCache(complete: Complete, options: CacheOptions): Complete {
   }) as Complete;
 }
 
-/** Returns a function that tells whether a call would be answered from the cache; empty where it would not be used. */
+/** createCacheState returns a function that tells whether a call would be answered from the cache; empty where it would not be used. */
 export function createCacheState(options: CacheOptions) {
   return (asked: Operation, form: Form, call: Call): CacheState => {
     const found = lookUp(asked, form, call, options);
@@ -76,7 +76,7 @@ interface Found {
   readonly place: Place | undefined;
 }
 
-/** Returns undefined for a call that does not use the cache. Throws a Refusal where its key may not use its models. */
+/** lookUp returns undefined for a call that does not use the cache. Throws a Refusal where its key may not use its models. */
 function lookUp(asked: Operation, form: Form, call: Call, { catalog, cache, clock }: CacheOptions): Found | undefined {
   const { mayRead, mayKeep, maxAgeMs, onlyCached } = cacheControlOf(call.header("cache-control"));
   const within = cached.has(asked) ? cache() : undefined;
@@ -95,7 +95,7 @@ function forward(complete: Complete, asked: Operation, form: Form, call: Call): 
   return complete(asked, form, call as Call<Input<Operation>>) as MaybePromise<Answer>;
 }
 
-/** Reports whether an answer is fresh enough. With a maximum age of 0 none is. */
+/** isFresh reports whether an answer is fresh enough. With a maximum age of 0 none is. */
 function isFresh({ at }: CachedAnswer, maxAgeMs: number, now: number): boolean {
   return maxAgeMs > 0 && now - at <= maxAgeMs;
 }
@@ -111,7 +111,7 @@ function keyOf(
   return hash.update(request.bytes()).digest("base64");
 }
 
-/** Names a model by where it is asked: answers of a target that it has no more are not found. */
+/** nameOf names a model by where it is asked: answers of a target that it has no more are not found. */
 function nameOf(model: Model): readonly string[] {
   let name = names.get(model);
   if (!name) {
@@ -131,8 +131,8 @@ interface Place {
 }
 
 /**
- * Passes the answer on, and caches it if it is complete. The answer of a fallback model is not cached: the next caller shall get the
- * first model's again.
+ * keeping passes the answer on, and caches it if it is complete. The answer of a fallback model is not cached: the next caller shall get
+ * the first model's again.
  */
 function keeping(answer: Answer, call: Call, { clock }: CacheOptions, place: Place): Answer {
   const { cache } = place;
@@ -153,12 +153,12 @@ function keeping(answer: Answer, call: Call, { clock }: CacheOptions, place: Pla
   return { ...answer, headers };
 }
 
-/** Reports whether the answer may have been cut short by the caller's credit: the next caller may have more. */
+/** isCut reports whether the answer may have been cut short by the caller's credit: the next caller may have more. */
 function isCut({ record: { outputBound, used } }: Call): boolean {
   return outputBound !== undefined && used !== undefined && used.output >= outputBound;
 }
 
-/** Records each batch after it was passed on, so that the caller does not wait for that. */
+/** recordFrames records each batch after it was passed on, so that the caller does not wait for that. */
 function recordFrames(frames: Frames, recording: ReturnType<typeof createRecording>, over: () => void): Frames {
   return pushStream((take) => {
     const passed = forEach(frames, (batch) => {

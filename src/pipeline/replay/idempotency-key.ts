@@ -2,7 +2,7 @@
 import type { Call } from "../../call/call.ts";
 import { invalidValue } from "../../call/refusals.ts";
 
-/** Returns undefined where there is none. Throws a Refusal. */
+/** idempotencyKeyOf returns undefined where there is none. Throws a Refusal. */
 export function idempotencyKeyOf(header: Call["header"]): string | undefined {
   const key = header("idempotency-key");
   if (key === undefined || /^[\x20-\x7e]{1,255}$/.test(key)) return key;

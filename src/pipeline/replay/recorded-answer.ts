@@ -94,7 +94,7 @@ function copied(pieces: readonly Buffer[], size: number): RecordedAnswer {
   return recorded;
 }
 
-/** Yields the batches of a recorded answer. */
+/** batchesOf yields the batches of a recorded answer. */
 function* batchesOf<D extends DescMessage>(desc: D, recorded: RecordedAnswer): Generator<readonly Wire<D>[], void> {
   let batch: Wire<D>[] = [];
   for (let at = 0; at < recorded.length; ) {
@@ -108,14 +108,14 @@ function* batchesOf<D extends DescMessage>(desc: D, recorded: RecordedAnswer): G
   }
 }
 
-/** Returns the body of a recorded unary answer. */
+/** bodyOf returns the body of a recorded unary answer. */
 export function bodyOf<D extends DescMessage>(desc: D, recorded: RecordedAnswer): Wire<D> {
   const [[body] = []] = batchesOf(desc, recorded);
   if (!body) throw new Error("the recorded answer is empty");
   return body;
 }
 
-/** Yields the batches of a recorded stream. Calls `onLast` before it yields the last one. */
+/** framesOf yields the batches of a recorded stream. Calls `onLast` before it yields the last one. */
 export async function* framesOf<D extends DescMessage>(
   desc: D,
   recorded: RecordedAnswer,

@@ -121,7 +121,7 @@ function held(claim: Claim, call: RunningCall, leave: () => void, { store, onErr
   };
 }
 
-/** Waits for another call. Rejects with a Refusal where the caller disconnects before. */
+/** unlessAborted waits for another call. Rejects with a Refusal where the caller disconnects before. */
 function unlessAborted(over: Promise<void>, signal: Signal): Promise<void> {
   return new Promise((resolve, reject) => {
     const left = () => reject(cancelled());

@@ -33,7 +33,7 @@ export interface Replay {
   readonly answer: Answer;
 }
 
-/** Rejects where the answer belongs to another request. */
+/** openReplay rejects where the answer belongs to another request. */
 export async function openReplay(
   sealed: Buffer,
   secret: Buffer,
@@ -52,7 +52,7 @@ export async function openReplay(
     : { model, headers: told, answer: { kind: "stream", frames: framesOf(desc, recorded), trailers: () => cost } };
 }
 
-/** Returns the headers that hold for a replay too: not those of cost and time. */
+/** keptHeaders returns the headers that hold for a replay too: not those of cost and time. */
 function keptHeaders(headers: AnswerHeaders = {}): AnswerHeaders {
   const own = Object.entries(headers).filter(([name]) => name.startsWith("x-gateway-") && !notReplayed.has(name));
   return Object.fromEntries(own);

@@ -131,7 +131,7 @@ async function made(handler: Handler, call: Call, making: Making): Promise<Answe
   return { ...answer, frames: recordFrames(answer, making, () => (isRead = true)) };
 }
 
-/** Records a stream. Its last batches, which arrive once the call is captured, are held back until the answer is stored. */
+/** recordFrames records a stream. Its last batches, which arrive once the call is captured, are held back until the answer is stored. */
 async function* recordFrames({ frames, headers }: Streamed, making: Making, onRead: () => void): Frames {
   onRead();
   const last: Parameters<Recording["add"]>[0][] = [];
@@ -159,7 +159,7 @@ async function* recordFrames({ frames, headers }: Streamed, making: Making, onRe
 }
 type Streamed = Answer & { readonly kind: "stream" };
 
-/** Answers with the stored answer, at no cost. The key's permission for the model is checked again. */
+/** replayed answers with the stored answer, at no cost. The key's permission for the model is checked again. */
 async function replayed(
   { requestId, answer }: StoredAnswer,
   { secret, keyHash }: Identity,

@@ -31,7 +31,7 @@ export async function seal(answer: Buffer, secret: Buffer, bound: string): Promi
   return Buffer.concat([salt, nonce, cipher.getAuthTag(), ...text]);
 }
 
-/** Rejects where the answer was sealed with another secret or `bound`. `maxBytes` bounds the decompressed answer. */
+/** open rejects where the answer was sealed with another secret or `bound`. `maxBytes` bounds the decompressed answer. */
 export async function open(sealed: Buffer, secret: Buffer, bound: string, maxBytes: number): Promise<Buffer> {
   const salt = sealed.subarray(0, saltBytes);
   const nonce = sealed.subarray(saltBytes, saltBytes + nonceBytes);

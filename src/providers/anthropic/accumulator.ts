@@ -86,7 +86,7 @@ function addTo(block: Block | undefined, delta: JsonObject): void {
   if (delta.type === "citations_delta" && delta.citation !== undefined) block.citations.push(delta.citation);
 }
 
-/** Throws SyntaxError where an input is not JSON. */
+/** wholeOf throws SyntaxError where an input is not JSON. */
 function wholeOf({ begun, text, thinking, signature, input, citations }: Block): JsonObject {
   return {
     ...begun,

@@ -63,7 +63,7 @@ const defaultVersion = "2023-06-01";
 const firstWithoutSampling = "2026-10-21";
 const sampling = ["temperature", "top_p", "top_k"] as const;
 
-/** Returns the keys of a request that the vendor would refuse, or by which it would answer with another model. */
+/** refusedKeys returns the keys of a request that the vendor would refuse, or by which it would answer with another model. */
 function refusedKeys(request: JsonObject, model: string, header: Attempt["header"]): string[] {
   const hasNoSampling = versionOf(header) >= firstWithoutSampling || refusesSampling(model);
   const keys = hasNoSampling ? [...sampling, "fallbacks"] : ["fallbacks"];

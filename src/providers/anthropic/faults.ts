@@ -11,7 +11,7 @@ import { type ErrorPlace, isFailedEnd, namesError, saysAnything } from "../error
 /** RefusalOf turns an error of any shape into a refusal. */
 type RefusalOf = (error: JsonObject, bytes: Buffer) => Refusal;
 
-/** Returns a function that finds the refusal for JSON that is no answer and no frame of one. */
+/** anthropicFaults returns a function that finds the refusal for JSON that is no answer and no frame of one. */
 export function anthropicFaults(refusalOf: RefusalOf) {
   return (json: JsonObject, bytes: Buffer, operation: Operation, place: ErrorPlace): Refusal | undefined => {
     if (namesError(json)) return refusalOf(json, bytes);

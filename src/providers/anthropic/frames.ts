@@ -28,7 +28,7 @@ function eventsOfBlock(block: JsonObject, index: number): JsonObject[] {
   ];
 }
 
-/** Returns the block as it begins, and its deltas. Unknown types begin complete. */
+/** partsOf returns the block as it begins, and its deltas. Unknown types begin complete. */
 function partsOf(block: JsonObject): { readonly begun: JsonObject; readonly deltas: readonly JsonObject[] } {
   const { type, text, thinking, signature, input, citations } = block;
   if (type === "text" && typeof text === "string") {

@@ -11,7 +11,7 @@ export interface Generation {
   readonly number: number;
 }
 
-/** Returns undefined where the name does not tell the generation. */
+/** generationOf returns undefined where the name does not tell the generation. */
 export function generationOf(model: string): Generation | undefined {
   const [, family, major, minor = "0"] = named.exec(model) ?? [];
   return family === undefined
@@ -19,7 +19,7 @@ export function generationOf(model: string): Generation | undefined {
     : { family: family.toLowerCase(), number: Number(major) * 100 + Number(minor) };
 }
 
-/** Reports whether the model is known to refuse temperature, top_p and top_k: Haiku after 4.5, all others after 4.6. */
+/** refusesSampling reports whether the model is known to refuse temperature, top_p and top_k: Haiku after 4.5, all others after 4.6. */
 export function refusesSampling(model: string): boolean {
   const { family, number = 0 } = generationOf(model) ?? {};
   return number > (family === "haiku" ? 405 : 406);

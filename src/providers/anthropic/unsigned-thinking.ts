@@ -14,7 +14,7 @@ import { isSealedReasoning } from "../profile/reasoning-seal.ts";
 import { isSealedSignature } from "../profile/sealed-signature.ts";
 
 /**
- * Reports whether thinking in a request for this model must be signed by its vendor. Other vendors speak the same
+ * requiresSignedThinking reports whether thinking in a request for this model must be signed by its vendor. Other vendors speak the same
  * API.
  */
 export function requiresSignedThinking(model: string, baseUrl: string): boolean {
@@ -27,7 +27,7 @@ export interface Narrowed<D extends DescMessage> {
   readonly dropped: readonly string[];
 }
 
-/** Returns the request without unsigned thinking; the same request where it has none. */
+/** withoutUnsigned returns the request without unsigned thinking; the same request where it has none. */
 export function withoutUnsigned<D extends DescMessage>(request: Wire<D>): MaybePromise<Narrowed<D>> {
   const { messages: outlined } = request.outline();
   const paths = unsignedIn(outlined);
@@ -43,7 +43,7 @@ export function withoutUnsigned<D extends DescMessage>(request: Wire<D>): MaybeP
   return andThen(narrowed, (written) => ({ request: written, dropped }));
 }
 
-/** Returns the paths of unsigned thinking. */
+/** unsignedIn returns the paths of unsigned thinking. */
 function unsignedIn(messages: JsonValue | undefined): string[] {
   if (!Array.isArray(messages)) return [];
   return messages.flatMap((message, i) =>
@@ -84,7 +84,7 @@ function hasSealed(messages: JsonValue | undefined): boolean {
   return Array.isArray(messages) && messages.some((message) => blocksIn(message).some(isSealed));
 }
 
-/** Reports whether the answer continues a turn of the assistant, after tool results or as a prefill. */
+/** resumesWithoutThinking reports whether the answer continues a turn of the assistant, after tool results or as a prefill. */
 function resumesWithoutThinking(messages: readonly JsonValue[]): boolean {
   const last = messages.findLast((message) => isObject(message) && message.role !== "system");
   const isResult = (block: JsonValue) => isObject(block) && block.type === "tool_result";
@@ -94,7 +94,7 @@ function resumesWithoutThinking(messages: readonly JsonValue[]): boolean {
   return turn !== undefined && !(isObject(first) && isOneOf(first, /^(redacted_)?thinking$/));
 }
 
-/** Returns the keys that ask for thinking within a budget, and for what depends on it. */
+/** budgetIn returns the keys that ask for thinking within a budget, and for what depends on it. */
 function budgetIn({ thinking, context_management }: JsonObject): string[] {
   if (!isObject(thinking) || thinking.type !== "enabled") return [];
   const edits = isObject(context_management) && Array.isArray(context_management.edits) ? context_management.edits : [];

@@ -10,7 +10,7 @@ import type { Meter } from "../contract.ts";
 import { countTextOf } from "../usage/count-text.ts";
 import { MessageUsageReader } from "../usage/message-counts.ts";
 
-/** Reports a unary answer. */
+/** meterMessage reports a unary answer. */
 export function meterMessage({ content, stop_reason, usage }: JsonObject, meter: Meter): void {
   const counts = new MessageUsageReader();
   if (counts.take(usage)) meter.reportUsage(counts.reported);
@@ -23,7 +23,7 @@ export function meterMessage({ content, stop_reason, usage }: JsonObject, meter:
   }
 }
 
-/** Returns a function that reports each event of a stream. */
+/** meterEvents returns a function that reports each event of a stream. */
 export function meterEvents(meter: Meter): (event: JsonObject) => void {
   const counts = new MessageUsageReader();
   const tell = (usage: JsonValue | undefined) => {
@@ -55,7 +55,7 @@ function isSearchMade(block: JsonValue | undefined): boolean {
   return isObject(block) && block.type === "web_search_tool_result" && Array.isArray(block.content);
 }
 
-/** Counts a block as it begins, or a complete one without its input. */
+/** writeBlock counts a block as it begins, or a complete one without its input. */
 function writeBlock(block: JsonObject | null | undefined, meter: Meter): void {
   switch (block?.type) {
     case "text":

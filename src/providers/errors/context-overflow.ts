@@ -93,7 +93,7 @@ const another =
 /** Characters of a message that are searched: the patterns may take quadratic time. */
 const lookedAt = 2000;
 
-/** Returns undefined for any other error. */
+/** readOverflow returns undefined for any other error. */
 export function readOverflow(words: ErrorFields): ContextOverflow | undefined {
   const message = (words.message ?? "").slice(0, lookedAt);
   const isNamed = words.codes.some((code) => codes.has(`${code}`.toLowerCase()));

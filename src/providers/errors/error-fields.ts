@@ -30,7 +30,7 @@ const longestText = 2000;
 const deepest = 5;
 const mostOfList = 5;
 
-/** Reads the body of an error answer. */
+/** readErrorBody reads the body of an error answer. */
 export function readErrorBody(body: Buffer): ErrorFields {
   const written = body.toString();
   const text = written.trim(); // This also removes a byte order mark.
@@ -47,7 +47,7 @@ export function readErrorBody(body: Buffer): ErrorFields {
 
 const bare = /^[ \t\r\n]*\{/;
 
-/** Reads a parsed error. */
+/** readErrorJson reads a parsed error. */
 export function readErrorJson(json: JsonValue): ErrorFields {
   const outer = membersOf(Array.isArray(json) ? json[0] : json);
   const error = innermost(outer);
@@ -74,7 +74,7 @@ const silent: ErrorFields = {
   error: {},
 };
 
-/** Returns the JSON of a body: the whole body, or the first data of a stream. */
+/** jsonIn returns the JSON of a body: the whole body, or the first data of a stream. */
 function jsonIn(text: string): JsonValue | undefined {
   const data = /^(?:event:[^\n]{0,100}\n)?data:([^\n]*)/.exec(text)?.[1];
   try {
@@ -87,7 +87,7 @@ function jsonIn(text: string): JsonValue | undefined {
 /** The longest error list that is read, in bytes. */
 const longestList = 64 * 1024;
 
-/** Returns the first object of a list: Google's errors come this way. */
+/** firstOfList returns the first object of a list: Google's errors come this way. */
 export function firstOfList(bytes: Buffer): JsonObject | undefined {
   if (bytes[0] !== 0x5b || bytes.length > longestList) return undefined;
   const list = jsonIn(bytes.toString());
@@ -116,15 +116,15 @@ function textIn(value: JsonValue | undefined, depth: number): string | undefined
   return raw === undefined || raw === found ? found : listed([found, raw], ": ");
 }
 
-/** The members around an error in shapes of single vendors: Tencent, Volcengine, iFlytek, gRPC, and others. */
+/** wrapperKeys are the members around an error in shapes of single vendors: Tencent, Volcengine, iFlytek, gRPC, and others. */
 const wrapperKeys: readonly string[] = [
   ...["Response", "ResponseMetadata", "Error", "header", "status", "result", "data", "message", "cause", "exception"],
   ...["content", "info", "text", "error", "errors"],
 ];
 
 /**
- * Returns the message of an error answer in which no member has a usual name: within another, or by the fields that it concerns,
- * as in `{"temperature": ["…"]}`. Objects that come in place of an answer are not read so: they may be no errors.
+ * wrappedText returns the message of an error answer in which no member has a usual name: within another, or by the fields that it
+ * concerns, as in `{"temperature": ["…"]}`. Objects that come in place of an answer are not read so: they may be no errors.
  */
 function wrappedText(value: JsonValue | undefined, depth = 0): string | undefined {
   if (!isObject(value) || depth > deepest) return undefined;
@@ -171,13 +171,13 @@ function wordsOf(text: string, depth: number): string | undefined {
 const garbage = /(?![\t\n\v\f\r])[\p{Cc}\ufffd]/u;
 const page = /^\s*<[!?a-z]|<(?:html|body|head|!doctype)\b/i;
 
-/** Returns a text that may be passed on; undefined for pages, garbage and long texts. */
+/** asMessage returns a text that may be passed on; undefined for pages, garbage and long texts. */
 function asMessage(text: string, longest = longestText): string | undefined {
   const isTold = text.trim() !== "" && text.length <= longest && !page.test(text) && !garbage.test(text);
   return isTold ? text : undefined;
 }
 
-/** Returns the object that names the error: the inner one, or the whole. */
+/** innermost returns the object that names the error: the inner one, or the whole. */
 function innermost(outer: JsonObject): JsonObject {
   for (const value of [outer.error, outer.errors, outer.detail, outer.message, outer.base_resp, outer.fault]) {
     const inner = Array.isArray(value) ? value[0] : value;
@@ -207,7 +207,7 @@ function codesOf(error: JsonObject, outer: JsonObject): (string | number)[] {
   return [...named, ...details].filter((code) => typeof code === "string" || typeof code === "number");
 }
 
-/** Returns the field at fault. FastAPI's errors give a path, which begins with `body`. */
+/** paramOf returns the field at fault. FastAPI's errors give a path, which begins with `body`. */
 function paramOf({ param, loc }: JsonObject): string | undefined {
   if (typeof param === "string") return param;
   const path = Array.isArray(loc) ? pathOf(loc.filter((part, i) => i > 0 || part !== "body")) : "";

@@ -60,7 +60,7 @@ const moderated = wordsOf("flagged|moderation|content[ _]policy");
 /** Statuses that leave no doubt: the words may only repeat the request. */
 const statusesOfRequests: ReadonlySet<number> = new Set([404, 413, 422]);
 
-/** Returns undefined where the status says it all. */
+/** meaningOf returns undefined where the status says it all. */
 export function meaningOf(words: ErrorFields, status: number): Meaning | undefined {
   const codes = words.codes.map((code) => `${code}`.toLowerCase());
   const message = (words.message ?? "").slice(0, lookedAt).replaceAll(quoted, "''");
@@ -87,8 +87,7 @@ function wordsOf(...patterns: readonly string[]): RegExp {
 }
 
 /**
- * Reports an unknown model: by a code, by the message, or for a 404 by its param. Anthropic names the model after its
- * type.
+ * isAboutModel reports an unknown model: by a code, by the message, or for a 404 by its param. Anthropic names the model after its type.
  */
 function isAboutModel({ param }: ErrorFields, codes: readonly string[], message: string, status: number): boolean {
   if (codes.some((code) => modelCodes.has(code))) return true;
@@ -135,10 +134,7 @@ function as(status: number): (word: string) => readonly [string, number] {
   return (word) => [word, status];
 }
 
-/**
- * Returns the status that an error's codes mean: a status as a number or string, or a known word; undefined without
- * one.
- */
+/** statusMeant returns the status that an error's codes mean: a status as a number or string, or a known word; undefined without one. */
 export function statusMeant(codes: ErrorFields["codes"]): number | undefined {
   for (const code of codes) {
     const word = `${code}`.toLowerCase();

@@ -10,12 +10,12 @@ import { readErrorJson } from "./error-fields.ts";
 /** ErrorPlace is where the JSON stands: a unary answer, a frame of a stream, or an event named `error`. */
 export type ErrorPlace = "whole" | "frame" | "error";
 
-/** Reports whether JSON names an error. An empty one does not count: some servers write it beside every answer. */
+/** namesError reports whether JSON names an error. An empty one does not count: some servers write it beside every answer. */
 export function namesError({ error, object, type }: JsonObject): boolean {
   return !saysNothing(error) || object === "error" || type === "error";
 }
 
-/** Reports whether JSON that is no answer has a message: `{"detail"}`, `{"code","msg"}`, `{"message"}`. */
+/** saysAnything reports whether JSON that is no answer has a message: `{"detail"}`, `{"code","msg"}`, `{"message"}`. */
 export function saysAnything(json: JsonObject): boolean {
   return readErrorJson(json).message !== undefined;
 }
@@ -38,7 +38,7 @@ const failedEnds: ReadonlySet<unknown> = new Set([
   ...["function_call_filter", "malformed_function_call", "unexpected_tool_call"], // Gemini
 ]);
 
-/** Reports whether an answer ended by its upstream's failure, by its `finish_reason` or `stop_reason`. */
+/** isFailedEnd reports whether an answer ended by its upstream's failure, by its `finish_reason` or `stop_reason`. */
 export function isFailedEnd(reason: JsonValue | undefined): boolean {
   return typeof reason === "string" && failedEnds.has(finishWord(reason));
 }

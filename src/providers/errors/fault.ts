@@ -1,7 +1,7 @@
 /** Classifies the failure of an attempt: whether it is the upstream's fault, and whether a retry may succeed. */
 import { Reason, Refusal, upstreamFailed } from "../../call/refusals.ts";
 
-/** Returns the upstream's fault in the gateway's own words; undefined where it has none. */
+/** faultOf returns the upstream's fault in the gateway's own words; undefined where it has none. */
 export function faultOf(error: unknown): string | undefined {
   if (!(error instanceof Refusal)) return undefined;
   const { reason, status, fault = answered(status), cause } = error;
@@ -20,29 +20,29 @@ function answered(status: number): string {
 
 const failing: ReadonlySet<Reason> = new Set([Reason.UPSTREAM_FAILED, Reason.UPSTREAM_TIMEOUT, Reason.UPSTREAM_BUSY]);
 
-/** Reports overload (429, a full queue). Overload does not trip the breaker. */
+/** isBusy reports overload (429, a full queue). Overload does not trip the breaker. */
 export function isBusy(error: unknown): boolean {
   return error instanceof Refusal && (error.status === 429 || error.reason === Reason.UPSTREAM_BUSY);
 }
 
 /**
- * Reports whether the failure counts for the upstream's health. A bound that the caller set does not, or any caller
- * could trip the breaker.
+ * countsForHealth reports whether the failure counts for the upstream's health. A bound that the caller set does not, or any caller could
+ * trip the breaker.
  */
 export function countsForHealth(error: unknown): boolean {
   return !(error instanceof Refusal && error.isCallersBound);
 }
 
 /**
- * Reports whether the same request would fail the same way at this upstream: the gateway's configuration is wrong, or
- * the call has waited in its queue already.
+ * isPermanent reports whether the same request would fail the same way at this upstream: the gateway's configuration is wrong, or the call
+ * has waited in its queue already.
  */
 export function isPermanent(error: unknown): boolean {
   if (!(error instanceof Refusal)) return false;
   return error.reason === Reason.UPSTREAM_BUSY || error.headers["x-should-retry"] === "false";
 }
 
-/** Reports whether the gateway itself refused, for a reason that another model might not share. */
+/** isOwnRefusal reports whether the gateway itself refused, for a reason that another model might not share. */
 export function isOwnRefusal(error: unknown): boolean {
   return error instanceof Refusal && ownRefusals.has(error.reason);
 }
@@ -54,26 +54,26 @@ const ownRefusals: ReadonlySet<Reason> = new Set([
   Reason.WOULD_BE_DROPPED,
 ]);
 
-/** Reports whether the upstream itself refused, and not the gateway's queue. */
+/** isUpstreamRefusal reports whether the upstream itself refused, and not the gateway's queue. */
 export function isUpstreamRefusal(error: unknown): boolean {
   return error instanceof Refusal && error.reason === Reason.UPSTREAM_REFUSED;
 }
 
 /**
- * Reports whether the upstream refused the request itself, by the caller's fault. The same judgement lets such a refusal neither trip the
- * breaker nor be followed by another attempt (`faultOf`).
+ * isRejection reports whether the upstream refused the request itself, by the caller's fault. The same judgement lets such a refusal
+ * neither trip the breaker nor be followed by another attempt (`faultOf`).
  */
 export function isRejection(error: unknown): boolean {
   return isUpstreamRefusal(error) && faultOf(error) === undefined;
 }
 
-/** Returns the delay that the upstream asked for, in milliseconds; 0 without one. */
+/** retryAfterMs returns the delay that the upstream asked for, in milliseconds; 0 without one. */
 export function retryAfterMs(error: unknown): number {
   const seconds = error instanceof Refusal ? Number(error.headers["retry-after"] ?? 0) : 0;
   return Number.isFinite(seconds) ? seconds * 1000 : 0;
 }
 
-/** Runs a reader of upstream data. An error that it throws becomes the upstream's failure. */
+/** readOrFail runs a reader of upstream data. An error that it throws becomes the upstream's failure. */
 export function readOrFail<T>(read: () => T): T {
   try {
     return read();
@@ -82,7 +82,7 @@ export function readOrFail<T>(read: () => T): T {
   }
 }
 
-/** Returns the error as a refusal. Any other error was thrown over an unreadable answer. */
+/** asFailure returns the error as a refusal. Any other error was thrown over an unreadable answer. */
 export function asFailure(error: unknown): Refusal {
   return error instanceof Refusal ? error : upstreamFailed("its answer cannot be read", error);
 }

@@ -18,7 +18,7 @@ function isSecret(word: string | undefined): word is string {
   return word.length >= 12 || (word.length >= 5 && /[\d_-]/.test(word));
 }
 
-/** Returns the host with its port, and without where the name is not a single word. */
+/** addressesOf returns the host with its port, and without where the name is not a single word. */
 function addressesOf(baseUrl: string): string[] {
   if (!URL.canParse(baseUrl)) return [];
   const { host, hostname } = new URL(baseUrl);

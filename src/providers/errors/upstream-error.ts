@@ -63,12 +63,12 @@ export function openAiErrors(hide: Redact): ErrorDialect {
   };
 }
 
-/** Returns the refusal for an error answer. */
+/** refusalOfAnswer returns the refusal for an error answer. */
 export function refusalOfAnswer(error: UpstreamError, dialect: ErrorDialect): Refusal {
   return refusalOfWords(readErrorBody(error.body), error, dialect);
 }
 
-/** Returns the refusal for an error in place of an answer, or inside a stream. */
+/** refusalOfErrorIn returns the refusal for an error in place of an answer, or inside a stream. */
 export function refusalOfErrorIn(json: JsonObject, body: Buffer, dialect: ErrorDialect): Refusal {
   const error = { status: undefined, body, retryAfter: undefined };
   return refusalOfWords(readErrorJson(json), error, dialect);
@@ -101,7 +101,7 @@ function refusalOfWords(words: ErrorFields, error: UpstreamError, dialect: Error
   );
 }
 
-/** Returns the body as it came. Where its message only names another error, it gets both messages. */
+/** ownBody returns the body as it came. Where its message only names another error, it gets both messages. */
 function ownBody({ message, error }: ErrorFields, body: Buffer, { redact }: ErrorDialect): Buffer {
   const text = body.toString();
   if (error.message === message) return Buffer.from(redact(text));
@@ -109,9 +109,7 @@ function ownBody({ message, error }: ErrorFields, body: Buffer, { redact }: Erro
   return Buffer.from(redact(JSON.stringify({ ...json, error: { ...error, message } })));
 }
 
-/**
- * Words the refusal as the family's clients know it, so that they shorten the conversation. The upstream is healthy.
- */
+/** refusalOfOverflow words the refusal as the family's clients know it, so that they shorten the conversation. The upstream is healthy. */
 function refusalOfOverflow(
   words: ErrorFields,
   overflow: ContextOverflow,
@@ -145,7 +143,7 @@ function refusalOfMeaning(meaning: Meaning, status: number, model: string | unde
   }
 }
 
-/** Returns the refusal for an error without a message that callers should read, such as a proxy's. */
+/** refusalOfStatus returns the refusal for an error without a message that callers should read, such as a proxy's. */
 function refusalOfStatus(answered: number | undefined, status: number, retryAfter: string | undefined): Refusal {
   const callerStatusCode = callerStatus(status);
   if (answered === undefined) return upstreamFailed("it answered with an error");
@@ -169,13 +167,13 @@ const vendorsOwn: ReadonlyMap<number, number> = new Map([
   ...[424, 499].map((status) => [status, 502] as const),
 ]);
 
-/** Returns the status that the caller sees. */
+/** callerStatus returns the status that the caller sees. */
 function callerStatus(status: number): number {
   const own = vendorsOwn.get(status) ?? status;
   return (own >= 400 && own < 500) || own === 503 ? own : 502;
 }
 
-/** Returns a `retry-after` of 1 to 60 seconds: some clients ignore longer ones, and others would sleep for days. */
+/** retryHeaders returns a `retry-after` of 1 to 60 seconds: some clients ignore longer ones, and others would sleep for days. */
 function retryHeaders(status: number, retryAfter: string | undefined): Record<string, string> {
   const asSeconds = Number(retryAfter ?? Number.NaN);
   const asDate = (Date.parse(retryAfter ?? "") - Date.now()) / 1000;

@@ -16,19 +16,19 @@ const mostSpace = 65_536;
 const byteOrderMark = [0xef, 0xbb, 0xbf];
 const fieldNames = ["data", "event", "id", "retry", ":"].map((name) => Buffer.from(name));
 
-/** Returns the index of the first byte that is not white space, or -1. */
+/** beginningOf returns the index of the first byte that is not white space, or -1. */
 function beginningOf(bytes: Buffer): number {
   const from = byteOrderMark.every((byte, at) => bytes[at] === byte) ? byteOrderMark.length : 0;
   for (let at = from; at < bytes.length; at++) if (!spaces.has(bytes[at] as number)) return at;
   return -1;
 }
 
-/** Returns JSON without the byte order mark before it, which no parser takes. */
+/** withoutMark returns JSON without the byte order mark before it, which no parser takes. */
 export function withoutMark(bytes: Buffer): Buffer {
   return byteOrderMark.every((byte, at) => bytes[at] === byte) ? bytes.subarray(byteOrderMark.length) : bytes;
 }
 
-/** Returns undefined while too little has come to tell. */
+/** sniffForm returns undefined while too little has come to tell. */
 export function sniffForm(bytes: Buffer): AnswerForm | undefined {
   const at = beginningOf(bytes);
   if (at === -1) return undefined;
@@ -41,7 +41,7 @@ export function sniffForm(bytes: Buffer): AnswerForm | undefined {
   return fieldNames.some(isField) ? "events" : "other";
 }
 
-/** Returns the media type without parameters, in lower case; empty where none or several are named. */
+/** mediaTypeOf returns the media type without parameters, in lower case; empty where none or several are named. */
 export function mediaTypeOf({ headers }: UpstreamReply): string {
   const type = headers["content-type"];
   return typeof type === "string" ? (type.split(";", 1)[0] as string).trim().toLowerCase() : "";
@@ -54,7 +54,7 @@ export interface SniffedReply {
   readonly reply: UpstreamReply;
 }
 
-/** Waits for as much of the body as tells its form. Rejects with a Refusal where the upstream fails before. */
+/** sniffReply waits for as much of the body as tells its form. Rejects with a Refusal where the upstream fails before. */
 export function sniffReply(reply: UpstreamReply): Deferred<SniffedReply> {
   const begun = new Deferred<SniffedReply>();
   const onForm = (form: AnswerForm, body: Body) => {

@@ -4,7 +4,7 @@ export const done = Buffer.from("[DONE]");
 /** The longest data that is compared, in bytes: the mark with the white space that may surround it. */
 const longestDone = 15;
 
-/** Reports whether a frame's data are the end mark. */
+/** isDone reports whether a frame's data are the end mark. */
 export function isDone(data: Buffer): boolean {
   return data.length <= longestDone && data.toString().trim() === "[DONE]";
 }

@@ -12,7 +12,7 @@ export interface SilenceWatch {
   note<T>(frames: T): T;
 }
 
-/** Tells a body since when no data has come. While data comes the clock is not read. */
+/** createSilenceWatch tells a body since when no data has come. While data comes the clock is not read. */
 export function createSilenceWatch(reader: SseReader, source: Pick<Body, "lifeless"> | undefined): SilenceWatch {
   let since = 0;
   return {

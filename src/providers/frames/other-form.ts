@@ -15,7 +15,7 @@ import { done } from "./done.ts";
 import { readJson } from "./read-json.ts";
 import type { TrackedStream } from "./take-frames.ts";
 
-/** Yields one item. */
+/** single yields one item. */
 export async function* single<T>(item: T): AsyncGenerator<T, void> {
   yield item;
 }
@@ -29,7 +29,7 @@ export interface JsonBody {
   bytes(): Buffer;
 }
 
-/** Returns undefined while only white space has come. */
+/** detectJsonBody returns undefined while only white space has come. */
 export function detectJsonBody(chunks: readonly Buffer[]): JsonBody | undefined {
   const form = chunks.map(sniffForm).find(Boolean);
   if (form === undefined) return undefined;
@@ -50,7 +50,7 @@ export function detectJsonBody(chunks: readonly Buffer[]): JsonBody | undefined 
 
 const events: JsonBody = { isJson: false, add: () => undefined, bytes: () => Buffer.alloc(0) };
 
-/** Returns the frames of a stream that says what a unary answer says, its end included. Throws a Refusal. */
+/** framesOfAnswer returns the frames of a stream that says what a unary answer says, its end included. Throws a Refusal. */
 export async function framesOfAnswer<O extends DescMessage>(
   bytes: Buffer,
   { desc, dialect, tracker, operation, meter }: TrackedStream<O>,

@@ -28,9 +28,7 @@ const bytesPerSlice = 65_536;
 /** Frames handed over in a time slice. */
 const framesPerSlice = 512;
 
-/**
- * Returns the frames of a body. `source` is left when the end of a complete stream has been waited for long enough.
- */
+/** readFrames returns the frames of a body. `source` is left when the end of a complete stream has been waited for long enough. */
 export function readFrames<O extends DescMessage>(
   body: UpstreamReply["body"],
   desc: O,
@@ -138,7 +136,7 @@ class FrameReading<O extends DescMessage> {
     return framesOfAnswer(bytes, this.#of).then(this.#take);
   }
 
-  /** Reads a stream of JSON objects, one a line. */
+  /** #endLines reads a stream of JSON objects, one a line. */
   async #endLines(bytes: Buffer): Promise<void> {
     try {
       await inTurns([bytes], this.#readIn, this.#handOverAny);
@@ -170,7 +168,7 @@ function isLarge(chunks: readonly Buffer[]): boolean {
   return bytes > largeReadBytes;
 }
 
-/** Reads part after part, each in a time slice of its own. */
+/** inTurns reads part after part, each in a time slice of its own. */
 async function inTurns(
   chunks: readonly Buffer[],
   readIn: (chunks: readonly Buffer[]) => readonly SseFrame[],
@@ -208,7 +206,7 @@ function isLong({ data }: SseFrame): boolean {
   return data.length >= longJson;
 }
 
-/** Reads long frames in time slices and hands over frames one by one. */
+/** oneByOne reads long frames in time slices and hands over frames one by one. */
 async function oneByOne<O extends DescMessage>(
   frames: readonly SseFrame[],
   desc: O,
@@ -225,7 +223,7 @@ async function oneByOne<O extends DescMessage>(
   }
 }
 
-/** Returns the frames that a read has completed. */
+/** framesIn returns the frames that a read has completed. */
 function framesIn(chunks: readonly Buffer[], reader: SseReader): readonly SseFrame[] {
   return readOrFail(() =>
     chunks.length === 1 ? reader.push(chunks[0] as Buffer) : chunks.flatMap((chunk) => reader.push(chunk)),

@@ -8,7 +8,7 @@ import type { ErrorPlace } from "../errors/errors-in-answers.ts";
 import { readOrFail } from "../errors/fault.ts";
 
 /**
- * Throws a Refusal for JSON that is no answer or reports an error, after `onFault` has got that JSON. Vectors are not read: they
+ * readJson throws a Refusal for JSON that is no answer or reports an error, after `onFault` has got that JSON. Vectors are not read: they
  * hold no errors and no usage.
  */
 export function readJson(

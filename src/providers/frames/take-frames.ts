@@ -24,8 +24,8 @@ export function wireOf<O extends DescMessage>({ data, raw }: SseFrame, desc: O):
 }
 
 /**
- * Adds what the caller sees to the batch. `read` is the only frame, where it has been read already. Returns the
- * failure of the stream, or `stopPulling` where something unreadable follows a complete answer.
+ * takeFrames adds what the caller sees to the batch. `read` is the only frame, where it has been read already. Returns the failure of the
+ * stream, or `stopPulling` where something unreadable follows a complete answer.
  */
 export function takeFrames<O extends DescMessage>(
   frames: readonly SseFrame[],
@@ -45,7 +45,7 @@ export function takeFrames<O extends DescMessage>(
   }
 }
 
-/** Returns true where the frame ends the stream. */
+/** takeFrame returns true where the frame ends the stream. */
 function takeFrame<O extends DescMessage>(
   sent: SseFrame,
   read: Wire<O> | undefined,
@@ -61,7 +61,7 @@ function takeFrame<O extends DescMessage>(
   return tracker.isOver();
 }
 
-/** Returns the refusal for an event named `error`, whatever its data. */
+/** namedError returns the refusal for an event named `error`, whatever its data. */
 function namedError(frame: Wire, dialect: Dialect, operation: Operation, tracker: StreamTracker): Refusal {
   try {
     readJson(frame, dialect, operation, "error", tracker.takeFault);
@@ -71,7 +71,7 @@ function namedError(frame: Wire, dialect: Dialect, operation: Operation, tracker
   return upstreamFailed("it answered with an error");
 }
 
-/** Reports whether a refusal stands for bytes that could not be read: its cause is then an Error. */
+/** isUnreadable reports whether a refusal stands for bytes that could not be read: its cause is then an Error. */
 function isUnreadable({ cause }: Refusal): boolean {
   return cause instanceof Error;
 }

@@ -60,7 +60,7 @@ type Member = readonly [key: string, text: string];
 
 const textKeys: ReadonlySet<string> = new Set(["content", "reasoning_content", "reasoning"]);
 
-/** Returns the member of a chunk that says nothing but a text. */
+/** onlyText returns the member of a chunk that says nothing but a text. */
 function onlyText({ choices, usage }: JsonObject): Member | undefined {
   if (usage || !Array.isArray(choices) || choices.length !== 1) return undefined;
   const [{ delta, finish_reason = null, logprobs = null }] = choices as [JsonObject];
@@ -70,7 +70,7 @@ function onlyText({ choices, usage }: JsonObject): Member | undefined {
   return said.length === 1 && textKeys.has(key) && typeof text === "string" ? [key, text] : undefined;
 }
 
-/** Returns the template around the text. Another text is put in its place to prove that it is the right one. */
+/** aroundMember returns the template around the text. Another text is put in its place to prove that it is the right one. */
 function aroundMember([key, text]: Member, json: Buffer): DeltaTemplate | undefined {
   const found = findTemplate(key, text, json);
   if (!found) return undefined;
@@ -88,7 +88,7 @@ function sharing(output: DeltaTemplate | undefined, input: DeltaTemplate): Delta
   return output && input.before.equals(output.before) ? { before: input.before, after: output.after } : output;
 }
 
-/** Reports whether bytes may stand in a JSON string without escapes. */
+/** isPlain reports whether bytes may stand in a JSON string without escapes. */
 function isPlain(bytes: Buffer): boolean {
   let isAscii = true;
   for (let at = 0; at < bytes.length; at++) {

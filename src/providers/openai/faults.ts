@@ -11,7 +11,7 @@ import { type ErrorPlace, isFailedEnd, namesError, saysAnything } from "../error
 /** RefusalOf turns an error of any shape into a refusal. */
 type RefusalOf = (json: JsonObject, bytes: Buffer) => Refusal;
 
-/** Returns a function that finds the refusal for JSON that is no answer and no chunk of one. */
+/** openAiFaults returns a function that finds the refusal for JSON that is no answer and no chunk of one. */
 export function openAiFaults(refusalOf: RefusalOf) {
   return (json: JsonObject, bytes: Buffer, operation: Operation, place: ErrorPlace): Refusal | undefined => {
     if (namesError(json)) return refusalOfError(json, bytes, refusalOf);
@@ -26,7 +26,7 @@ export function openAiFaults(refusalOf: RefusalOf) {
   };
 }
 
-/** Reports an answer or a chunk. What some servers send between chunks is neither, and no error. */
+/** isPart reports an answer or a chunk. What some servers send between chunks is neither, and no error. */
 function isPart({ choices, usage, data }: JsonObject, operation: Operation, place: ErrorPlace): boolean {
   if (place === "error") return false;
   if (place === "frame") return (choices ?? usage ?? null) !== null;
@@ -34,14 +34,17 @@ function isPart({ choices, usage, data }: JsonObject, operation: Operation, plac
   return Array.isArray(choices) && choices.some(isAnswer);
 }
 
-/** Returns the error that OpenRouter puts into a choice whose provider failed; undefined without one. */
+/** errorInChoice returns the error that OpenRouter puts into a choice whose provider failed; undefined without one. */
 function errorInChoice(choices: JsonValue | undefined): JsonValue | undefined {
   if (!Array.isArray(choices)) return undefined;
   return choices.find((choice): choice is JsonObject => isObject(choice) && namesError({ error: choice.error ?? null }))
     ?.error;
 }
 
-/** An aggregator may call a failure `stop`, and have the provider's own word beside it. */
+/**
+ * endsByFailure reports whether a choice ended by a failure. An aggregator may call a failure `stop`, and have the provider's own word
+ * beside it.
+ */
 function endsByFailure(choices: JsonValue | undefined): boolean {
   if (!Array.isArray(choices)) return false;
   return choices.some(

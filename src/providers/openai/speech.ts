@@ -20,7 +20,7 @@ import type { Upstream } from "../upstream/upstream.ts";
 const unknownType = "application/octet-stream";
 const maxAudioBytes = 256 * 1024 * 1024;
 
-/** Returns the function that speaks the operation. */
+/** speakSpeech returns the function that speaks the operation. */
 export function speakSpeech(upstream: Upstream, dialect: Dialect, credential: Readonly<Fields>, path: string) {
   const common = commonFields({ ...credential, accept: "application/octet-stream" });
   const spoken: Dialect = { ...dialect, common: { whole: common, stream: common }, body: requestBody };
@@ -66,7 +66,7 @@ function chunk(init: Parameters<typeof create<typeof SpeechChunkSchema>>[1]): Wi
   return Wire.ofMessage(SpeechChunkSchema, create(SpeechChunkSchema, init));
 }
 
-/** Returns the media type of an answer; undefined where none or several are named. */
+/** typeOf returns the media type of an answer; undefined where none or several are named. */
 function typeOf({ headers }: UpstreamReply): string | undefined {
   const type = headers["content-type"];
   return typeof type === "string" ? type : undefined;

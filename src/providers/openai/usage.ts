@@ -9,7 +9,7 @@ import type { Meter } from "../contract.ts";
 import { ChatUsageReader } from "../usage/chat-counts.ts";
 import { finishWord } from "../usage/finish-word.ts";
 
-/** Reports a unary answer. */
+/** meterAnswer reports a unary answer. */
 export function meterAnswer(answer: JsonObject, meter: Meter): void {
   const { choices } = answer;
   const counts = new ChatUsageReader();
@@ -21,7 +21,7 @@ export function meterAnswer(answer: JsonObject, meter: Meter): void {
   }
 }
 
-/** Reports a choice of a chunk. */
+/** meterChoice reports a choice of a chunk. */
 export function meterChoice(choice: JsonObject, meter: Meter): void {
   writeChoice(choice, meter);
   if (hasGivenUp(choice.finish_reason)) meter.reportGivenUp();
@@ -85,7 +85,7 @@ function writeNamed(called: unknown, meter: Meter): void {
   writeText(input, meter);
 }
 
-/** Counts a text. Mistral's models send it in parts, reasoning in nested ones. */
+/** writeText counts a text. Mistral's models send it in parts, reasoning in nested ones. */
 function writeText(value: unknown, meter: Meter): void {
   if (typeof value === "string") {
     if (value !== "") meter.countText(value);

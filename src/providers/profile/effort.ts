@@ -40,7 +40,7 @@ function takenFor(
   return [word, instead?.[word]].find((effort) => effort !== undefined && taken.includes(effort));
 }
 
-/** Puts `thinking.effort` into the object `thinking`, beside its other members. */
+/** placed puts `thinking.effort` into the object `thinking`, beside its other members. */
 function placed(json: JsonObject, place: string, effort: Effort): Record<string, JsonValue> {
   const [outer = place, inner] = place.split(".");
   if (inner === undefined) return { [outer]: effort };

@@ -36,7 +36,7 @@ function fitJson(json: JsonObject, capabilities: Capabilities) {
   return { changes, dropped: [...reasoning.dropped, ...named, ...included.dropped] };
 }
 
-/** Reports whether a key only prepares the next turn. The gateway adds it by itself, so leaving it out is no loss. */
+/** isForKeeping reports whether a key only prepares the next turn. The gateway adds it by itself, so leaving it out is no loss. */
 function isForKeeping(key: string): boolean {
   return key === "include";
 }

@@ -16,8 +16,8 @@ import { isDefault, refusedIn } from "./refused.ts";
 import { fitTools } from "./schemas.ts";
 
 /**
- * Returns the fitter of a model. `reasons` says whether the model reasons: a server whose efforts nobody stated is
- * asked for one if it does.
+ * fittingOf returns the fitter of a model. `reasons` says whether the model reasons: a server whose efforts nobody stated is asked for one
+ * if it does.
  */
 export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): RequestFitter {
   const { stated } = profile;
@@ -43,7 +43,7 @@ export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): 
   };
 }
 
-/** Reports whether the stated capabilities say that the model reasons. */
+/** mayReason reports whether the stated capabilities say that the model reasons. */
 function mayReason({ efforts: taken, effort_default: byDefault }: Capabilities): boolean {
   return (taken ?? []).some((effort) => effort !== "none") || (byDefault ?? "none") !== "none";
 }
@@ -93,7 +93,7 @@ function fitJson(json: JsonObject, capabilities: Capabilities, isOwn: boolean): 
   return { changes, dropped };
 }
 
-/** Reports whether a request switches thinking off. */
+/** thinksNot reports whether a request switches thinking off. */
 function thinksNot({ thinking, reasoning_effort: effort, enable_thinking: isEnabled }: JsonObject): boolean {
   return (isObject(thinking) && thinking.type === "disabled") || effort === "none" || isEnabled === false;
 }

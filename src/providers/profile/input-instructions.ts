@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Capabilities } from "./profile.ts";
 
-/** Returns the changes to the request: none where the server takes it as it is, or what it takes is not stated. */
+/** placeInputInstructions returns the changes to the request: none where the server takes it as it is, or what it takes is not stated. */
 export function placeInputInstructions(
   json: JsonObject,
   { developer, system }: Capabilities,

@@ -8,7 +8,7 @@
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import type { Capabilities } from "./profile.ts";
 
-/** Returns the messages unchanged where nothing is stated of what the server takes. */
+/** placeInstructions returns the messages unchanged where nothing is stated of what the server takes. */
 export function placeInstructions(
   messages: readonly JsonObject[],
   { developer, system }: Pick<Capabilities, "developer" | "system">,
@@ -43,7 +43,7 @@ function folded(messages: readonly JsonObject[]): JsonObject[] {
   return [first, ...others];
 }
 
-/** Returns one string where all contents are strings, else their parts. */
+/** contentOfAll returns one string where all contents are strings, else their parts. */
 function contentOfAll(messages: readonly JsonObject[], between: string): JsonValue {
   const contents = messages.map(({ content = "" }) => content).filter((content) => content !== "" && content !== null);
   if (contents.every((content) => typeof content === "string")) return contents.join(between);

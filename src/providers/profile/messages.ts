@@ -4,7 +4,7 @@ import { placeInstructions } from "./instructions.ts";
 import type { Capabilities } from "./profile.ts";
 import { bridgeResults, fitCallIds } from "./tool-turns.ts";
 
-/** Returns the messages and the paths of what was left out; undefined where they can stay as they are. */
+/** fitMessages returns the messages and the paths of what was left out; undefined where they can stay as they are. */
 export function fitMessages(
   messages: JsonValue | undefined,
   capabilities: Capabilities,
@@ -71,7 +71,7 @@ function fillThoughts(
   if (typeof present !== "string" || present === "") changes[thoughts] = " ";
 }
 
-/** Joins a list of texts; undefined for a string, and for lists with anything else. */
+/** textOf joins a list of texts; undefined for a string, and for lists with anything else. */
 function textOf(content: JsonValue | undefined): string | undefined {
   if (!Array.isArray(content)) return undefined;
   const texts = content.map((part) => (isText(part) ? part.text : undefined));

@@ -88,7 +88,7 @@ export function createProfile(config: ProfileConfig): Profile {
   };
 }
 
-/** Merges two rules. Lists of refused keys add up; of all else the later value holds. */
+/** merge merges two rules. Lists of refused keys add up; of all else the later value holds. */
 function merge(capabilities: Capabilities, further: Capabilities): Capabilities {
   const joined = { ...capabilities, ...further };
   for (const key of ["refuses", "refuses_reasoning", "refuses_responses"] as const) {

@@ -20,7 +20,7 @@ export interface SealedReasoning {
   readonly calls: number;
 }
 
-/** Returns a hash that tells an upstream's items from those of others. */
+/** makerOf returns a hash that tells an upstream's items from those of others. */
 export function makerOf(upstream: string): string {
   return createHash("sha256").update(upstream).digest("hex").slice(0, 8);
 }
@@ -33,7 +33,7 @@ export function isSealedReasoning(text: JsonValue | undefined): text is string {
   return typeof text === "string" && text.startsWith(mark);
 }
 
-/** Returns undefined for a text that was not sealed here. */
+/** unsealReasoning returns undefined for a text that was not sealed here. */
 export function unsealReasoning(text: JsonValue | undefined): SealedReasoning | undefined {
   if (!isSealedReasoning(text)) return undefined;
   try {

@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Capabilities } from "./profile.ts";
 
-/** Returns the refused keys that the request has: those refused always and those refused while the model reasons. */
+/** refusedIn returns the refused keys that the request has: those refused always and those refused while the model reasons. */
 export function refusedIn(
   json: JsonObject,
   always: readonly string[] = [],

@@ -12,7 +12,7 @@ import { isObject } from "../../wire/json.ts";
 import type { Capabilities } from "./profile.ts";
 import { roomAfter } from "./size.ts";
 
-/** Returns the tools and the paths of what was left out; undefined where they can stay as they are. */
+/** fitTools returns the tools and the paths of what was left out; undefined where they can stay as they are. */
 export function fitTools(
   tools: JsonValue | undefined,
   { schemas }: Capabilities,
@@ -48,7 +48,7 @@ interface Walk {
   room: number;
 }
 
-/** Reports whether a value may be repeated, and takes it from the room. */
+/** mayRepeat reports whether a value may be repeated, and takes it from the room. */
 function mayRepeat(value: JsonValue, walk: Walk): boolean {
   if (walk.room >= 0) walk.room = roomAfter(value, walk.room);
   return walk.room >= 0;
@@ -85,7 +85,7 @@ function plainSchema(schema: JsonObject, path: string, walk: Walk, within: reado
   return key === undefined ? plain : orNull(plain, `${path}.${key}`, walk);
 }
 
-/** Returns a schema without what lets its value be null, and the keyword that did; the same schema where it may not be null. */
+/** withoutNull returns a schema without what lets its value be null, and the keyword that did; the same schema where it may not be null. */
 function withoutNull(schema: JsonObject): { readonly rest: JsonObject; readonly key?: string } {
   const { type, enum: words, nullable } = schema;
   const types = Array.isArray(type) ? type : [type];
@@ -95,7 +95,7 @@ function withoutNull(schema: JsonObject): { readonly rest: JsonObject; readonly 
     // A value that is null and nothing else needs some type.
     return { rest: { ...own, type: others.length > 1 ? others : (others[0] ?? "string") }, key: "type" };
   }
-  const key = combinations.find((name) => name !== "allOf" && Array.isArray(schema[name]));
+  const key = alternativesIn(schema);
   const list = key === undefined ? [] : (schema[key] as JsonValue[]);
   if (key !== undefined && list.some(isNull)) {
     const { [key]: _, nullable: __, ...own } = schema;
@@ -106,12 +106,17 @@ function withoutNull(schema: JsonObject): { readonly rest: JsonObject; readonly 
   return nullable === true ? { rest: schema, key: "nullable" } : { rest: schema };
 }
 
-/** Reports whether an alternative is null and nothing else. */
+/** alternativesIn returns the keyword of a schema that has a list of alternatives; undefined where there is none. */
+function alternativesIn(schema: JsonObject): string | undefined {
+  return combinations.find((name) => name !== "allOf" && Array.isArray(schema[name]));
+}
+
+/** isNull reports whether an alternative is null and nothing else. */
 function isNull(schema: JsonValue): boolean {
   return isObject(schema) && (schema.type === "null" || schema.const === null);
 }
 
-/** Says that a value may be null, as the server takes it. Google takes nothing beside `anyOf` that says so. */
+/** orNull says that a value may be null, as the server takes it. Google takes nothing beside `anyOf` that says so. */
 function orNull(plain: JsonObject, place: string, walk: Walk): JsonObject {
   const { anyOf } = plain;
   if (walk.knowsNullable && Array.isArray(anyOf))
@@ -134,7 +139,7 @@ function ofTypes(schema: JsonObject, path: string, walk: Walk, within: readonly 
   return withAlternatives(plain, schema, path, walk, within);
 }
 
-/** Returns the schema that a reference stands for; undefined where there is none, or no room for it. */
+/** schemaAt returns the schema that a reference stands for; undefined where there is none, or no room for it. */
 function schemaAt(reference: string, walk: Walk): JsonObject | undefined {
   if (!reference.startsWith("#/")) return undefined;
   let at: JsonValue | undefined = walk.root;
@@ -145,7 +150,7 @@ function schemaAt(reference: string, walk: Walk): JsonObject | undefined {
   return isObject(at) && mayRepeat(at, walk) ? at : undefined;
 }
 
-/** Decodes a step of a reference. One that is no URI's is taken as it is written. */
+/** decoded decodes a step of a reference. One that is no URI's is taken as it is written. */
 function decoded(step: string): string {
   try {
     return decodeURIComponent(step);
@@ -154,7 +159,7 @@ function decoded(step: string): string {
   }
 }
 
-/** Returns one schema of those that all hold. */
+/** allTogether returns one schema of those that all hold. */
 function allTogether({ allOf: _, ...own }: JsonObject, parts: readonly JsonValue[], walk: Walk): JsonObject {
   const whole = [...parts.filter(isObject).map((part) => resolved(part, walk)), own];
   const properties = Object.assign({}, ...whole.map((part) => part.properties)) as JsonObject;
@@ -195,7 +200,7 @@ function membersOf(schema: JsonObject, path: string, walk: Walk, within: readonl
 }
 
 /** Returns undefined for what no plain schema has. */
-/** Reports whether a keyword says what the values of a map are: without it a model leaves maps empty. */
+/** isOfValues reports whether a keyword says what the values of a map are: without it a model leaves maps empty. */
 function isOfValues(key: string, value: JsonValue): boolean {
   return key === "additionalProperties" && isObject(value) && Object.keys(value).length > 0;
 }
@@ -262,7 +267,7 @@ function enumOf(value: JsonValue): JsonObject | undefined {
 
 /** Alternatives beside properties only restrict them, which none of these servers knows. */
 function withAlternatives(plain: JsonObject, schema: JsonObject, path: string, walk: Walk, within: readonly string[]) {
-  const key = combinations.find((name) => name !== "allOf" && Array.isArray(schema[name]));
+  const key = alternativesIn(schema);
   if (key === undefined) return plain;
   const list = (schema[key] as JsonValue[]).filter(isObject);
   if (isObject(schema.properties)) {

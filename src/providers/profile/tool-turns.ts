@@ -9,7 +9,7 @@ import type { Capabilities } from "./profile.ts";
 
 const nine = /^[A-Za-z0-9]{9}$/;
 
-/** Returns the changes to a message: its ids as the server takes them. */
+/** fitCallIds returns the changes to a message: its ids as the server takes them. */
 export function fitCallIds(message: JsonObject, { call_ids: form }: Capabilities): Record<string, JsonValue> {
   if (form !== "nine") return {};
   const { tool_calls: calls, tool_call_id: id } = message;
@@ -27,7 +27,7 @@ function isOther(id: JsonValue | undefined): id is string {
   return typeof id === "string" && id !== "" && !nine.test(id);
 }
 
-/** Returns nine letters and digits that follow from the id, so that a prompt cache keeps hitting. */
+/** nineOf returns nine letters and digits that follow from the id, so that a prompt cache keeps hitting. */
 function nineOf(id: string): string {
   return createHash("sha256")
     .update(id)
@@ -39,7 +39,7 @@ function nineOf(id: string): string {
 /** Stands between the results of tools and what else the user says. */
 const bridge: JsonObject = { role: "assistant", content: "OK." };
 
-/** Returns the messages with the model's turns where the server demands them; the same list where none is missing. */
+/** bridgeResults returns the messages with the model's turns where the server demands them; the same list where none is missing. */
 export function bridgeResults(
   messages: readonly JsonObject[],
   { after_tools: demanded }: Pick<Capabilities, "after_tools">,

@@ -11,7 +11,7 @@ import { isOfChat } from "./unserved.ts";
 /** RefusalOf turns an error of any shape into a refusal. */
 type RefusalOf = (json: JsonObject, bytes: Buffer) => Refusal;
 
-/** Returns a function that finds the refusal for JSON that is no response and no event of one. */
+/** responsesFaults returns a function that finds the refusal for JSON that is no response and no event of one. */
 export function responsesFaults(refusalOf: RefusalOf) {
   return (json: JsonObject, bytes: Buffer, _: unknown, place: ErrorPlace): Refusal | undefined => {
     if (place === "frame" && json.type === "response.failed") return ofFailed(json.response, refusalOf);

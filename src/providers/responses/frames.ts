@@ -25,7 +25,7 @@ function eventsOfItem(item: JsonObject, output_index: number): JsonObject[] {
   ];
 }
 
-/** Returns the item as it begins. Unknown types begin complete. */
+/** emptied returns the item as it begins. Unknown types begin complete. */
 function emptied(item: JsonObject): JsonObject {
   const begun = { ...item, status: "in_progress" };
   switch (item.type) {

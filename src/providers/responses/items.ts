@@ -121,7 +121,7 @@ function keyOf({ output_index: place = null, item_id = null, item }: JsonObject)
   return place ?? item_id ?? (isObject(item) ? (item.id ?? null) : null);
 }
 
-/** Inserts items at their indices. `missing` is sorted by index. */
+/** inPlaces inserts items at their indices. `missing` is sorted by index. */
 function inPlaces(others: readonly JsonValue[], missing: readonly [number, JsonObject][]): JsonValue[] {
   const all: JsonValue[] = [];
   let next = 0;

@@ -29,7 +29,7 @@ export class TextBuilder {
   }
 }
 
-/** Reports an item without its text or arguments. */
+/** isEmptyItem reports an item without its text or arguments. */
 export function isEmptyItem(item: JsonValue): item is JsonObject {
   if (!isObject(item)) return false;
   if (item.type === "function_call") return !item.arguments;
@@ -39,12 +39,12 @@ export function isEmptyItem(item: JsonValue): item is JsonObject {
   return !Array.isArray(content) || !content.some((part) => isObject(part) && (part.text || part.refusal));
 }
 
-/** Returns an item without any pieces yet. */
+/** openItem returns an item without any pieces yet. */
 export function openItem(item: JsonObject): OpenItem {
   return { item, texts: new Map(), input: new TextBuilder() };
 }
 
-/** Returns the item from its pieces, or as it began; undefined where it has nothing that the caller could use. */
+/** closeItem returns the item from its pieces, or as it began; undefined where it has nothing that the caller could use. */
 export function closeItem({ item, texts, input: given }: OpenItem, status: string): JsonObject | undefined {
   const input = given.toString();
   if (item.type === "function_call") return { ...item, status, arguments: input || (item.arguments ?? "") };

@@ -45,7 +45,7 @@ function isEnd({ type }: JsonObject): boolean {
   return ends.has(type);
 }
 
-/** Returns the last event with a complete response of the right status. Throws a Refusal where it has no response. */
+/** wholeEnd returns the last event with a complete response of the right status. Throws a Refusal where it has no response. */
 function wholeEnd<O extends DescMessage>(
   frame: Wire<O>,
   { type, response }: JsonObject,

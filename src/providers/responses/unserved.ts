@@ -10,10 +10,7 @@ import type { UpstreamError } from "../errors/upstream-error.ts";
 /** RFC 9110, 15.5.5, 15.5.6 and 15.6.2. */
 const statuses: ReadonlySet<number | undefined> = new Set([404, 405, 501]);
 
-/**
- * Reports whether an error means that nothing is served at this path. An error that names the model is about the
- * model.
- */
+/** isOfUnknownPath reports whether an error means that nothing is served at this path. An error that names the model is about the model. */
 export function isOfUnknownPath({ status, body, model }: UpstreamError): boolean {
   if (!statuses.has(status)) return false;
   const words = readErrorBody(body);
@@ -21,7 +18,7 @@ export function isOfUnknownPath({ status, body, model }: UpstreamError): boolean
   return !model || !(words.message ?? "").includes(model);
 }
 
-/** Reports a chat answer or chunk: some servers take any request for chat. */
+/** isOfChat reports a chat answer or chunk: some servers take any request for chat. */
 export function isOfChat({ object, choices }: JsonObject): boolean {
   return Array.isArray(choices) && (object === "chat.completion" || object === "chat.completion.chunk");
 }

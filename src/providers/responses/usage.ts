@@ -9,7 +9,7 @@ import type { Meter } from "../contract.ts";
 import { ChatUsageReader } from "../usage/chat-counts.ts";
 import { countTextOf } from "../usage/count-text.ts";
 
-/** Reports a unary response. */
+/** meterResponse reports a unary response. */
 export function meterResponse(response: JsonObject, meter: Meter): void {
   const counts = new ChatUsageReader();
   tellUsage(response, counts, searchesIn(response.output), meter);
@@ -96,7 +96,7 @@ function writeItem(item: JsonObject, meter: Meter): void {
   writeContent(item, meter);
 }
 
-/** Counts the beginning of an item: the name of a call, but nothing for messages and reasoning. */
+/** writeBeginning counts the beginning of an item: the name of a call, but nothing for messages and reasoning. */
 function writeBeginning({ type, name }: JsonObject, meter: Meter): void {
   if (type === "message" || type === "reasoning") return;
   if (typeof name === "string" && name !== "") meter.countText(name);

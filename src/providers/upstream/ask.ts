@@ -25,7 +25,7 @@ export interface UpstreamCall {
   readonly attempt: Attempt;
 }
 
-/** Returns the result of `answerOf` for the reply, as soon as its head has come. */
+/** ask returns the result of `answerOf` for the reply, as soon as its head has come. */
 export function ask<A>(call: UpstreamCall, answerOf: (reply: UpstreamReply) => MaybePromise<A>): MaybePromise<A> {
   const { record } = call.attempt;
   const coming = timeWait(record, () => post(call));
@@ -40,8 +40,8 @@ export function ask<A>(call: UpstreamCall, answerOf: (reply: UpstreamReply) => M
 }
 
 /**
- * Returns the result of `answerOf` for the complete body. `eventsOf` returns the result for a reply of events, and
- * undefined for any other reply.
+ * askWhole returns the result of `answerOf` for the complete body. `eventsOf` returns the result for a reply of events, and undefined for
+ * any other reply.
  */
 export function askWhole<A>(
   call: UpstreamCall,
@@ -80,7 +80,7 @@ function refusalOf({ status, headers }: UpstreamReply, body: Buffer, { dialect, 
   return readOrFail(() => dialect.refusal({ status, body, retryAfter, model: attempt.model }));
 }
 
-/** Adds the time until the work succeeds or fails to the record's wait for the upstream. */
+/** timeWait adds the time until the work succeeds or fails to the record's wait for the upstream. */
 function timeWait<T>(record: AttemptRecord, work: () => MaybePromise<T>): MaybePromise<T> {
   const begunAt = performance.now();
   const count = () => {

@@ -18,8 +18,8 @@ import { type Body, type Reader, UpstreamReply } from "./reply.ts";
 /** The value of `accept-encoding`. */
 export const readableCodings = knownCodings.join(", ");
 
-/** The codings that are registered, and may be meant. */
-const known: ReadonlySet<string> = new Set([
+/** registered are the codings that may be meant, also those that nobody asked for. */
+const registered: ReadonlySet<string> = new Set([
   ...[...knownCodings, "x-gzip", "compress", "x-compress", "exi", "pack200-gzip", "aes128gcm", "dcb", "dcz"],
 ]);
 
@@ -28,12 +28,12 @@ const chunkSize = 16_384;
 /** Output up to this many bytes is accepted of any input. */
 const freeBytes = 4 * 1024 * 1024;
 
-/** Returns the decompressed reply. Throws a Refusal for unknown codings. */
+/** decoded returns the decompressed reply. Throws a Refusal for unknown codings. */
 export function decoded(reply: UpstreamReply): UpstreamReply {
   const header = reply.headers["content-encoding"];
   if (header === undefined) return reply;
   const named = [header].flat().join().split(",");
-  const codings = codingsIn(named.filter((name) => known.has(name.trim().toLowerCase())).join());
+  const codings = codingsIn(named.filter((name) => registered.has(name.trim().toLowerCase())).join());
   if (!codings) {
     reply.leave();
     throw upstreamFailed("its answer has a coding that nobody asked for");
@@ -47,10 +47,10 @@ export function decoded(reply: UpstreamReply): UpstreamReply {
 
 const gzipMagic = Buffer.from([0x1f, 0x8b, 0x08]);
 const zstdMagic = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
-/** Codings without a mark of their own are told from text by this many bytes. */
+/** textBytes is how many bytes are looked at to tell a coding without a mark of its own from text. */
 const textBytes = 16;
 
-/** Returns the decoder of an answer that begins like this. */
+/** decoderOf returns the decoder of an answer that begins like this. */
 function decoderOf(coding: string, first: Buffer): Transform {
   if (isPlain(coding, first)) return new PassThrough({ readableHighWaterMark: chunkSize });
   const meant = begins(first, gzipMagic) ? "gzip" : begins(first, zstdMagic) ? "zstd" : coding;
@@ -61,7 +61,7 @@ function begins(bytes: Buffer, mark: Buffer): boolean {
   return bytes.subarray(0, mark.length).equals(mark);
 }
 
-/** Reports whether an answer is JSON or events in spite of its header. `gzip` and `zstd` never begin like these. */
+/** isPlain reports whether an answer is JSON or events in spite of its header. `gzip` and `zstd` never begin like these. */
 function isPlain(coding: string, first: Buffer): boolean {
   const form = sniffForm(first);
   if (form !== "json" && form !== "events") return false;

@@ -176,7 +176,7 @@ function createQueue(first: QueueConfig, shared?: SharedPlaces): Queue {
   };
 }
 
-/** Takes a shared slot and gives it to the call that is first when it is there, of the highest tier. */
+/** runShared takes a shared slot and gives it to the call that is first when it is there, of the highest tier. */
 async function runShared(places: SharedPlaces, lines: readonly Line[]): Promise<void> {
   const highest = () => lines.find(({ waiting }) => waiting.size > 0);
   if (!highest()) return;
@@ -224,7 +224,7 @@ async function waitIn(queue: Queue, attempt: Attempt): Promise<Release> {
   }
 }
 
-/** Takes the time waited off the caller's total bound. */
+/** withRest takes the time waited off the caller's total bound. */
 function withRest(attempt: Attempt): Attempt {
   const { totalMs } = attempt.timeouts;
   if (totalMs === undefined || totalMs === Number.POSITIVE_INFINITY) return attempt;

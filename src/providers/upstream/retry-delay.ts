@@ -3,8 +3,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 
 /**
- * Returns the delay of a `google.rpc.RetryInfo` in seconds, as a `Retry-After` header would have it; undefined
- * without one.
+ * retryDelayIn returns the delay of a `google.rpc.RetryInfo` in seconds, as a `Retry-After` header would have it; undefined without one.
  */
 export function retryDelayIn({ details }: JsonObject): string | undefined {
   if (!Array.isArray(details)) return undefined;

@@ -68,10 +68,7 @@ export function rotateKeys(providers: readonly [Provider, ...Provider[]], clock:
   };
 }
 
-/**
- * Returns how long a key rests after this error, in milliseconds; undefined where another key would meet the same
- * error.
- */
+/** restFor returns how long a key rests after this error, in milliseconds; undefined where another key would meet the same error. */
 function restFor(error: unknown): number | undefined {
   if (!(error instanceof Refusal)) return undefined;
   if (error.status === 429) return retryAfterMs(error) || restWhenSpent;

@@ -27,10 +27,7 @@ import type { UpstreamReply } from "./reply.ts";
 import type { Upstream } from "./upstream.ts";
 import { readWhole } from "./whole-body.ts";
 
-/**
- * Returns the function that speaks one operation at this path of the upstream. That function throws a Refusal, now or
- * later.
- */
+/** speakOver returns the function that speaks one operation at this path of the upstream. That function throws a Refusal, now or later. */
 export function speakOver<O extends Operation>(upstream: Upstream, dialect: Dialect, path: string): Speak<O> {
   return <F extends Form>(attempt: Attempt<O, F>): MaybePromise<Answer<Output<O, F>>> => {
     const desc = operations[attempt.operation][attempt.form] as Output<O, F>;
@@ -52,17 +49,17 @@ export function speakOver<O extends Operation>(upstream: Upstream, dialect: Dial
 
 const from = { "user-agent": "model-gateway" };
 
-/** Writes the header fields that all requests share. */
+/** commonFields writes the header fields that all requests share. */
 export function commonFields(fields: Readonly<Fields>): string {
   return writeFields({ ...fields, ...from, "content-type": "application/json", "accept-encoding": readableCodings });
 }
 
-/** Returns the headers with lower-case names, each once. */
+/** lowerCased returns the headers with lower-case names, each once. */
 export function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** Returns the values of an upstream's configuration that must stay secret. */
+/** secretsOf returns the values of an upstream's configuration that must stay secret. */
 export function secretsOf(
   apiKey: string | undefined,
   headers: Readonly<Record<string, string>> = {},
@@ -71,7 +68,7 @@ export function secretsOf(
   return [apiKey, ...Object.values(headers), ...Object.values(query)];
 }
 
-/** Returns the health check of an upstream: any answer of success passes. */
+/** checkOver returns the health check of an upstream: any answer of success passes. */
 export function checkOver(upstream: Upstream, headers: Record<string, string>): NonNullable<Provider["check"]> {
   return async (path, signal) => {
     const { status, body } = await upstream.get({ path, fields: { ...headers, ...from } }, { signal });
@@ -80,7 +77,7 @@ export function checkOver(upstream: Upstream, headers: Record<string, string>): 
   };
 }
 
-/** Returns the headers of an upstream's answer that the caller should see. */
+/** forwardedHeaders returns the headers of an upstream's answer that the caller should see. */
 export function forwardedHeaders({ headers }: UpstreamReply): { readonly headers?: AnswerHeaders } {
   const dropped = headers["x-gateway-dropped"];
   return dropped === undefined ? {} : { headers: { "x-gateway-dropped": [dropped].flat().join(", ") } };
@@ -100,7 +97,6 @@ function wholeAnswer<O extends DescMessage>(
   const read = (answer: Wire<O>): Answer<O> => {
     const takeFault = (fault: JsonObject) => dialect.track(attempt).takeFault?.(fault);
     const json = readJson(answer, dialect, operation, "whole", takeFault);
-    if (isOfVectors) checkVectors(json);
     readOrFail(() => dialect.measure(json, meter));
     const { headers } = forwardedHeaders(reply);
     return headers ? { kind: "whole", body: answer, headers } : { kind: "whole", body: answer };
@@ -111,14 +107,11 @@ function wholeAnswer<O extends DescMessage>(
   });
 }
 
-/** checkVectors throws a Refusal for an empty list: it answers no input. */
-function checkVectors({ data }: JsonObject): void {
-  if (Array.isArray(data) && data.length === 0) throw upstreamFailed("its answer has no vectors");
 }
 
 const eventStream = "text/event-stream";
 
-/** Returns a stream. The reply may be one without saying so, or a unary answer, or an error. */
+/** streamAnswer returns a stream. The reply may be one without saying so, or a unary answer, or an error. */
 function streamAnswer<O extends DescMessage>(
   reply: UpstreamReply,
   desc: O,

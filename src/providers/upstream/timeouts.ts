@@ -34,7 +34,7 @@ export type Bounds = { readonly [part in keyof Timeouts]: Bound | undefined };
 /** The connection's deadlines are up to half a second late, so shorter bounds have a timer of their own. */
 const coarsestMs = 10_000;
 
-/** Returns a function from the caller's bounds to those of an exchange: the shorter of both. */
+/** createBounds returns a function from the caller's bounds to those of an exchange: the shorter of both. */
 export function createBounds(own: Timeouts): (requested: Partial<Timeouts>) => Bounds {
   const mostly = boundsOf(own, {});
   return (requested) => (isUnbounded(requested) ? mostly : boundsOf(own, requested));

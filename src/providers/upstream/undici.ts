@@ -28,7 +28,7 @@ const connectGraceMs = 2_000;
 /** Longer bodies are iterated over: undici then closes a connection whose reply ends before its request is written. In bytes. */
 const maxUniterated = 65_536;
 
-/** Creates a client of the server at `origin` over undici. Connections are not limited in number. */
+/** createUndiciClient creates a client of the server at `origin` over undici. Connections are not limited in number. */
 export const createUndiciClient: CreateUpstreamClient = (origin, timeouts) => {
   const connectTimeout = Number.isFinite(timeouts.connectMs) ? timeouts.connectMs + connectGraceMs : 0;
   const createPool = (keptMs: number, mostMs: number) =>
@@ -92,7 +92,7 @@ function sendable(body: Body, length: number): Buffer {
 /** maxKnownLines is how many different texts of common lines are remembered. */
 const maxKnownLines = 16;
 
-/** Returns a function that reads header lines as names and values in turn. It remembers the latest texts. */
+/** createLinesReader returns a function that reads header lines as names and values in turn. It remembers the latest texts. */
 function createLinesReader(): ReadLines {
   const known = new Map<string, readonly string[]>();
   return (lines) => {

@@ -25,7 +25,7 @@ export interface Waiting {
   readonly late?: ((why: Error) => boolean) | undefined;
 }
 
-/** Creates an upstream. `query` is appended to every path; `createClient` makes the client that sends its requests. */
+/** createUpstream creates an upstream. `query` is appended to every path; `createClient` makes the client that sends its requests. */
 export function createUpstream(
   baseUrl: string,
   timeouts: Timeouts = defaultTimeouts,

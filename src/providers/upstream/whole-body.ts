@@ -4,7 +4,7 @@ import { Deferred } from "../../runtime/maybe-promise.ts";
 import type { Body, Reader, UpstreamReply } from "./reply.ts";
 
 /**
- * Reads a whole body. Rejects with a Refusal if it is larger than `maxBytes`.
+ * readWhole reads a whole body. Rejects with a Refusal if it is larger than `maxBytes`.
  *
  * Some servers never end a body of unknown length. One that is complete JSON, and then silent for `settleMs`, is left.
  */
@@ -15,14 +15,17 @@ export function readWhole(reply: UpstreamReply, maxBytes: number): Deferred<Buff
   return whole;
 }
 
-/** How long a complete body may be silent before it is left, in milliseconds. */
+/** settleMs is how long a complete body may be silent before it is left, in milliseconds. */
 const settleMs = 2000;
-/** The longest body that is looked at for its end, in bytes: it is parsed in one turn. */
+/** maxLingering is the length of the longest body that is looked at for its end, in bytes: it is parsed in one turn. */
 const maxLingering = 256 * 1024;
 
 const maxErrorBytes = 64 * 1024;
 
-/** Reads the body of an error. Resolves to an empty body if it is too large: some repeat the whole request; the status still counts. */
+/**
+ * readError reads the body of an error. Resolves to an empty body if it is too large: some repeat the whole request; the status still
+ * counts.
+ */
 export function readError(reply: UpstreamReply): Deferred<Buffer> {
   const whole = new Deferred<Buffer>();
   reply.read(new WholeBody(whole, maxErrorBytes, true));

@@ -71,7 +71,7 @@ export class ChatUsageReader {
   }
 }
 
-/** Sums that are no counts are ignored, and said: the gateway counts in their place. */
+/** isBroken reports whether a sum is no count. Such sums are ignored, and said: the gateway counts in their place. */
 function isBroken({ prompt_tokens, completion_tokens, input_tokens, output_tokens }: JsonObject): boolean {
   return (
     isBrokenCount(prompt_tokens) ||
@@ -100,7 +100,7 @@ function sumsOf(usage: JsonObject): Sums {
   return { prompt: prompt ?? rest, output, total };
 }
 
-/** The names of the same counts in other APIs of the same vendors, which some servers pass on: the AI SDK's and Google's. */
+/** inputNames, and those below, name the same counts in other APIs, which some servers pass on: the AI SDK's and Google's. */
 const inputNames = ["promptTokens", "inputTokens", "promptTokenCount"];
 const outputNames = ["completionTokens", "outputTokens", "candidatesTokenCount"];
 const totalNames = ["totalTokens", "totalTokenCount"];
@@ -110,7 +110,9 @@ function countIn(usage: JsonObject, names: readonly string[]): number | undefine
   return name === undefined ? undefined : countOf(usage[name]);
 }
 
-/** Returns undefined where the timings have no counts. `prompt_n` is without what came from the cache. */
+/**
+ * usageOfTimings reads llama.cpp's timings; it returns undefined where they have no counts. `prompt_n` is without what came from the cache.
+ */
 function usageOfTimings({ prompt_n, predicted_n, cache_n }: JsonObject): JsonObject | undefined {
   const prompt = countOf(prompt_n);
   const output = countOf(predicted_n);
@@ -125,7 +127,7 @@ function inputTokens({ input_tokens, cache_read_input_tokens, cache_creation_inp
   return fresh + (countOf(cache_read_input_tokens) ?? 0) + (countOf(cache_creation_input_tokens) ?? 0);
 }
 
-/** Splits the prompt's tokens, which include the cache's. The parts always add up to the whole. */
+/** inputParts splits the prompt's tokens, which include the cache's. The parts always add up to the whole. */
 function inputParts(usage: JsonObject, prompt: number | undefined, timings: JsonValue | undefined) {
   if (prompt === undefined) return undefined;
   const cacheRead = Math.min(prompt, readIn(usage, timings));
@@ -147,7 +149,7 @@ function readIn(usage: JsonObject, timings: JsonValue | undefined): number {
   );
 }
 
-/** Returns the greater count of each part. */
+/** greaterRare returns the greater count of each part. */
 function greaterRare(before: RareParts | undefined, next: RareParts | undefined): RareParts | undefined {
   if (!before || !next) return next ?? before;
   return {
@@ -158,7 +160,7 @@ function greaterRare(before: RareParts | undefined, next: RareParts | undefined)
   };
 }
 
-/** Bounds each part by what it is a part of: of the input, by what is left beside the cache. */
+/** within bounds each part by what it is a part of: of the input, by what is left beside the cache. */
 function within(
   { inputAudio = 0, inputImage = 0, outputAudio = 0, searches }: RareParts,
   input: number,
@@ -169,7 +171,7 @@ function within(
   return { ...ofInput, outputAudio: Math.min(outputAudio, output), ...(searches === undefined ? {} : { searches }) };
 }
 
-/** Reads OpenAI's names. Returns undefined where none is reported. */
+/** rareParts reads OpenAI's names. Returns undefined where none is reported. */
 function rareParts(usage: JsonObject): RareParts | undefined {
   const ofPrompt = membersOf(usage.prompt_tokens_details ?? usage.input_tokens_details);
   const ofOutput = membersOf(usage.completion_tokens_details ?? usage.output_tokens_details);
@@ -181,7 +183,7 @@ function rareParts(usage: JsonObject): RareParts | undefined {
   return { inputAudio, inputImage, outputAudio, searches };
 }
 
-/** Reads the names of OpenRouter and of xAI, which counts sources, too. */
+/** searchesIn reads the names of OpenRouter and of xAI, which counts sources, too. */
 function searchesIn({ server_tool_use, server_side_tool_usage_details, num_sources_used }: JsonObject) {
   return (
     countOf(membersOf(server_tool_use).web_search_requests) ??

@@ -8,24 +8,24 @@ import { isObject } from "../../wire/json.ts";
  */
 export const maxCount = 1e9;
 
-/** Returns a whole number from 0, or undefined. */
+/** countOf returns a whole number from 0, or undefined. */
 export function countOf(value: JsonValue | undefined): number | undefined {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 }
 
-/** Reports whether a value stands in the place of a count and is none. */
+/** isBrokenCount reports whether a value stands in the place of a count and is none. */
 export function isBrokenCount(value: JsonValue | undefined): boolean {
   return value !== undefined && value !== null && countOf(value) === undefined;
 }
 
-/** Returns the greatest of the values that are counts; 0 without any. */
+/** greatestOf returns the greatest of the values that are counts; 0 without any. */
 export function greatestOf(...values: readonly (JsonValue | undefined)[]): number {
   let greatest = 0;
   for (const value of values) greatest = Math.max(greatest, countOf(value) ?? 0);
   return greatest;
 }
 
-/** Returns an object unchanged, and an empty one for any other value. */
+/** membersOf returns an object unchanged, and an empty one for any other value. */
 export function membersOf(value: JsonValue | undefined): JsonObject {
   return isObject(value) ? value : nothing;
 }

@@ -21,7 +21,7 @@ const ordinaryTiers: ReadonlySet<string> = new Set(["default", "standard", "stan
 const ordinarySpeeds: ReadonlySet<string> = new Set(["standard", "default"]);
 const anywhere: ReadonlySet<string> = new Set(["global", "not_available"]);
 
-/** Returns what an answer or its usage reports; undefined where it reports nothing. */
+/** reportedManner returns what an answer or its usage reports; undefined where it reports nothing. */
 export function reportedManner({ service_tier, speed, inference_geo }: JsonObject): ToldManner | undefined {
   const tier = wordOf(service_tier, ordinaryTiers);
   const reported = { tier: tier === "auto" ? undefined : tier, speed: wordOf(speed, ordinarySpeeds) };
@@ -30,7 +30,7 @@ export function reportedManner({ service_tier, speed, inference_geo }: JsonObjec
   return isNothing ? undefined : { ...reported, region };
 }
 
-/** Reads what a request asks for, in any operation. */
+/** requestedManner reads what a request asks for, in any operation. */
 export function requestedManner(request: JsonObject): RequestedManner {
   const tier = wordOf(request.service_tier, ordinaryTiers) ?? "";
   const speed = wordOf(request.speed, ordinarySpeeds) ?? "";
@@ -41,14 +41,14 @@ export function requestedManner(request: JsonObject): RequestedManner {
   return { tier, speed, region, searches, certainSearches: sureSearches };
 }
 
-/** Returns the word, "" for a standard one, undefined without any. */
+/** wordOf returns the word, "" for a standard one, undefined without any. */
 function wordOf(value: JsonValue | undefined, ordinaryWords: ReadonlySet<string>): string | undefined {
   if (typeof value !== "string") return undefined;
   const word = value.trim().toLowerCase();
   return ordinaryWords.has(word) ? "" : word;
 }
 
-/** Counts the searches that OpenAI's and OpenRouter's options demand with each answer. */
+/** sureSearchesOf counts the searches that OpenAI's and OpenRouter's options demand with each answer. */
 function sureSearchesOf({ web_search_options, plugins }: JsonObject): number {
   const asked = isObject(web_search_options) ? 1 : 0;
   if (!Array.isArray(plugins)) return asked;
@@ -67,14 +67,14 @@ const paidOtherwise = /^(code_interpreter|file_search|image_generation|x_search|
 /** The types of tools by which a vendor calls another model: that has a price, and a permission, of its own. */
 const ofOtherModels = /^(advisor_\d{8}|openrouter:(advisor|subagent|fusion|image_generation))$/;
 
-/** Returns the type of the tool by which a request lets its vendor call another model; undefined where there is none. */
+/** toolOfOtherModels returns the type of the tool by which a request lets its vendor call another model; undefined where there is none. */
 export function toolOfOtherModels({ tools }: JsonObject): string | undefined {
   if (!Array.isArray(tools)) return undefined;
   const types = tools.map((tool) => (isObject(tool) && typeof tool.type === "string" ? tool.type : ""));
   return types.find((type) => ofOtherModels.test(type));
 }
 
-/** Returns what a tool of responses is charged for beside tokens, if anything. */
+/** toolFee returns what a tool of responses is charged for beside tokens, if anything. */
 export function toolFee({ type, environment }: JsonObject): "search" | "other" | undefined {
   if (typeof type !== "string") return undefined;
   if (searching.test(type)) return "search";
@@ -82,7 +82,7 @@ export function toolFee({ type, environment }: JsonObject): "search" | "other" |
   return isHosted || paidOtherwise.test(type) || ofOtherModels.test(type) ? "other" : undefined;
 }
 
-/** Counts the searches that the model may make: by tools, which items may add, too, and at xAI by parameters. */
+/** toolSearchesOf counts the searches that the model may make: by tools, which items may add, too, and at xAI by parameters. */
 function toolSearchesOf({ tools, input, search_parameters, max_tool_calls: most }: JsonObject): number {
   let searches = 0;
   if (isObject(search_parameters) && search_parameters.mode !== "off") {

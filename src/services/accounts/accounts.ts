@@ -125,8 +125,8 @@ function updateBudgets({ transact, clock }: AccountParts, shown: ShowAccount): R
 }
 
 /**
- * Throws a Refusal where another zone would have windows of the operator's budgets begin at another moment: an account that chooses one in
- * which it is just past midnight would have a new day, and all of the budget again.
+ * refuseToMoveOperators throws a Refusal where another zone would have windows of the operator's budgets begin at another moment: an
+ * account that chooses one in which it is just past midnight would have a new day, and all of the budget again.
  */
 function refuseToMoveOperators({ budgets, time_zone }: Account, zone: string | null | undefined): void {
   if (zone === undefined || zone === time_zone) return;

@@ -97,7 +97,7 @@ function cancelledQuery(db: Database, node: string) {
     .where("is_cancelled", "=", 1);
 }
 
-/** Selects responses that have ended, or whose process is dead, except the latest. */
+/** surplus selects responses that have ended, or whose process is dead, except the latest. */
 function surplus(db: Database, { account_id, created_at }: Insertable<BackgroundResponseTable>, most: number) {
   return db
     .selectFrom(table)

@@ -52,8 +52,8 @@ interface Before {
 }
 
 /**
- * Adds the record before anything is made, with no result: of several at once, the others wait until this transaction ends. Returns the
- * record that is there; nobody else sees one without a result.
+ * claim adds the record before anything is made, with no result: of several at once, the others wait until this transaction ends. Returns
+ * the record that is there; nobody else sees one without a result.
  */
 async function claim(db: Database, occasion: Occasion, now: number): Promise<Before | undefined> {
   const { scope, key, fingerprint } = occasion;
@@ -84,7 +84,7 @@ function own(db: Database, { scope, key }: Occasion) {
   return db.updateTable("idempotency_keys").where("scope", "=", scope).where("key", "=", key);
 }
 
-/** Deletes some records that were made before a moment. */
+/** forget deletes some records that were made before a moment. */
 async function forget(db: Database, before: number): Promise<void> {
   const expired = db
     .selectFrom("idempotency_keys")

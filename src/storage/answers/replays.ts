@@ -119,7 +119,7 @@ function rowOf(db: Database, { accountId, keyHash }: Claim) {
   return db.selectFrom("replays").where("account_id", "=", accountId).where("key_hash", "=", keyHash);
 }
 
-/** Deletes some rows that are old, and whose calls do not run. */
+/** forget deletes some rows that are old, and whose calls do not run. */
 async function forget(db: Database, now: number): Promise<void> {
   const old = db
     .selectFrom("replays")
@@ -154,7 +154,7 @@ async function keep(db: Database, init: Claim, answer: Buffer | undefined): Prom
   return true;
 }
 
-/** Adds to the length of all answers of an account, and returns it. */
+/** addSize adds to the length of all answers of an account, and returns it. */
 async function addSize(db: Database, account_id: string, size: number): Promise<number> {
   if (size === 0) return 0;
   const sum = await db
@@ -169,7 +169,7 @@ async function addSize(db: Database, account_id: string, size: number): Promise<
 }
 
 /**
- * Reports whether the key may be claimed anew. A process knows which calls it runs: a claim of its own that is found here was left
+ * isOver reports whether the key may be claimed anew. A process knows which calls it runs: a claim of its own that is found here was left
  * behind.
  */
 function isOver({ state, node, created_at, expires_at }: Row, claim: Claim): boolean {

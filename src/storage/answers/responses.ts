@@ -81,7 +81,7 @@ export function responseStore({ db, transact }: Scope): ResponseStore {
   };
 }
 
-/** Adds a response as `insert` does, in the caller's transaction. */
+/** addResponse adds a response as `insert` does, in the caller's transaction. */
 export async function addResponse(db: Database, response: StoredResponse, maxPerAccount: number): Promise<void> {
   await db.insertInto("responses").values(response).execute();
   await keepEarlier(db, response);
@@ -130,13 +130,13 @@ async function keepEarlier(db: Database, response: StoredResponse): Promise<void
     .execute();
 }
 
-/** Returns what deletes some expired responses. */
+/** expired returns what deletes some expired responses. */
 function expired(db: Database, now: number) {
   const ids = db.selectFrom("responses").select("id").where("expires_at", "<=", now).limit(batch);
   return db.deleteFrom("responses").where("id", "in", ids);
 }
 
-/** Returns what deletes responses beyond the account's bound, never the one that was just added. */
+/** surplus returns what deletes responses beyond the account's bound, never the one that was just added. */
 function surplus(db: Database, added: StoredResponse, maxPerAccount: number) {
   const ids = db
     .selectFrom("responses")

@@ -58,8 +58,8 @@ export interface MeasureLimits {
  * that did not wait, are not among them.
  */
 const failed: ReadonlySet<number> = new Set([2, 3]);
-/** An entry of `tried` has its outcome only where that is no failure. */
-const byDefault = 2;
+/** defaultOutcome is that of an entry of `tried` without one: it failed. */
+const defaultOutcome = 2;
 /** lost is the outcome of a call whose gateway died: nobody knows how its attempt ended. */
 const lost = 5;
 
@@ -153,7 +153,7 @@ interface Tried {
   readonly outcome?: number;
 }
 
-function hasFailed({ outcome = byDefault }: Tried): boolean {
+function hasFailed({ outcome = defaultOutcome }: Tried): boolean {
   return failed.has(outcome);
 }
 

@@ -140,7 +140,7 @@ async function insertCalls(db: Database, calls: readonly RefusedCall[]): Promise
     .execute();
 }
 
-/** Deletes the calls of an account that are older than those which are kept. */
+/** prune deletes the calls of an account that are older than those which are kept. */
 async function prune(db: Database, accountId: string): Promise<void> {
   await db
     .deleteFrom("refused_calls")
@@ -214,7 +214,7 @@ function sliceQuery(db: Database, { accountId, keyId, model, reasons = [], from,
     .groupBy(groupBy === undefined ? [begins] : [begins, groupBy]);
 }
 
-/** Makes hours of some minutes that are older than two days by `now`. Returns how many rows it has done away with. */
+/** foldRefused makes hours of some minutes that are older than two days by `now`. Returns how many rows it has done away with. */
 export async function foldRefused(db: Database, now: number): Promise<number> {
   const oldest = await db
     .selectFrom("refused_minutes")
@@ -256,7 +256,7 @@ async function addToHour(db: Database, row: RefusedCount): Promise<void> {
     .execute();
 }
 
-/** Deletes some counts, and some calls, from before a moment, whose ids are before this one. Returns how many rows. */
+/** forgetRefused deletes some counts, and some calls, from before a moment, whose ids are before this one. Returns how many rows. */
 export async function forgetRefused(db: Database, before: number, beforeId: string): Promise<number> {
   const some = db.selectFrom("refused_minutes").select("minute").where("minute", "<", before).orderBy("minute");
   const last =

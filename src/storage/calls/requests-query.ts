@@ -39,7 +39,7 @@ export const maxBodyMs = 3_600_000;
 /** stride is how many calls are read in one step of many: between two steps the event loop goes on. */
 export const stride = 2000;
 
-/** Returns the span of ids that has the calls of a span of time. */
+/** spanOf returns the span of ids that has the calls of a span of time. */
 export function spanOf({ from, to }: Pick<RequestFilter, "from" | "to">, before: string | undefined): IdSpan {
   const ends = to === undefined ? last : firstIdAt("req", to);
   return {
@@ -48,7 +48,7 @@ export function spanOf({ from, to }: Pick<RequestFilter, "from" | "to">, before:
   };
 }
 
-/** Reports whether a filter leaves nearly all calls out; those that remain have an index. */
+/** isRare reports whether a filter leaves nearly all calls out; those that remain have an index. */
 export function isRare({ outcomes = [] }: Pick<RequestFilter, "outcomes">): boolean {
   return outcomes.length > 0 && !outcomes.includes(answered);
 }
@@ -58,7 +58,7 @@ export function listed(ids: readonly string[] = []): readonly string[] {
   return ids.length === 0 ? [""] : ids;
 }
 
-/** Returns the query. Exported for the test that proves which index it follows. */
+/** pageQuery returns the query. Exported for the test that proves which index it follows. */
 export function pageQuery(db: Database, filter: Partial<RequestFilter>, { least, below }: IdSpan, limit: number) {
   const { accountId, keyId, model, keyIds, upstream, isCharged = false, outcomes = [], from, to } = filter;
   return (

@@ -87,7 +87,7 @@ export function requestStore({ db }: Pick<Scope, "db">): RequestStore {
   };
 }
 
-/** Returns what reads all pages, one after another. */
+/** pagesOf returns what reads all pages, one after another. */
 export function pagesOf(page: RequestStore["page"]): RequestStore["pages"] {
   return async function* pages(filter, asker) {
     let before: string | undefined;

@@ -133,7 +133,7 @@ interface ForgottenCharge {
   readonly cost: number;
 }
 
-/** Adds charges to the entries of their keys and months. */
+/** fold adds charges to the entries of their keys and months. */
 async function fold(db: Database, charges: readonly ForgottenCharge[]): Promise<void> {
   const charged = charges.filter(({ cost }) => cost !== 0);
   const ofMonths = Map.groupBy(charged, ({ account_id, key_id, created_at }) =>
@@ -159,7 +159,7 @@ interface FoldedCharge {
   readonly calls: number;
 }
 
-/** Adds to an entry, or makes it. Returns false where its amount would be more than can be counted exactly. */
+/** added adds to an entry, or makes it. Returns false where its amount would be more than can be counted exactly. */
 async function added(db: Database, entry: FoldedCharge): Promise<boolean> {
   const insert = db.insertInto("ledger_entries").values(entry);
   const added = insert.onConflict((conflict) =>
@@ -174,7 +174,7 @@ async function added(db: Database, entry: FoldedCharge): Promise<boolean> {
   return (await changed(db, added)) === 1;
 }
 
-/** Returns the sums of charges, several where one could not be counted exactly. */
+/** exactSums returns the sums of charges, several where one could not be counted exactly. */
 function exactSums(charges: readonly ForgottenCharge[]): { amount: number; calls: number }[] {
   const sums: { amount: number; calls: number }[] = [];
   for (const { cost } of charges) {
@@ -188,7 +188,7 @@ function exactSums(charges: readonly ForgottenCharge[]): { amount: number; calls
   return sums;
 }
 
-/** Returns when the month of a moment began, by UTC. */
+/** monthOf returns when the month of a moment began, by UTC. */
 function monthOf(ms: number): number {
   const date = new Date(ms);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());

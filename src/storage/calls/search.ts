@@ -41,7 +41,7 @@ export interface Asker {
   readonly aborted: boolean;
 }
 
-/** Reports whether calls have to be searched for, since no index has what the filter names. */
+/** isSought reports whether calls have to be searched for, since no index has what the filter names. */
 export function isSought({ keyId, keyIds, model, upstream, isCharged = false }: Partial<RequestFilter>): boolean {
   return keyId !== undefined || keyIds !== undefined || model !== undefined || upstream !== undefined || isCharged;
 }
@@ -52,7 +52,7 @@ interface Hour {
   readonly cost: number;
 }
 
-/** Returns up to `most` different hours before another, the last one first. */
+/** lastOf returns up to `most` different hours before another, the last one first. */
 function lastOf(most: number, hours: readonly Hour[], before: number): Hour[] {
   const costs = new Map<number, number>();
   for (const { hour, cost } of hours) if (hour < before) costs.set(hour, Math.max(cost, costs.get(hour) ?? 0));
@@ -179,7 +179,7 @@ function createSteps(db: Database) {
   };
 }
 
-/** Returns the beginning of the hour after all in which a call can have been taken up that came then, or before. */
+/** afterHourOf returns the beginning of the hour after all in which a call can have been taken up that came then, or before. */
 function afterHourOf(id: string): number {
   const came = timeOfId(id);
   if (came === undefined) return Number.MAX_SAFE_INTEGER;

@@ -11,17 +11,17 @@ export { maxWaitMs };
 
 const maxPauseMs = 50;
 
-/** Returns the pause that follows a pause of `ms`, which is 0 before the first. */
+/** pauseAfter returns the pause that follows a pause of `ms`, which is 0 before the first. */
 export function pauseAfter(ms: number): number {
   return Math.min(maxPauseMs, Math.max(1, 2 * ms));
 }
 
-/** Reports whether another connection holds the lock that SQLite needed. */
+/** isBusy reports whether another connection holds the lock that SQLite needed. */
 export function isBusy(error: unknown): boolean {
   return codeOf(error).startsWith("SQLITE_BUSY");
 }
 
-/** Runs work that waits for no lock. Returns false, with nothing done, where another connection has it. */
+/** withoutWaiting runs work that waits for no lock. Returns false, with nothing done, where another connection has it. */
 export function withoutWaiting(work: () => void): boolean {
   try {
     work();
@@ -33,8 +33,8 @@ export function withoutWaiting(work: () => void): boolean {
 }
 
 /**
- * Runs work at once, or as soon as no other connection has the lock. Rejects with what the work throws, or with a LockedError after
- * `maxWaitMs`.
+ * whenUnlocked runs work at once, or as soon as no other connection has the lock. Rejects with what the work throws, or with a LockedError
+ * after `maxWaitMs`.
  */
 export async function whenUnlocked<T>(
   work: () => T | Promise<T>,

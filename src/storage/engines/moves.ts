@@ -19,7 +19,7 @@ export interface MoveMark {
   readonly at: number;
 }
 
-/** Returns what is known of a move; undefined where there was none, also in a database that has no tables yet. */
+/** moveOf returns what is known of a move; undefined where there was none, also in a database that has no tables yet. */
 export async function moveOf(db: Database): Promise<MoveMark | undefined> {
   try {
     const row = await db.selectFrom("moves").select(["id", "state", "place", "at"]).executeTakeFirst();
@@ -35,7 +35,7 @@ function hasNoTable(error: unknown): boolean {
   return code === "42P01" || /no such table/.test(message);
 }
 
-/** Writes what is known of a move; undefined removes it. */
+/** setMove writes what is known of a move; undefined removes it. */
 export async function setMove(db: Database, mark: MoveMark | undefined): Promise<void> {
   await db.deleteFrom("moves").execute();
   if (mark)
@@ -45,14 +45,14 @@ export async function setMove(db: Database, mark: MoveMark | undefined): Promise
       .execute();
 }
 
-/** Throws a StorageError where a database is not to be worked on because of a move. */
+/** refuseMoved throws a StorageError where a database is not to be worked on because of a move. */
 export async function refuseMoved(db: Database, name: string): Promise<void> {
   const mark = await moveOf(db);
   const line = mark && refusal(mark, name);
   if (line !== undefined) throw new StorageError(line);
 }
 
-/** Returns why nobody is to work on a database, and what to do; undefined where everybody may. */
+/** refusal returns why nobody is to work on a database, and what to do; undefined where everybody may. */
 export function refusal({ state, place, at }: MoveMark, name: string): string | undefined {
   const goOn = "Run `model-gateway migrate-to` again, which goes on where it was ended";
   switch (state) {

@@ -41,15 +41,15 @@ export interface PendingSums {
   merge(db: Database, keyId: string): Promise<void>;
 }
 
-/** Runs a statement, and returns how many rows it changed. */
+/** changed runs a statement, and returns how many rows it changed. */
 export async function changed(db: Database, query: Compilable<unknown>): Promise<number> {
   const { numAffectedRows = 0n } = await db.executeQuery(query);
   return Number(numAffectedRows);
 }
 
 /**
- * Returns what runs a query that is compiled once, with other values in the places of those that it was built with: for queries that
- * callers wait for again and again.
+ * compiledOnce returns what runs a query that is compiled once, with other values in the places of those that it was built with: for
+ * queries that callers wait for again and again.
  */
 export function compiledOnce<R>(build: () => Compilable<R>, db: Database): (...values: unknown[]) => Promise<R[]> {
   let compiled: ReturnType<Compilable<R>["compile"]> | undefined;
@@ -63,7 +63,7 @@ export interface ScopeParts extends Pick<Scope, "db" | "unflushed" | "pending" |
   readonly within: WithinTransaction;
 }
 
-/** Returns the scope of a whole database. */
+/** createScope returns the scope of a whole database. */
 export function createScope({ db, unflushed, pending, lock, within }: ScopeParts): Scope {
   return {
     db,

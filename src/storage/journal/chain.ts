@@ -2,8 +2,8 @@
  * The chain of a journal: each line ends in the sum of the line before it (`after`) and in a sum over itself (`sum`), so that one that was
  * altered, lost, or put elsewhere is found.
  *
- * The sums are CRC-32, which finds every change of up to 32 bits in a row and all but one in four thousand million others, for less than half
- * of what SHA-256 costs. They are against faults of disks and of hands; whoever can write the file and has this source can forge them.
+ * The sums are CRC-32, which finds every change of up to 32 bits in a row and all but one in four thousand million others, for less than
+ * half of what SHA-256 costs. They are against faults of disks and of hands; whoever can write the file and has this source can forge them.
  */
 import { crc32 } from "node:zlib";
 
@@ -16,7 +16,7 @@ export interface ChainedLine {
   readonly isWhole: boolean;
 }
 
-/** Returns the sum of what comes before the first line of a node's journal beside a database. */
+/** firstSum returns the sum of what comes before the first line of a node's journal beside a database. */
 export function firstSum(database: string, node: string): string {
   return sumOf(`${database} ${node}`);
 }
@@ -34,7 +34,7 @@ export function chained(text: string, after: string): { readonly line: string; r
 
 const pattern = /^(?<begun>.*),"after":"(?<after>[0-9a-f]{8})","sum":"(?<sum>[0-9a-f]{8})"\}$/s;
 
-/** Returns undefined for a line without sums. */
+/** readChained returns undefined for a line without sums. */
 export function readChained(line: string): ChainedLine | undefined {
   const { begun, after, sum } = pattern.exec(line)?.groups ?? {};
   if (begun === undefined || after === undefined || sum === undefined) return undefined;

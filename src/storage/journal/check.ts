@@ -64,7 +64,7 @@ export interface CheckOptions {
   readonly database: string;
 }
 
-/** Returns undefined where there is no file. `row` is undefined where the database knows nothing of the journal. */
+/** checkJournal returns undefined where there is no file. `row` is undefined where the database knows nothing of the journal. */
 export function checkJournal(
   node: string,
   row: JournalRow | undefined,
@@ -137,7 +137,7 @@ function reject({ rejected }: ReadLines, { number, text }: NumberedLine, reason:
   rejected.push({ line: number, text, reason, seq });
 }
 
-/** Returns the number that a line which is no record claims to have. */
+/** claimedSeq returns the number that a line which is no record claims to have. */
 function claimedSeq(text: string): number | undefined {
   const seq = Number(/^\{"seq":(\d{1,15}),/.exec(text)?.[1]);
   return seq > 0 ? seq : undefined;
@@ -149,7 +149,7 @@ function gapBefore({ records }: ReadLines, { number }: NumberedLine): JournalFau
   return { kind: "gap", reason: `lines are missing before line ${number}${from}` };
 }
 
-/** Compares the lines with what the head says is there. What is posted may be gone. */
+/** headFaults compares the lines with what the head says is there. What is posted may be gone. */
 function headFaults(head: Head | undefined, { records, rejected }: ReadLines, posted: number): JournalFault[] {
   if (!head) return [{ kind: "head", reason: "its head is damaged, so nobody knows whether its end is there" }];
   const reached = Math.max(posted, ...records.map(({ record }) => record.seq), ...rejected.map(({ seq = 0 }) => seq));
@@ -159,8 +159,8 @@ function headFaults(head: Head | undefined, { records, rejected }: ReadLines, po
 }
 
 /**
- * Looks for the place up to which the database has applied it. A database that is restored from before the journal began has it from its
- * first record on. `isFromStart` says that the file has that.
+ * linkFaults looks for the place up to which the database has applied it. A database that is restored from before the journal began has it
+ * from its first record on. `isFromStart` says that the file has that.
  */
 function linkFaults(
   head: Head,

@@ -36,7 +36,7 @@ export type ReadHead =
 
 const pattern = /^(?<begun>\{"journal":1,.*),"sum":"(?<sum>[0-9a-f]{8})"\} *\n$/;
 
-/** Reads the first `headBytes` of a file, or all of a shorter one. */
+/** readHead reads the first `headBytes` of a file, or all of a shorter one. */
 export function readHead(text: string): ReadHead {
   if (text === "" || text.startsWith("\n")) return { kind: "none" };
   const { begun, sum } = pattern.exec(text)?.groups ?? {};

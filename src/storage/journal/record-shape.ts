@@ -14,7 +14,7 @@ const firstOwnLength = 12;
 /** entryLength is how many values follow the shared columns: `isHeld`, `isLimited`, the lease's id, and whether it is the key's. */
 const entryLength = 4;
 
-/** Returns what is wrong with a record, in words that repeat nothing of it; undefined for a record in order. */
+/** faultOf returns what is wrong with a record, in words that repeat nothing of it; undefined for a record in order. */
 export function faultOf({ seq, at, settled, held, others, entries }: LineJson): string | undefined {
   if (!isNumber(seq)) return "its number is none";
   if (at !== undefined && !Number.isFinite(at)) return "its time is none";
@@ -114,7 +114,7 @@ function isTaken(taken: unknown): boolean {
   return typeof leaseId === "string" && typeof isOfKey === "boolean";
 }
 
-/** Reports whether a value may be the number of a record, from 1 on. */
+/** isNumber reports whether a value may be the number of a record, from 1 on. */
 export function isNumber(seq: unknown): seq is number {
   return isCount(seq) && seq !== 0;
 }

@@ -31,7 +31,7 @@ export function createRejects(segments: Pick<Segments, "reject" | "rejected" | "
   };
 }
 
-/** Reads a line of such a file, which an operator may have edited. */
+/** asReject reads a line of such a file, which an operator may have edited. */
 function asReject(line: string): Reject {
   const whole = { line: 0, reason: "it was changed by hand", text: line };
   try {

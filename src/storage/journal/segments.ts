@@ -87,8 +87,8 @@ const unseenMs = 10_000;
 const probeBytes = 4096;
 
 /**
- * Returns the folder of the journal of a database. SQLite keeps what belongs to a file beside the file itself, not beside a link to it:
- * so does the journal.
+ * journalFolder returns the folder of the journal of a database. SQLite keeps what belongs to a file beside the file itself, not beside a
+ * link to it: so does the journal.
  */
 export function journalFolder(database: string): string {
   return `${realpathSync(database)}.notes`;
@@ -168,7 +168,7 @@ function ownSegments(
   };
 }
 
-/** Begins a file where others have removed the one that was there. */
+/** beginAgain begins a file where others have removed the one that was there. */
 function beginAgain(folder: string, file: OpenFile, isSynced: boolean): void {
   closeSync(file.fd);
   const { base, ...head } = file.head;
@@ -204,7 +204,7 @@ function write(file: OpenFile, bytes: Buffer, isSynced: boolean): void {
   file.length += bytes.length;
 }
 
-/** Writes the head in its place, which was made room for when the file was begun. */
+/** writeHead writes the head in its place, which was made room for when the file was begun. */
 function writeHead(file: OpenFile, head: Head): void {
   file.head = head;
   writeSync(file.fd, textOfHead(head), 0);
@@ -287,7 +287,7 @@ function readIfThere(path: string): string | undefined {
   return ifThere(() => readFileSync(path, "utf8"), undefined);
 }
 
-/** Returns `otherwise` for a file or folder that is not there: another process may have removed it. */
+/** ifThere returns `otherwise` for a file or folder that is not there: another process may have removed it. */
 function ifThere<T>(read: () => T, otherwise: T): T {
   try {
     return read();

@@ -93,7 +93,7 @@ function pathsOf(folder: string, node: string, database: string): string[] {
 
 const fileName = /^([^.]+)\.([^.]+)\.sent\.[01]$/;
 
-/** Returns the nodes that have left logs in a folder, each with its database. */
+/** sentLogs returns the nodes that have left logs in a folder, each with its database. */
 export function sentLogs(folder: string): readonly { readonly node: string; readonly database: string }[] {
   return namesIn(folder).flatMap((name) => {
     const [, node, database] = fileName.exec(name) ?? [];
@@ -115,17 +115,17 @@ export type SentCall = Pick<HoldEntry, "requestId" | "accountId" | "keyId" | "op
 
 type LogName = Pick<SentLogOptions, "folder" | "node" | "database">;
 
-/** Returns the calls that a node has noted last. Of most of them more is known by now. */
+/** sentCalls returns the calls that a node has noted last. Of most of them more is known by now. */
 export function sentCalls({ folder, node, database }: LogName): readonly SentCall[] {
   return pathsOf(folder, node, database).flatMap(callsIn);
 }
 
-/** Removes the log of a node that has ended. */
+/** removeSentLog removes the log of a node that has ended. */
 export function removeSentLog({ folder, node, database }: LogName): void {
   for (const path of pathsOf(folder, node, database)) rmSync(path, { force: true });
 }
 
-/** Reads a file line by line. A line that is torn, or is none, tells of nothing. */
+/** callsIn reads a file line by line. A line that is torn, or is none, tells of nothing. */
 function callsIn(path: string): SentCall[] {
   const entries = textOf(path)
     .split("\n")

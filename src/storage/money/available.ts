@@ -10,13 +10,15 @@ export interface Room {
   readonly isPrepaid: boolean;
 }
 
-/** Returns what is available as an operator sees it: infinite where nobody bounded it, until it comes near what can be counted. */
+/**
+ * availableOf returns what is available as an operator sees it: infinite where nobody bounded it, until it comes near what can be counted.
+ */
 export function availableOf(room: Room | undefined): Available {
   if (!room) return lesserOf(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
   return lesserOf(boundedBy(room.ofLimit, room.isLimited), boundedBy(room.ofBalance, room.isPrepaid));
 }
 
-/** Returns the same as it bounds a hold. */
+/** countableOf returns the same as it bounds a hold. */
 export function countableOf(room: Room | undefined): Available {
   return lesserOf(room?.ofLimit ?? Number.POSITIVE_INFINITY, room?.ofBalance ?? Number.POSITIVE_INFINITY);
 }

@@ -76,8 +76,8 @@ export interface Books extends Changes {
    */
   readonly note?: ((holds: readonly HoldEntry[], seq: number) => void) | undefined;
   /**
-   * For how long the entry of a hold may wait before it is written, in milliseconds, so that it goes with others: nobody waits for it.
-   * A call that ends meanwhile is written once. One whose process dies meanwhile is known by `note` alone. Unset where a write costs little.
+   * For how long the entry of a hold may wait before it is written, in milliseconds, so that it goes with others: nobody waits for it. A
+   * call that ends meanwhile is written once. One whose process dies meanwhile is known by `note` alone. Unset where a write costs little.
    */
   readonly holdDelayMs?: number;
   /**
@@ -153,7 +153,7 @@ export type KnownDecision<T> =
   | { readonly kind: "decided"; readonly value: T }
   | { readonly kind: "failed"; readonly error: unknown };
 
-/** Waits for a decision that comes later. */
+/** whenKnown waits for a decision that comes later. */
 export async function whenKnown<T>(decision: Decision<T>): Promise<KnownDecision<T>> {
   return decision.kind === "later" ? whenKnown(await decision.decision) : decision;
 }
@@ -206,7 +206,7 @@ export interface ReleaseEntry {
   readonly taken?: Taken | undefined;
 }
 
-/** Returns the id of the call that an entry is of. */
+/** callIdOf returns the id of the call that an entry is of. */
 export function callIdOf(entry: Entry): string {
   return entry.kind === "settle" ? entry.call.id : entry.requestId;
 }
@@ -214,7 +214,7 @@ export function callIdOf(entry: Entry): string {
 /** CaptureEntry says that a call has ended, and what it is charged. */
 export interface CaptureEntry {
   readonly kind: "settle";
-  /** The cost is covered by the hold: what the call cost beyond it is in `waived`. */
+  /** call has a cost that the hold covers: what it cost beyond the hold is in `waived`. */
   readonly call: Capture;
   /** Says whether the call had a hold. */
   readonly isHeld: boolean;

@@ -86,7 +86,7 @@ async function zonesOf(db: Database, accounts: readonly string[]): Promise<Reado
   return new Map(rows.map(({ id, time_zone }) => [id, time_zone]));
 }
 
-/** Sums what was spent and is held in windows of the same span. */
+/** usesIn sums what was spent and is held in windows of the same span. */
 async function usesIn(
   db: Database,
   windows: readonly BudgetWindow[],
@@ -156,9 +156,9 @@ export async function budgetsChanged(
 }
 
 /**
- * Returns from when on an account's calls are read one by one. Where an hour alone is known its spending counts in its last quarter, so
- * that no window has less than was spent in it: calls are forgotten, or too many. The hour that runs is read in any case: its last quarter may
- * be of the next window.
+ * detailedFrom returns from when on an account's calls are read one by one. Where an hour alone is known its spending counts in its last
+ * quarter, so that no window has less than was spent in it: calls are forgotten, or too many. The hour that runs is read in any case: its
+ * last quarter may be of the next window.
  */
 async function detailedFrom(db: Database, accountId: string, from: number, now: number): Promise<number> {
   const { calls } = await db

@@ -36,7 +36,7 @@ export function quarterOf(ms: number): number {
   return Math.floor(ms / quarterMs) * quarterMs;
 }
 
-/** Returns an IANA time zone as it is written by the database of zones; undefined where there is none of that name. */
+/** timeZoneNamed returns an IANA time zone as it is written by the database of zones; undefined where there is none of that name. */
 export function timeZoneNamed(name: string): string | undefined {
   // An offset is no zone: it knows no summer.
   if (!/^[A-Za-z]/.test(name)) return undefined;
@@ -48,8 +48,8 @@ export function timeZoneNamed(name: string): string | undefined {
 }
 
 /**
- * Returns the window that a moment is in. A rolling one begins with the quarter of an hour that its length ago is in, so it has up to a
- * quarter more, never less.
+ * windowOf returns the window that a moment is in. A rolling one begins with the quarter of an hour that its length ago is in, so it has up
+ * to a quarter more, never less.
  */
 export function windowOf(period: BudgetPeriod, isRolling: boolean, zone: string, at: number): TimeWindow {
   return isRolling ? { from: quarterOf(at - rollingMs[period]), to: noEnd } : calendarWindow(period, zone, at);

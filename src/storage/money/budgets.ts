@@ -59,17 +59,17 @@ export interface BudgetUse {
  */
 export const maxOutside = 256;
 
-/** Returns the budgets of a stored list. */
+/** readBudgets returns the budgets of a stored list. */
 export function readBudgets(text: string | null): readonly Budget[] {
   return text === null ? [] : (JSON.parse(text) as Budget[]);
 }
 
-/** Returns a list as it is stored. */
+/** storedBudgets returns a list as it is stored. */
 export function storedBudgets(budgets: readonly Budget[]): string | null {
   return budgets.length === 0 ? null : JSON.stringify(budgets);
 }
 
-/** Returns the windows of all budgets of an account and a key that a moment is in. */
+/** budgetWindows returns the windows of all budgets of an account and a key that a moment is in. */
 export function budgetWindows(terms: BudgetTerms, accountId: string, keyId: string, at: number): BudgetWindow[] {
   const zone = terms.zone ?? defaultZone;
   return [
@@ -78,7 +78,7 @@ export function budgetWindows(terms: BudgetTerms, accountId: string, keyId: stri
   ];
 }
 
-/** Returns the windows of one's budgets that a moment is in. */
+/** windowsOf returns the windows of one's budgets that a moment is in. */
 export function windowsOf(
   budgets: readonly Budget[],
   whose: Pick<BudgetWindow, "of" | "subject">,
@@ -92,18 +92,18 @@ export function budgetLeft({ of, budget, to }: BudgetWindow, { spent, held, olde
   return { of, budget, left: budget.amount - spent - held, endsAt: endOf(budget, to, oldest) };
 }
 
-/** Returns when a window ends, or when the oldest spending leaves a rolling one. */
+/** endOf returns when a window ends, or when the oldest spending leaves a rolling one. */
 export function endOf({ rolling, period }: Budget, to: number, oldest: number | undefined): number | undefined {
   if (!rolling) return to;
   return oldest === undefined ? undefined : oldest + quarterMs + rollingMs[period];
 }
 
-/** Returns the one that leaves least, of those that leave alike the one that lasts longest; undefined for none. */
+/** tightest returns the one that leaves least, of those that leave alike the one that lasts longest; undefined for none. */
 export function tightest(all: readonly BudgetLeft[]): BudgetLeft | undefined {
   return byTightness(all)[0];
 }
 
-/** Returns all, those that leave least first, of those that leave alike those that last longest. */
+/** byTightness returns all, those that leave least first, of those that leave alike those that last longest. */
 export function byTightness(all: readonly BudgetLeft[]): readonly BudgetLeft[] {
   const end = ({ endsAt }: BudgetLeft) => endsAt ?? 0;
   return all.toSorted((one, other) => one.left - other.left || end(other) - end(one));

@@ -91,7 +91,7 @@ export function entryStore({ db, transact }: Scope, requests: Pick<RequestStore,
   };
 }
 
-/** Records an entry, in the caller's transaction. */
+/** record records an entry, in the caller's transaction. */
 export async function record(db: Database, init: EntryInit): Promise<Recorded> {
   const { id, accountId, kind, amount, note, now } = init;
   const moved = await move(db, init).executeTakeFirst();

@@ -7,7 +7,7 @@ export const [minLeaseCalls, maxLeaseCalls] = [16, 8192];
 /** So much of what is left counts at most: no sum comes near what cannot be counted exactly. */
 export const maxLeaseLeft = 1e13;
 
-/** Returns how much to lease for a call that asks for `amount` of what is left; 0 where that is not ample. */
+/** leaseFor returns how much to lease for a call that asks for `amount` of what is left; 0 where that is not ample. */
 export function leaseFor(amount: number, left: number): number {
   const part = Math.floor(Math.min(left, maxLeaseLeft) / leaseShare);
   return amount > 0 && part >= amount * minLeaseCalls ? Math.min(part, amount * maxLeaseCalls) : 0;

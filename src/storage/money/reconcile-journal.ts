@@ -53,7 +53,7 @@ export async function reconcileJournal(options: ReconcileJournalOptions): Promis
   return [...new Map(findings.map((finding) => [finding.what, finding])).values()];
 }
 
-/** Returns what is wrong with a journal at this moment, and when its process gave the last sign of life. */
+/** look returns what is wrong with a journal at this moment, and when its process gave the last sign of life. */
 function look(
   node: string,
   { segments, rows }: ReconcileJournalOptions,

@@ -31,7 +31,7 @@ const addCounted = compileAdd(countedColumns);
 const noCounts = { requests: 0, ...noSums, spent: 0, freed: 0 };
 
 /**
- * Returns what one call adds to the hour in which it came. A call that is lost counts as 0 requests: its row is still found by
+ * hourTotalOf returns what one call adds to the hour in which it came. A call that is lost counts as 0 requests: its row is still found by
  * its hour.
  */
 export function hourTotalOf(call: Capture, cost: number, requests = 1, waived = 0): HourTotal {

@@ -25,7 +25,7 @@ interface Progress extends Copied {
   readonly isWhole: boolean;
 }
 
-/** Copies what is missing. `onCopied` hears of each part; a signal ends it between two of them. */
+/** copyTable copies what is missing. `onCopied` hears of each part; a signal ends it between two of them. */
 export async function copyTable(
   { from, to }: Ends,
   table: TableShape,

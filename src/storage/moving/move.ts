@@ -1,9 +1,9 @@
 /**
  * Moves all data from one engine to another: accounts, keys by the hashes of their secrets, sessions, calls, money, answers.
  *
- * The end that they leave is shut first, recovered, and proved; then they are copied, counted and summed at both ends, and proved again where
- * they came to. Only then does one end open and the other stay shut. At every moment one end at most may be written by a gateway, and what
- * is ended amid it, by whatever, goes on when it is asked for again.
+ * The end that they leave is shut first, recovered, and proved; then they are copied, counted and summed at both ends, and proved again
+ * where they came to. Only then does one end open and the other stay shut. At every moment one end at most may be written by a gateway, and
+ * what is ended amid it, by whatever, goes on when it is asked for again.
  */
 import { newId } from "../../runtime/ids.ts";
 import { StorageError } from "../../runtime/write-trouble.ts";
@@ -48,7 +48,7 @@ export interface Moved {
   readonly movedTo: string | undefined;
 }
 
-/** Throws a StorageError, in one line, where it cannot be done or something differs. Returns undefined where it was done before. */
+/** move throws a StorageError, in one line, where it cannot be done or something differs. Returns undefined where it was done before. */
 export async function move(init: MoveInit): Promise<Moved | undefined> {
   const ends: { from?: MoveEnd; to: MoveEnd } = { to: await openTarget(init.to) };
   try {
@@ -75,7 +75,7 @@ export async function move(init: MoveInit): Promise<Moved | undefined> {
 
 type Stage = "begin" | "copy" | "done";
 
-/** Returns where the move stands by what both ends know of it. */
+/** stageOf returns where the move stands by what both ends know of it. */
 function stageOf(left: MoveMark | undefined, came: MoveMark | undefined, { from, to }: Ends): Stage {
   const isSame = left?.id === came?.id;
   switch (left?.state) {
@@ -99,7 +99,7 @@ function stageOf(left: MoveMark | undefined, came: MoveMark | undefined, { from,
 /** ofFirstStart is what a gateway leaves that was started and stopped: the link for its first user, and that it was made. */
 const ofFirstStart: ReadonlySet<string> = new Set(["links", "acts"]);
 
-/** Returns whether room has to be made at the target. Throws a StorageError where it has anything that is to stay. */
+/** checkRoom returns whether room has to be made at the target. Throws a StorageError where it has anything that is to stay. */
 async function checkRoom(to: MoveEnd, { makesRoom }: MoveInit): Promise<boolean> {
   const found = await tablesWithRows(to);
   const isUnfinished = (await moveOf(to.db))?.state === "arriving";
@@ -155,14 +155,14 @@ async function begin(
   }
 }
 
-/** Reads all that is kept, and writes nothing. */
+/** proofOf reads all that is kept, and writes nothing. */
 async function proofOf(end: MoveEnd): Promise<Reconciliation> {
   const beside = await end.beside();
   const proof = await reconciled(prove(end.db, { isFull: true, isRemembered: false, now: Date.now() }));
   return { ...proof, findings: [...beside, ...proof.findings] };
 }
 
-/** Copies what is missing, compares all of it, and opens the target. */
+/** goOn copies what is missing, compares all of it, and opens the target. */
 async function goOn(ends: Ends, init: MoveInit): Promise<Omit<Moved, "movedTo">> {
   const { from, to } = ends;
   const copied = new Map<string, Copied>();

@@ -22,7 +22,7 @@ export interface Source {
   recover(storage: Storage, livedAt: number): Promise<void>;
 }
 
-/** Opens the end that data leave, once all that is beside it is written, unless the move has begun before. */
+/** openSource opens the end that data leave, once all that is beside it is written, unless the move has begun before. */
 export async function openSource({ place, dataDir, open, recover }: Source): Promise<MoveEnd> {
   if (place.engine === "sqlite") {
     refuseUsed(place.path);
@@ -51,7 +51,10 @@ async function withStorage(open: Source["open"], work: (storage: Storage) => Pro
   }
 }
 
-/** Opens the end that data come to, and makes it if need be. Throws a StorageError, whose words are about the place that was named. */
+/**
+ * openTarget opens the end that data come to, and makes it if need be. Throws a StorageError, whose words are about the place that was
+ * named.
+ */
 export async function openTarget(place: Place): Promise<MoveEnd> {
   if (place.engine === "sqlite") {
     if (statSync(place.path, { throwIfNoEntry: false })?.isDirectory() === true)
@@ -69,8 +72,8 @@ export async function openTarget(place: Place): Promise<MoveEnd> {
 }
 
 /**
- * Makes a target empty that is not: a file of SQLite is moved aside, with what is beside it; of Postgres only what an unfinished move has
- * left is removed. Returns the end, opened anew where need be, and where its file is now.
+ * makeRoom makes a target empty that is not: a file of SQLite is moved aside, with what is beside it; of Postgres only what an unfinished
+ * move has left is removed. Returns the end, opened anew where need be, and where its file is now.
  */
 export async function makeRoom(to: MoveEnd, place: Place): Promise<{ to: MoveEnd; movedTo: string | undefined }> {
   if (to.empty || place.engine !== "sqlite") {

@@ -34,7 +34,7 @@ export const moneyColumns: ReadonlyMap<string, string> = new Map(
 /** Tables whose rows may have a megabyte or more each. */
 const bulky: ReadonlySet<string> = new Set(["responses", "background_responses", "replays"]);
 
-/** Returns how many rows are read and written at once. */
+/** rowsAtOnce returns how many rows are read and written at once. */
 export function rowsAtOnce({ name }: TableShape): number {
   return bulky.has(name) ? 32 : 4000;
 }

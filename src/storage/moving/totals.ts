@@ -1,6 +1,7 @@
 /**
  * Counts and sums of a table, each as both engines compute it exactly: how many rows, and of each column how many values there are and
- * their sum, of a text or of bytes that of their lengths in bytes. A row that is missing, there twice, cut or moved to another column shows.
+ * their sum, of a text or of bytes that of their lengths in bytes. A row that is missing, there twice, cut or moved to another column
+ * shows.
  */
 import { type RawBuilder, sql } from "kysely";
 import { counted } from "../../runtime/words/counted.ts";
@@ -43,7 +44,7 @@ function numberOf(column: string, kind: Kind, dialect: Dialect): RawBuilder<numb
   return dialect === "postgres" ? sql`octet_length(${sql.ref(column)})` : sql`length(CAST(${sql.ref(column)} AS blob))`;
 }
 
-/** Returns what the other end has otherwise, in one line; undefined where both have the same. */
+/** difference returns what the other end has otherwise, in one line; undefined where both have the same. */
 export function difference({ name }: TableShape, here: Totals, there: Totals): string | undefined {
   if (here.rows !== there.rows) return `${name} has ${counted(here.rows, "row")}, and ${there.rows} came`;
   for (const [column, { values, sum }] of here.sums) {
@@ -54,7 +55,7 @@ export function difference({ name }: TableShape, here: Totals, there: Totals): s
   return undefined;
 }
 
-/** Returns the sum of money of a table, in millionths of the unit; undefined where it has none. */
+/** moneyOf returns the sum of money of a table, in millionths of the unit; undefined where it has none. */
 export function moneyOf({ name }: TableShape, totals: Totals): bigint | undefined {
   return totals.sums.get(moneyColumns.get(name) ?? "")?.sum;
 }

@@ -23,7 +23,7 @@ export interface Undone {
   readonly place: string;
 }
 
-/** Throws a StorageError, with nothing changed, where there is nothing to undo, or where something would be lost. */
+/** undoMove throws a StorageError, with nothing changed, where there is nothing to undo, or where something would be lost. */
 export async function undoMove({ from: place, to, isForced }: UndoInit): Promise<Undone> {
   const from = await openAgain(place);
   try {
@@ -68,7 +68,7 @@ async function shutTarget(from: MoveEnd, place: Place | undefined, id: string, n
   }
 }
 
-/** Refuses where anything differs but the hours that were proved: nothing depends on it. */
+/** refuseWritten refuses where anything differs but the hours that were proved: nothing depends on it. */
 async function refuseWritten({ from, to }: Ends, force: string): Promise<void> {
   for (const table of movedTables.filter(({ name }) => name !== "closed_periods")) {
     const differs = difference(table, await totalsOf(from, table), await totalsOf(to, table));

@@ -97,7 +97,7 @@ function createFinding({ db, lock }: Scope): Finding {
   };
 }
 
-/** Selects the operators, by the condition as the index has it: they are counted whenever the dashboard is opened. */
+/** operators selects the operators, by the condition as the index has it: they are counted whenever the dashboard is opened. */
 function operators(db: Database) {
   return db
     .selectFrom("users")
@@ -139,7 +139,7 @@ function createChanges({ db, transact }: Scope): Changes {
   };
 }
 
-/** Says whether a user is the last operator, and keeps operators from becoming fewer until the transaction ends. */
+/** fateOf says whether a user is the last operator, and keeps operators from becoming fewer until the transaction ends. */
 async function fateOf({ db, lock }: Scope, id: string): Promise<"last" | "free"> {
   await lock(operators(db).orderBy("id"));
   const [first, ...others] = await operators(db).execute();

@@ -58,7 +58,7 @@ async function setAside(db: Database): Promise<Found[]> {
   );
 }
 
-/** Returns what the calls of a body cost; 0 for what an operator has edited beyond recognition. */
+/** costIn returns what the calls of a body cost; 0 for what an operator has edited beyond recognition. */
 function costIn(body: string): number {
   try {
     const entries = JSON.parse(body) as readonly Partial<Entry>[];

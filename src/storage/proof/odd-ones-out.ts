@@ -40,7 +40,7 @@ export async function oddOnesOut(db: Database, findings: readonly Found[]): Prom
   });
 }
 
-/** Returns what tells the account of a finding; undefined for one of an account or a key that does not exist. */
+/** accountsOf returns what tells the account of a finding; undefined for one of an account or a key that does not exist. */
 async function accountsOf(db: Database, findings: readonly Found[]): Promise<(finding: Found) => string | undefined> {
   const idsOf = (pick: (finding: Found) => string | undefined) => [
     ...new Set(findings.flatMap((one) => pick(one) ?? [])),

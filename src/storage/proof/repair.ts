@@ -42,7 +42,7 @@ export async function* proveAndRepair(
   }
 }
 
-/** Returns how many repairs the audit log has. */
+/** repairsMade returns how many repairs the audit log has. */
 async function repairsMade(db: Database): Promise<number> {
   const { made } = await db
     .selectFrom("acts")

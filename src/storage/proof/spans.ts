@@ -25,7 +25,7 @@ const maxClosed = 40;
 /** The clock of a process may be set back between the moment of a call's id and its own by so much, besides reading its body. */
 const slackMs = maxBodyMs + hourMs;
 
-/** Returns the spans, given the hours that need not be read again, in any order. */
+/** spansOf returns the spans, given the hours that need not be read again, in any order. */
 export function spansOf(closedHours: readonly number[]): Spans {
   const closed = longest(runsOf(closedHours.toSorted((one, other) => one - other)));
   const open: Span[] = [];
@@ -42,7 +42,7 @@ interface Run {
   readonly to: number;
 }
 
-/** Joins hours that follow each other. */
+/** runsOf joins hours that follow each other. */
 function runsOf(hours: readonly number[]): Run[] {
   const runs: Run[] = [];
   for (const hour of hours) {
@@ -60,8 +60,8 @@ function longest(runs: readonly Run[]): Run[] {
 }
 
 /**
- * Returns a query of some columns of the calls of these spans, which follows the index of their ids. A call's id has the time when its
- * head came, its `created_at` that when its body had come.
+ * callsIn returns a query of some columns of the calls of these spans, which follows the index of their ids. A call's id has the time when
+ * its head came, its `created_at` that when its body had come.
  */
 export function callsIn(spans: readonly Span[], columns: RawBuilder<unknown>): RawBuilder<unknown> {
   const parts = spans.map((span) => {
@@ -72,7 +72,7 @@ export function callsIn(spans: readonly Span[], columns: RawBuilder<unknown>): R
   return sql.join(parts, sql` UNION ALL `);
 }
 
-/** Returns the conditions that a call is in a span. */
+/** boundsOf returns the conditions that a call is in a span. */
 export function boundsOf({ from, to }: Span): RawBuilder<boolean>[] {
   return [
     ...(from === undefined ? [] : [sql<boolean>`id >= ${firstIdAt("req", from - slackMs)} AND created_at >= ${from}`]),
@@ -80,7 +80,7 @@ export function boundsOf({ from, to }: Span): RawBuilder<boolean>[] {
   ];
 }
 
-/** Returns the condition that `hour` is in one of these spans. */
+/** hourIn returns the condition that `hour` is in one of these spans. */
 export function hourIn(spans: readonly Span[]): RawBuilder<boolean> {
   const parts = spans.map(({ from = 0, to = Number.MAX_SAFE_INTEGER }) => sql`(hour >= ${from} AND hour < ${to})`);
   return parts.length === 0 ? sql<boolean>`1 = 0` : sql<boolean>`(${sql.join(parts, sql` OR `)})`;

@@ -25,7 +25,7 @@ export async function compareSums(db: Database, spans: Spans): Promise<Found[]> 
   return all;
 }
 
-/** Returns the query of what moved an account's money: entries, calls that are read, and hours that stand for calls. */
+/** movements returns the query of what moved an account's money: entries, calls that are read, and hours that stand for calls. */
 function movements({ open, closed }: Spans): RawBuilder<unknown> {
   const columns = sql`account_id, key_id, ${sql.lit(charge)} AS kind, -cost AS amount`;
   const parts = [sql`SELECT account_id, key_id, kind, amount FROM ledger_entries`, callsIn(open, columns)];
@@ -79,8 +79,8 @@ function sumsOfHolds(): Comparison[] {
 }
 
 /**
- * Compares two sides. What one side lacks counts as 0, so that money of an account that does not exist is found, too. Both sides are
- * grouped at once: that takes the same time whatever plan the database chooses.
+ * compare compares two sides. What one side lacks counts as 0, so that money of an account that does not exist is found, too. Both sides
+ * are grouped at once: that takes the same time whatever plan the database chooses.
  */
 async function compare(db: Database, { kind, name, written, derived }: Comparison): Promise<Found[]> {
   const { rows } = await sql<{ id: string; written: number; derived: number }>`

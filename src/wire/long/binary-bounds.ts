@@ -13,7 +13,7 @@ import { WireFault } from "../fault.ts";
 import { binaryOptions } from "../json.ts";
 import { fieldsByNumber, isPacked, skip, typeOf, typeOfScalar } from "./records.ts";
 
-/** Counts in time slices. Throws a WireFault where a message has too many parts. */
+/** checkBinary counts in time slices. Throws a WireFault where a message has too many parts. */
 export function* checkBinary(desc: DescMessage, bytes: Uint8Array): CooperativeTask<void> {
   // A record takes two bytes at least.
   if (bytes.length <= 2 * maxParts) return;
@@ -63,7 +63,7 @@ function* count(desc: DescMessage, length: number, counting: Counting): Cooperat
   counting.depth--;
 }
 
-/** Counts the items of a list. A packed record holds many numbers. */
+/** countItems counts the items of a list. A packed record holds many numbers. */
 function* countItems(field: DescField, type: WireType, counting: Counting): CooperativeTask<void> {
   const { reader, counts } = counting;
   const own = typeOf(field);
@@ -75,7 +75,7 @@ function* countItems(field: DescField, type: WireType, counting: Counting): Coop
   }
 }
 
-/** Counts a map entry: the key is field 1, the value field 2. */
+/** countEntry counts a map entry: the key is field 1, the value field 2. */
 function* countEntry(field: DescField & { fieldKind: "map" }, counting: Counting): CooperativeTask<void> {
   const { reader, counts } = counting;
   const end = reader.uint32() + reader.pos;

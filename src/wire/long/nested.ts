@@ -4,13 +4,13 @@ import { type DescField, type DescMessage, type Message, ScalarType } from "@buf
 /** FieldOfMessages holds one message, or a list of them. */
 export type FieldOfMessages = DescField & { readonly message: DescMessage };
 
-/** Reports whether a field holds messages of ours. The well-known types of protobuf have readers of their own. */
+/** holdsMessages reports whether a field holds messages of ours. The well-known types of protobuf have readers of their own. */
 export function holdsMessages(field: DescField): field is FieldOfMessages {
   if (field.fieldKind !== "message" && field.fieldKind !== "list") return false;
   return field.message !== undefined && !field.message.typeName.startsWith("google.protobuf.");
 }
 
-/** Reports whether a field holds free JSON, which protobuf-es keeps as it is. */
+/** holdsJson reports whether a field holds free JSON, which protobuf-es keeps as it is. */
 export function holdsJson({ fieldKind, message }: DescField): boolean {
   return fieldKind === "message" && message?.typeName === "google.protobuf.Struct";
 }
@@ -19,7 +19,7 @@ export function holdsTexts({ fieldKind, scalar }: DescField): boolean {
   return (fieldKind === "scalar" || fieldKind === "list") && scalar === ScalarType.STRING;
 }
 
-/** Returns the value of a field; undefined where it is unset. */
+/** fieldValue returns the value of a field; undefined where it is unset. */
 export function fieldValue(holder: Message, { oneof, localName }: DescField): unknown {
   const members = holder as unknown as Record<string, unknown>;
   if (!oneof) return members[localName];
@@ -27,7 +27,7 @@ export function fieldValue(holder: Message, { oneof, localName }: DescField): un
   return chosen.case === localName ? chosen.value : undefined;
 }
 
-/** Sets a field; of a list, appends to it. */
+/** setField sets a field; of a list, appends to it. */
 export function setField(holder: Message, { fieldKind, oneof, localName }: DescField, value: unknown): void {
   const members = holder as unknown as Record<string, unknown>;
   if (fieldKind === "list") (members[localName] as unknown[]).push(value);

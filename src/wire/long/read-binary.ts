@@ -21,7 +21,7 @@ import { fieldsByNumber, isPacked, skipField, typeOf } from "./records.ts";
 /** Bytes read between two yields. Two bytes may be a message. */
 const pieceBytes = 8192;
 
-/** Throws an Error where the bytes are not such a message. */
+/** readBinary throws an Error where the bytes are not such a message. */
 export function* readBinary(desc: DescMessage, bytes: Uint8Array): CooperativeTask<Message> {
   const message = create(desc);
   yield* readInto(desc, message, bytes, binaryOptions.recursionLimit);
@@ -102,9 +102,7 @@ function* textOf(bytes: Uint8Array): CooperativeTask<string> {
   return text;
 }
 
-/**
- * Splits packed numbers into records of a bounded size. A number ends with the first byte whose highest bit is clear.
- */
+/** packedParts splits packed numbers into records of a bounded size. A number ends with the first byte whose highest bit is clear. */
 function* packedParts(field: DescField, bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; ) {
     let end = Math.min(bytes.length, at + pieceBytes);

@@ -22,7 +22,7 @@ interface LongList {
   hold(items: unknown[]): unknown;
 }
 
-/** Throws a WireFault where the JSON does not fit: of several faults, the one that `readMessage` throws. */
+/** readLongMessage throws a WireFault where the JSON does not fit: of several faults, the one that `readMessage` throws. */
 export function* readLongMessage<D extends DescMessage>(desc: D, json: JsonObject): CooperativeTask<MessageShape<D>> {
   const lists = longListsOf(planOf(desc), json);
   const longKeys = new Set(lists.map(({ key }) => key));

@@ -15,7 +15,7 @@ interface Reading {
   messages: number;
 }
 
-/** Throws the errors of `fromJson` where the JSON does not fit. */
+/** readProtoJson throws the errors of `fromJson` where the JSON does not fit. */
 export function* readProtoJson(desc: DescMessage, json: JsonValue): CooperativeTask<Message> {
   return yield* messageOf(desc, json, 0, { messages: 0 });
 }
@@ -67,7 +67,7 @@ interface Nested {
   readonly value: JsonValue;
 }
 
-/** Reports whether a field's content is read separately. Free JSON is not read at all. */
+/** isReadSeparately reports whether a field's content is read separately. Free JSON is not read at all. */
 function isReadSeparately(field: DescField, value: JsonValue): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (holdsJson(field)) return !Array.isArray(value);
@@ -77,7 +77,7 @@ function isReadSeparately(field: DescField, value: JsonValue): boolean {
 
 const byName = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();
 
-/** Maps both names of each field, the proto name and the JSON name. */
+/** fieldsByName maps both names of each field, the proto name and the JSON name. */
 function fieldsByName(desc: DescMessage): ReadonlyMap<string, DescField> {
   let fields = byName.get(desc);
   if (!fields) {

@@ -29,7 +29,7 @@ function nothing(reader: BinaryReader): null {
   return null;
 }
 
-/** Throws unless the record has the wire type of its field. */
+/** expected throws unless the record has the wire type of its field. */
 function expected(own: WireType, type: WireType, reader: BinaryReader): BinaryReader {
   if (type !== own) throw new Error("a value is of another type");
   return reader;
@@ -41,7 +41,7 @@ interface Reading {
   room: number;
 }
 
-/** Throws an Error for malformed bytes and for excessive nesting. */
+/** readStruct throws an Error for malformed bytes and for excessive nesting. */
 export function* readStruct(bytes: Uint8Array, depthLeft: number): CooperativeTask<JsonObject> {
   return yield* objectIn(bytes, { members: 0, room: depthLeft });
 }
@@ -89,7 +89,7 @@ function* valueIn(bytes: Uint8Array, reading: Reading): CooperativeTask<JsonValu
   return value;
 }
 
-/** Yields the content of the records of one field. */
+/** recordsIn yields the content of the records of one field. */
 function* recordsIn(bytes: Uint8Array, field: number): Generator<Uint8Array> {
   const reader = new BinaryReader(bytes);
   while (reader.pos < bytes.length) {

@@ -17,14 +17,14 @@ export function fieldsByNumber(desc: DescMessage): ReadonlyMap<number, DescField
   return fields;
 }
 
-/** Skips the content of a record after its tag. Throws a WireFault for a group. */
+/** skipField skips the content of a record after its tag. Throws a WireFault for a group. */
 export function skipField(reader: BinaryReader, field: DescField | undefined, type: WireType): void {
   if (!field) skip(reader, type);
   else if (field.fieldKind === "map" || field.message) skip(reader, WireType.LengthDelimited);
   else skip(reader, field.fieldKind === "list" && isPacked(field, type) ? WireType.LengthDelimited : typeOf(field));
 }
 
-/** Reports whether a record packs many numbers of a list. */
+/** isPacked reports whether a record packs many numbers of a list. */
 export function isPacked(field: DescField, type: WireType): boolean {
   return type === WireType.LengthDelimited && typeOf(field) !== WireType.LengthDelimited;
 }

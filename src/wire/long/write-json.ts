@@ -15,14 +15,14 @@ interface TextBuffer {
   readonly take: TakeText;
 }
 
-/** Writes the value. With `isSorted` the members are sorted by name. */
+/** writeJson writes the value. With `isSorted` the members are sorted by name. */
 export function* writeJson(value: JsonValue, take: TakeText, isSorted = false): CooperativeTask<void> {
   const buffer: TextBuffer = { text: "", take };
   yield* write(value, buffer, isSorted);
   if (buffer.text !== "") take(buffer.text);
 }
 
-/** Returns the value as bytes. `count` receives the number of bytes so far. */
+/** jsonBytes returns the value as bytes. `count` receives the number of bytes so far. */
 export function* jsonBytes(value: JsonValue, count: (bytes: number) => void = () => {}): CooperativeTask<Buffer> {
   const parts: Buffer[] = [];
   let length = 0;
@@ -81,7 +81,7 @@ function* writeObject(object: JsonObject, buffer: TextBuffer, isSorted: boolean)
   add(buffer, "}");
 }
 
-/** Returns the names in the order in which an object lists them after sorting: integers first. */
+/** sortedKeys returns the names in the order in which an object lists them after sorting: integers first. */
 function sortedKeys(object: JsonObject): string[] {
   const names = Object.keys(object).sort();
   return Object.keys(Object.fromEntries(names.map((key) => [key, null])));

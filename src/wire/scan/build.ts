@@ -31,7 +31,7 @@ export interface BuildOptions {
   readonly steps?: Steps | undefined;
 }
 
-/** Builds the value. Throws a WireFault. */
+/** build builds the value. Throws a WireFault. */
 export function* build(piece: Container, options: BuildOptions): CooperativeTask<JsonObject | JsonValue[]> {
   const made: JsonObject | JsonValue[] = piece.isObject ? {} : [];
   for (const part of piece.pieces) {
@@ -93,7 +93,7 @@ function* isPlainText(text: Buffer, steps: Steps): CooperativeTask<boolean> {
   return true;
 }
 
-/** Returns the end of the part that begins at `from`, which splits no character and no escape. */
+/** endOfPart returns the end of the part that begins at `from`, which splits no character and no escape. */
 function endOfPart(text: Buffer, from: number, steps: Steps): number {
   let end = from + partBytes;
   if (end >= text.length) return text.length;
@@ -116,7 +116,7 @@ function behindEscape(text: Buffer, from: number, end: number, steps: Steps): nu
   return end;
 }
 
-/** Puts the omitted strings into their places. */
+/** restoreOmitted puts the omitted strings into their places. */
 export function restoreOmitted(bytes: Buffer, leftOut: readonly OmittedText[]): void {
   for (const { holder, key, from, to } of leftOut) {
     (holder as Record<string | number, JsonValue>)[key] = bytes.toString("latin1", from, to);

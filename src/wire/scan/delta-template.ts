@@ -16,8 +16,8 @@ export interface PlainText {
 }
 
 /**
- * Returns the template around a member's text; undefined where the member is not found in the usual spelling, or more
- * than once.
+ * findTemplate returns the template around a member's text; undefined where the member is not found in the usual spelling, or more than
+ * once.
  */
 export function findTemplate(key: string, text: string, from: Buffer): DeltaTemplate | undefined {
   const name = from.includes(`"${key}": `) ? `"${key}": ` : `"${key}":`;

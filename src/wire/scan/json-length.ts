@@ -1,7 +1,7 @@
 /** The length of a value as JSON text, without writing it. Forms, protobuf and base64 take fewer bytes than JSON. */
 import type { JsonValue } from "@bufbuild/protobuf";
 
-/** Returns the length in bytes of UTF-8. Beyond `most` counting stops, and some larger number is returned. */
+/** jsonLength returns the length in bytes of UTF-8. Beyond `most` counting stops, and some larger number is returned. */
 export function jsonLength(value: JsonValue, most: number): number {
   let length = 0;
   const add = (value: JsonValue): void => {
@@ -35,7 +35,7 @@ function textLength(text: string, most: number): number {
   return length;
 }
 
-/** Returns how many bytes beyond the first a character takes. */
+/** moreFor returns how many bytes beyond the first a character takes. */
 function moreFor(code: number): number {
   if (code > 0x5c) return 0;
   if (code === 0x22 || code === 0x5c) return 1;

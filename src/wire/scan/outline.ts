@@ -36,7 +36,7 @@ const [firstWindow, largestWindow] = [1_024, 65_536];
 const stepsPerSlice = 200_000;
 const stepsOfSearch = 50;
 
-/** Returns the value with empty vectors; undefined where none can be skipped, or the text is not JSON. */
+/** readOutline returns the value with empty vectors; undefined where none can be skipped, or the text is not JSON. */
 export function* readOutline(bytes: Buffer, steps: Steps = { count: 0 }): CooperativeTask<JsonValue | undefined> {
   let at = yield* nextKey(bytes, 0, steps);
   if (at === -1 || !isUtf8(bytes)) return undefined;
@@ -65,7 +65,7 @@ export function* readOutline(bytes: Buffer, steps: Steps = { count: 0 }): Cooper
 /** Bytes searched for a key at once. */
 const searchedAtOnce = 1_048_576;
 
-/** Returns the position of the next key, or -1. */
+/** nextKey returns the position of the next key, or -1. */
 function* nextKey(bytes: Buffer, from: number, steps: Steps): CooperativeTask<number> {
   for (let at = from; at < bytes.length; at += searchedAtOnce) {
     // A key may span two searched parts.
@@ -78,7 +78,7 @@ function* nextKey(bytes: Buffer, from: number, steps: Steps): CooperativeTask<nu
   return -1;
 }
 
-/** Returns the start of the list whose key ends here. */
+/** listAt returns the start of the list whose key ends here. */
 function listAt(bytes: Buffer, keyEnd: number): number | undefined {
   const separator = skipSpace(bytes, keyEnd);
   if (bytes[separator] !== colon) return undefined;
@@ -86,7 +86,7 @@ function listAt(bytes: Buffer, keyEnd: number): number | undefined {
   return bytes[opening] === openBracket ? opening + 1 : undefined;
 }
 
-/** Returns the end of a list of numbers; -1 where it holds anything else, or does not end. */
+/** endOfNumbers returns the end of a list of numbers; -1 where it holds anything else, or does not end. */
 function* endOfNumbers(bytes: Buffer, from: number, steps: Steps): CooperativeTask<number> {
   const near = Math.min(bytes.length, from + nearBytes);
   let at = from;

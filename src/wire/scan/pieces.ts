@@ -140,7 +140,7 @@ export class Pieces {
   }
 }
 
-/** Returns the name at a position. */
+/** nameIn returns the name at a position. */
 export function nameIn(bytes: Buffer, { from, to }: Name): string {
   return parseText(bytes.toString("utf8", from, to)) as string;
 }

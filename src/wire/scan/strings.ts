@@ -8,13 +8,13 @@ const spaces = 0x20202020;
 
 const { utf8Slice } = Buffer.prototype;
 
-/** Reads a string with its quotes. Characters that need an escape are accepted as they are. Throws a WireFault. */
+/** readText reads a string with its quotes. Characters that need an escape are accepted as they are. Throws a WireFault. */
 export function readText(bytes: Uint8Array, from: number, to: number): string {
   const text = utf8Slice.call(bytes, from, to);
   return text.includes("\\") ? (parseText(text) as string) : text.slice(1, -1);
 }
 
-/** Parses a value. Throws a WireFault without a path. */
+/** parseText parses a value. Throws a WireFault without a path. */
 export function parseText(text: string): JsonValue {
   try {
     return JSON.parse(text) as JsonValue;
@@ -28,14 +28,13 @@ export function notJson(): WireFault {
   return new WireFault("malformed", "the body is not JSON");
 }
 
-/** Reports whether a string is ASCII without escapes, so that its JSON is the string itself. */
+/** isPlain reports whether a string is ASCII without escapes, so that its JSON is the string itself. */
 export function isPlain(text: Buffer): boolean {
   return isAscii(text) && !text.includes(backslash) && !hasControls(text);
 }
 
 /**
- * Reports whether ASCII bytes include control characters, which JSON forbids. Sixteen bytes are checked per step,
- * four at once.
+ * hasControls reports whether ASCII bytes include control characters, which JSON forbids. Sixteen bytes are checked per step, four at once.
  */
 function hasControls(text: Buffer): boolean {
   const view = new DataView(text.buffer, text.byteOffset, text.length);
@@ -54,7 +53,7 @@ function hasControls(text: Buffer): boolean {
 
 const block = "-".repeat(32 * 1024);
 
-/** Makes a string of this length from a shared one, without copying. */
+/** filler makes a string of this length from a shared one, without copying. */
 export function filler(length: number): string {
   return block.repeat(Math.floor(length / block.length)) + block.slice(0, length % block.length);
 }

@@ -82,8 +82,8 @@ export class TextEnds {
 const ends = new TextEnds();
 
 /**
- * Returns the index after the closing quote of the string that opens at `from`; one beyond the bytes where it never
- * closes. For many strings of the same bytes pass a TextEnds of your own.
+ * endOfText returns the index after the closing quote of the string that opens at `from`; one beyond the bytes where it never closes. For
+ * many strings of the same bytes pass a TextEnds of your own.
  */
 export function endOfText(bytes: Uint8Array, from: number, own = ends): number {
   if (own === ends) ends.begin(bytes);
@@ -92,7 +92,7 @@ export function endOfText(bytes: Uint8Array, from: number, own = ends): number {
   return end > 0 ? end : bytes.length + 1;
 }
 
-/** Counts the backslashes before a quote. */
+/** slashesBefore counts the backslashes before a quote. */
 function slashesBefore(bytes: Uint8Array, quoteAt: number, from: number): number {
   let slashes = 0;
   while (quoteAt - slashes > from && bytes[quoteAt - slashes - 1] === backslash) slashes++;

@@ -83,6 +83,7 @@ const schema = { type: "object", properties: { zed: { type: "string" } } };
 const nested = { type: "function", function: { name: "grep", description: "d", parameters: schema } };
 const flat = { type: "function", name: "grep", description: "d", parameters: schema };
 const ofMessages = { name: "grep", description: "d", input_schema: schema };
+const mixed = { type: "function", ...ofMessages };
 const png = "data:image/png;base64,iVBORw0KGgo=";
 const image = [
   {
@@ -105,6 +106,7 @@ const onResponses: Readonly<Record<string, readonly [body: object, reaches: read
   "messages in place of input": [{ messages: [{ role: "system", content: "BRIEF" }, ...hi] }, ["BRIEF", "hi"]],
   "nested tools": [{ input: "hi", tools: [nested] }, ["grep", "zed"]],
   "tools of the Messages API": [{ input: "hi", tools: [ofMessages] }, ["grep", "zed"]],
+  "flat tools with the Messages API's schema": [{ input: "hi", tools: [mixed] }, ["grep", "zed"]],
   "a nested choice": [
     { input: "hi", tools: [flat], tool_choice: { type: "function", function: { name: "grep" } } },
     ["grep"],
@@ -137,6 +139,7 @@ const onResponses: Readonly<Record<string, readonly [body: object, reaches: read
 const onMessages: typeof onResponses = {
   "nested tools": [{ messages: hi, tools: [nested] }, ["grep", "zed"]],
   "flat tools": [{ messages: hi, tools: [flat] }, ["grep", "zed"]],
+  "flat tools with a schema": [{ messages: hi, tools: [mixed] }, ["grep", "zed"]],
   "a word for a choice": [{ messages: hi, tools: [ofMessages], tool_choice: "auto" }, ["grep"]],
   "a nested choice": [
     { messages: hi, tools: [nested], tool_choice: { type: "function", function: { name: "grep" } } },
@@ -217,6 +220,17 @@ test("where a server has the body's own family, it gets that family's shape", as
       { type: "function_call_output", call_id: "c1", output: "RESULT" },
     ],
   });
+});
+
+test("the result of a custom tool's call stays one on the path of responses", async () => {
+  const custom = { id: "c1", type: "custom", custom: { name: "patch", input: "TEXT" } };
+  const input = [...hi, { role: "assistant", content: null, tool_calls: [custom] }, ...turns.slice(2)];
+  const { sent } = await ask("/responses", { model: "responses", store: false, input });
+  expect(JSON.parse(sent).input).toMatchObject([
+    ...hi,
+    { type: "custom_tool_call", call_id: "c1", name: "patch", input: "TEXT" },
+    { type: "custom_tool_call_output", call_id: "c1", output: "RESULT" },
+  ]);
 });
 
 test("counting tokens reads the same bodies", async () => {

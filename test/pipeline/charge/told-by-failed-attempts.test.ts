@@ -73,7 +73,7 @@ test("of an attempt that another overtook, once for what it reported", async () 
   const told = meter.drop();
   expect(told).toEqual({ input: 100, cacheRead: 600, cacheWrite: 0, cacheWriteHour: 5, output: 40, reasoning: 30 });
   const attempt = { ...attemptFacts(), modelId: "m", endedAt: 9, isOvertaken: true, ...(told && { told }) };
-  expect(JSON.parse(failedAttemptsOf([attempt], undefined, { model: "m", cost: 15 }) ?? "")).toMatchObject([
+  expect(JSON.parse(failedAttemptsOf({ attempts: [attempt] }, { model: "m", cost: 15 }) ?? "")).toMatchObject([
     {
       lost: 15,
       told: { input: 100, cache_read: 600, cache_write: 5, cache_write_hour: 5, output: 40, reasoning: 30 },

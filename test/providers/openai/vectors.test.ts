@@ -63,17 +63,3 @@ test.each(Object.entries(labelled))("vectors with %s are in the order of the inp
     { index: 1, embedding: two },
   ]);
 });
-
-test("fewer vectors than inputs are no answer, and cost nothing", async () => {
-  for (const [data, input] of [
-    [[], "a"],
-    [[{ index: 0, embedding: one }], ["a", "b"]],
-    [[{ index: 0, embedding: one }], [[1, 2], [3]]],
-  ] as const) {
-    const payer = await openAccount(gateway);
-    expect((await ask(data, input, payer.apiKey)).status).toBe(502);
-    expect(await books.of(payer)).toMatchObject({ spent: 0, holds: 0 });
-  }
-  // A list of numbers is one input of tokens.
-  expect((await ask([{ index: 0, embedding: one }], [1, 2, 3])).status).toBe(200);
-});

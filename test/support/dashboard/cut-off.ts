@@ -1,7 +1,9 @@
 /** Finds what a window does not show whole: what sticks out of it or of its card, what scrolls sideways, and what is cut off. */
 import type { Page } from "playwright-core";
 
-/** Charts follow a change of the window's size a little later: polls until they fit. */
+/**
+ * widths reads how wide the page is, and the window. Charts follow a change of the window's size a little later: it polls until they fit.
+ */
 export const widths = `new Promise((resolve) => {
   const until = performance.now() + 5_000;
   const look = () => {
@@ -13,8 +15,8 @@ export const widths = `new Promise((resolve) => {
 })`;
 
 /**
- * What may scroll sideways: code, whose lines must not be broken, and what is typed into a field of one line; a choice must be whole.
- * In a table of a wide window a name may end in dots, if a tooltip has the whole of it.
+ * found lists what is not shown whole. Code may scroll sideways, for its lines must not be broken, and so may what is typed into a field of
+ * one line; a choice must be whole. In a table of a wide window a name may end in dots, if a tooltip has the whole of it.
  */
 const found = `(() => {
   const isShown = (element) => {

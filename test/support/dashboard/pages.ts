@@ -7,7 +7,7 @@ import { askRpc } from "./session.ts";
 /** windowWidths are those at which nothing may be cut off: two phones, a tablet, and a desk. */
 export const windowWidths: readonly number[] = [320, 360, 820, 1280];
 
-/** Where each page is, and a heading that it has. */
+/** signedInPages lists where each page is, and a heading that it has. */
 export const signedInPages = (gateway: Furnished, requestId: string) =>
   [
     ["/", "Overview"],
@@ -44,21 +44,21 @@ export const signedInPages = (gateway: Furnished, requestId: string) =>
     ["/nowhere", "There is no such page"],
   ] as const;
 
-/** Waits for transitions to their end: on the way from one theme to the other colours have another contrast. */
+/** settled waits for transitions to their end: on the way from one theme to the other colours have another contrast. */
 export async function settled(page: Page): Promise<void> {
   await page.evaluate(`Promise.allSettled(document.getAnimations()
     .filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity)
     .map(({ finished }) => finished))`);
 }
 
-/** Opens a page, and waits until all that it asks for is there. */
+/** open opens a page, and waits until all that it asks for is there. */
 export async function open(page: Page, gateway: Furnished, path: string): Promise<void> {
   await page.goto(`${gateway.rootUrl}/dashboard${path}`);
   await page.getByRole("heading", { level: 1 }).first().waitFor();
   await page.locator(".mantine-Skeleton-root").first().waitFor({ state: "detached" });
 }
 
-/** Stores a configuration with something of everything, in two versions. */
+/** configure stores a configuration with something of everything, in two versions. */
 export async function configure(gateway: Furnished): Promise<void> {
   const headers = { cookie: `gateway_session=${gateway.token}`, "x-gateway-session": "1" };
   const address = { kind: "openai", base_url: "https://models.example/v1", discover: false };
@@ -79,7 +79,7 @@ export async function configure(gateway: Furnished): Promise<void> {
   }
 }
 
-/** Goes on to another page as its links do, and waits for it as `open` does. */
+/** goTo goes on to another page as its links do, and waits for it as `open` does. */
 export async function goTo(page: Page, path: string): Promise<void> {
   await page.evaluate(`new Promise((resolve) => {
     const before = __TSR_ROUTER__.state.location;

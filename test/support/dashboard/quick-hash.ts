@@ -1,7 +1,10 @@
-/** Passwords of users whom tests make: to hash them as the gateway does takes a twentieth of a second of a core, each time that one signs in. */
+/**
+ * Passwords of users whom tests make: to hash them as the gateway does takes a twentieth of a second of a core, each time that one signs
+ * in.
+ */
 import { argon2Sync, randomBytes } from "node:crypto";
 
-/** Returns what is kept of a password, made at the least cost. A password is verified at the cost that is kept with it. */
+/** quickHash returns what is kept of a password, made at the least cost. A password is verified at the cost that is kept with it. */
 export function quickHash(password: string): string {
   const nonce = randomBytes(16);
   const tag = argon2Sync("argon2id", { message: password, nonce, memory: 8, passes: 1, parallelism: 1, tagLength: 32 });

@@ -1,5 +1,5 @@
 /**
- * What each command of package.json tests. A folder decides; a file that stands elsewhere is named. What is in none of these is the
+ * Tells what each command of package.json tests. A folder decides; a file that stands elsewhere is named. What is in none of these is the
  * gateway itself: `npm test`.
  */
 

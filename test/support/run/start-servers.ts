@@ -22,7 +22,7 @@ const settings = [
   "max_wal_size = '4GB'",
 ];
 
-/** Each of the projects of vitest.config.ts runs this: they share what the first has started. */
+/** startServers is run by each of the projects of vitest.config.ts: they share what the first has started. */
 export default async function startServers(): Promise<() => Promise<void>> {
   if (process.env.TEST_SERVERS !== undefined) return nothing;
   process.env.TEST_SERVERS = "started";

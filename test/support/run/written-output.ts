@@ -1,13 +1,13 @@
-/**
- * keepOutput keeps what this process writes to stdout and stderr, in the place of writing it. Processes that run other programs within
- * themselves answer with it.
- */
+/** Output is what a process has written. */
 export interface Output {
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** keepOutput begins at once. Returns a function that gives back what was written since it was called last. */
+/**
+ * keepOutput keeps what this process writes to stdout and stderr, in the place of writing it: processes that run other programs within
+ * themselves answer with it. Returns a function that returns what was written since it was called last.
+ */
 export function keepOutput(): () => Output {
   let written = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {

@@ -37,7 +37,9 @@ function findPrograms(): string | undefined {
 export interface PostgresServer {
   /** Makes an empty database, and returns its URL. */
   createDatabase(): Promise<string>;
-  /** Makes one that has the gateway's tables, and returns its URL: a copy, for to make the tables takes a fifth of a second. */
+  /**
+   * copyDatabase makes one that has the gateway's tables, and returns its URL: a copy, for to make the tables takes a fifth of a second.
+   */
   copyDatabase(): Promise<string>;
   readonly port: number;
   /** The folder of its data. */

@@ -27,17 +27,17 @@ export interface OwnedWorker {
 export interface OwnedWorkers {
   readonly workers: readonly OwnedWorker[];
   addWorker(hasJournal: boolean, create: typeof createLeasedLedger): Promise<OwnedWorker>;
-  /** Kills the owner. */
+  /** kill kills the owner. */
   kill(): Promise<void>;
-  /** Starts another, whose clock is ahead by so many milliseconds, and has the workers go by it. */
+  /** start starts another, whose clock is ahead by `aheadMs`, and has the workers go by it, unless `leads` is false. */
   start(aheadMs?: number, leads?: boolean): Promise<void>;
-  /** Has the workers take leave of an owner that lives, and go by another. */
+  /** handOver has the workers take leave of an owner that lives, and go by another. */
   handOver(): Promise<void>;
-  /** Ends all, and fails where an owner has told of an error. */
+  /** close ends all, and fails where an owner has told of an error. */
   close(): Promise<void>;
 }
 
-/** Starts an owner of a file. `clock` is that of the workers. */
+/** ownWorkers starts an owner of a file. `clock` is that of the workers. */
 export async function ownWorkers(file: string, clock: () => number = Date.now): Promise<OwnedWorkers> {
   const folder = await temporaryFolder();
   const workers: OwnedWorker[] = [];

@@ -65,8 +65,9 @@ const said = texts(
 const shownModels = 8;
 
 interface Props {
-  /** ofName is the upstream, which is tested as it is configured; `entryOf` tests what is in a form, and returns undefined where that has faults. */
+  /** ofName is the upstream's name: it is tested as it is configured, unless there is `entryOf`. */
   readonly ofName: string;
+  /** entryOf returns what is in a form, which is tested in its place; undefined where that has faults. */
   readonly entryOf?: () => JsonObject | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The bar of an attempt on the time that its call took. */
+/** AttemptBar shows when an attempt was made, on the time that its call took: lighter until its first byte. */
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import classes from "./attempt-bar.module.css";
@@ -14,7 +14,7 @@ const said = texts(
   },
 );
 
-export interface BarProps {
+export interface AttemptBarProps {
   /** from, to and firstByte are in milliseconds after the call arrived, of which it took `of`. */
   readonly from: number;
   readonly to: number;
@@ -23,8 +23,7 @@ export interface BarProps {
   readonly look: "answered" | "failed" | "rejected" | "overtaken";
 }
 
-/** Bar shows when an attempt was made: lighter until its first byte. */
-export function Bar({ from, to, of, firstByte, look }: BarProps) {
+export function AttemptBar({ from, to, of, firstByte, look }: AttemptBarProps) {
   const t = useTexts(said);
   const format = useFormat();
   const share = (ms: number) => `${(100 * Math.min(ms, of)) / Math.max(1, of)}%`;

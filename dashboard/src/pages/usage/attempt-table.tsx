@@ -10,7 +10,7 @@ import { OutcomeMark } from "../../parts/outcome.tsx";
 import text from "../../parts/text.module.css";
 import { useFailureText } from "../../parts/use-failure-text.ts";
 import { WideTable } from "../../parts/wide-table.tsx";
-import { Bar, type BarProps } from "./attempt-bar.tsx";
+import { AttemptBar, type AttemptBarProps } from "./attempt-bar.tsx";
 
 const said = texts(
   {
@@ -46,14 +46,9 @@ interface Row {
   /** model is set where the attempts were of several. */
   readonly model: string | undefined;
   readonly outcome: ReactNode;
-  readonly bar: BarProps;
+  readonly bar: AttemptBarProps;
   readonly firstByteMs: number | undefined;
   readonly durationMs: number;
-}
-
-export function AttemptTable({ request }: { readonly request: Request }) {
-  const rows = rowsOf(request);
-  return <Wide rows={rows} />;
 }
 
 /** rowsOf returns the attempts, the last one last. */
@@ -93,9 +88,10 @@ function rowsOf(request: Request): readonly Row[] {
   return [...earlier, last];
 }
 
-function Wide({ rows }: { readonly rows: readonly Row[] }) {
+export function AttemptTable({ request }: { readonly request: Request }) {
   const t = useTexts(said);
   const format = useFormat();
+  const rows = rowsOf(request);
   return (
     <WideTable label={t.asked} minWidth={620} cards={<Cards rows={rows} />} flush>
       <Table.Thead>
@@ -122,7 +118,7 @@ function Wide({ rows }: { readonly rows: readonly Row[] }) {
             </Table.Td>
             <Table.Td>{outcome}</Table.Td>
             <Table.Td>
-              <Bar {...bar} />
+              <AttemptBar {...bar} />
             </Table.Td>
             <Table.Td className={text.number}>
               {firstByteMs === undefined ? "–" : format.duration(firstByteMs)}
@@ -150,7 +146,7 @@ function Cards({ rows }: { readonly rows: readonly Row[] }) {
             </div>
             <div>{outcome}</div>
           </Group>
-          <Bar {...bar} />
+          <AttemptBar {...bar} />
           <Text size="xs" c="dimmed">
             {firstByteMs !== undefined && `${t.firstByte} ${format.duration(firstByteMs)} · `}
             {t.duration} {format.duration(durationMs)}
@@ -167,12 +163,12 @@ function beginOf({ createdAt, durationMs }: Request, { at }: FailedAttempt): num
   return Math.min(durationMs, Math.max(0, timestampMs(at) - timestampMs(createdAt)));
 }
 
-function lookOf({ overtaken, outcome }: FailedAttempt): BarProps["look"] {
+function lookOf({ overtaken, outcome }: FailedAttempt): AttemptBarProps["look"] {
   if (overtaken || outcome === Outcome.LEFT) return "overtaken";
   return outcome === Outcome.REJECTED ? "rejected" : "failed";
 }
 
-const looks: Readonly<Partial<Record<Outcome, BarProps["look"]>>> = {
+const looks: Readonly<Partial<Record<Outcome, AttemptBarProps["look"]>>> = {
   [Outcome.FAILED]: "failed",
   [Outcome.LOST]: "failed",
   [Outcome.REJECTED]: "rejected",

@@ -15,7 +15,7 @@ export interface SocketFolder {
 /** The longest path that a socket may have on any system, in bytes. */
 const maxBytes = 103;
 
-/** Throws a StartError where no folder can have sockets. */
+/** makeSocketFolder throws a StartError where no folder can have sockets. */
 export async function makeSocketFolder({ dataDir }: Pick<Config, "dataDir">): Promise<SocketFolder> {
   for (const parent of [tmpdir(), dataDir]) {
     const folder = made(parent);

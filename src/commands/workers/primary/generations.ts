@@ -1,6 +1,6 @@
 /**
- * Generations of workers and their owners: which serves, which leaves, which is to follow, and what becomes of each when one of its processes
- * ends.
+ * Generations of workers and their owners: which serves, which leaves, which is to follow, and what becomes of each when one of its
+ * processes ends.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -30,7 +30,7 @@ export interface Generation {
   hello: Hello | undefined;
   /** replacedBefore is how many workers of generations before were replaced because they had died. */
   readonly replacedBefore: number;
-  /** Says that its workers were to let go of the database: they serve no more, and others are to take their place. */
+  /** hasYielded says that its workers were to let go of the database: they serve no more, and others are to take their place. */
   hasYielded: boolean;
   /** Says that all its workers have ended for good. */
   isOver: boolean;
@@ -74,7 +74,7 @@ export function countsOf({ supervisor, replacedBefore }: Generation): WorkerCoun
   return { serving, replaced: replacedBefore + replaced };
 }
 
-/** Starts an owner for a generation: its first, or one in the place of one that has died. */
+/** giveOwner starts an owner for a generation: its first, or one in the place of one that has died. */
 export function giveOwner(all: Generations, generation: Generation): void {
   const { sockets, folder, file } = all;
   const { config, number, workers } = generation;
@@ -102,7 +102,7 @@ export function giveOwner(all: Generations, generation: Generation): void {
   });
 }
 
-/** Has workers go by their owner, or starts them. */
+/** onListens has workers go by their owner, or starts them. */
 function onListens(all: Generations, generation: Generation, owner: OwnerProcess): void {
   // Its workers were handed over to the owner of another generation while it started: it is asked to stop.
   if (generation.owner !== owner) return;
@@ -127,7 +127,8 @@ function onListens(all: Generations, generation: Generation, owner: OwnerProcess
 }
 
 /**
- * Has workers let go of the database, which the program of their next owner is to change: they are of the program that was replaced.
+ * onWaits has workers let go of the database, which the program of their next owner is to change: they are of the program that was
+ * replaced.
  */
 function onWaits(all: Generations, generation: Generation, owner: OwnerProcess): void {
   if (generation.owner !== owner) return;
@@ -162,7 +163,7 @@ function startWorkers(all: Generations, generation: Generation): void {
   if (all.isStopping) supervisor.end(0, "close");
 }
 
-/** Has a worker of the generation before leave, now that another serves in its place. */
+/** onServes has a worker of the generation before leave, now that another serves in its place. */
 function onServes(all: Generations, generation: Generation, worker: number): void {
   if (all.next === generation) {
     all.previous = all.current;
@@ -175,7 +176,7 @@ function onServes(all: Generations, generation: Generation, worker: number): voi
   if (all.current === generation) all.previous?.supervisor?.end(worker, "leave");
 }
 
-/** Has the workers of a generation go by the owner of another. Their own ends then. */
+/** handOver has the workers of a generation go by the owner of another. Their own ends then. */
 function handOver(from: Generation, to: Generation): void {
   const { owner: before, supervisor, hello } = from;
   const after = to.owner;
@@ -209,7 +210,7 @@ function onWorkersEnd(all: Generations, generation: Generation, code: number): v
   void ended.then(() => all.finish(code));
 }
 
-/** Reports whether workers go by the owner of a generation: its own, or those before it that are leaving. */
+/** needsOwner reports whether workers go by the owner of a generation: its own, or those before it that are leaving. */
 function needsOwner({ current, previous }: Generations, generation: Generation): boolean {
   return !generation.isOver || (generation === current && previous !== undefined && !previous.owner);
 }
@@ -247,7 +248,7 @@ function onOwnerEnd(all: Generations, generation: Generation, owner: OwnerProces
   });
 }
 
-/** Ends the primary once everything has ended that was to. */
+/** finishIfOver ends the primary once everything has ended that was to. */
 function finishIfOver({ isStopping, owners, current, previous, next, finish }: Generations): void {
   if (!isStopping || owners.size > 0) return;
   if ([current, previous, next].every((one) => !one?.supervisor || one.isOver)) finish(0);

@@ -19,7 +19,7 @@ export interface OwnerProcessOptions {
   readonly onConfigured: (config: Config) => void;
   /** Called when workers find it at its path. */
   readonly onListens: (owner: OwnerProcess) => void;
-  /** Called when it waits for workers to let go of the database. */
+  /** onWaits is called when it waits for workers to let go of the database. */
   readonly onWaits: () => void;
 }
 

@@ -5,8 +5,8 @@ const wellMs = 10_000;
 const firstPauseMs = 500;
 
 /**
- * Returns a function that is called at each end, with how long the process lived, and returns the pause in milliseconds, `maxPauseMs`
- * at most.
+ * createPauses returns a function that is called at each end, with how long the process lived, and returns the pause in milliseconds,
+ * `maxPauseMs` at most.
  */
 export function createPauses(maxPauseMs = 30_000): (livedMs: number) => number {
   let ends = 0;

@@ -32,7 +32,7 @@ const maxPauseMs = 2_000;
 
 type Load = PrimaryOptions["load"];
 
-/** Serves until a signal ends it. Throws a StartError. */
+/** runPrimary serves until a signal ends it. Throws a StartError. */
 export async function runPrimary(config: Config, { load, file }: PrimaryOptions): Promise<void> {
   restartFor(config.memory);
   const log = openLog(config.logLevel);
@@ -67,7 +67,7 @@ function pingOwners({ owners, log }: Generations): void {
   }
 }
 
-/** Starts what is to follow, from the configuration and the program as they are now. */
+/** reload starts what is to follow, from the configuration and the program as they are now. */
 function reload(all: Generations, load: Load, why: string): void {
   const { log, current, previous, next, isStopping, sockets } = all;
   if (isStopping || !current.supervisor) return;

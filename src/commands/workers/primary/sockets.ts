@@ -24,7 +24,7 @@ export interface Sockets {
   growTo(workers: number): void;
 }
 
-/** Throws a StartError. */
+/** bindSockets throws a StartError. */
 export async function bindSockets(
   config: Pick<Config, "host" | "port" | "metrics">,
   workers: number,
@@ -51,7 +51,7 @@ export async function bindSockets(
   });
 }
 
-/** Returns undefined where the address is taken and nobody asked for it: then the gateway does without. */
+/** bindMetrics returns undefined where the address is taken and nobody asked for it: then the gateway does without. */
 async function bindMetrics({ host, port, isAsked }: NonNullable<Config["metrics"]>, log: Pick<Logger, "warn">) {
   try {
     const { address } = await lookup(host);

@@ -51,7 +51,7 @@ export interface Supervisor {
   join(path: string): Promise<void>;
   /** Has a worker end, or all for 0. It is not replaced. */
   end(number: number, how: "close" | "leave"): void;
-  /** Has all let go of the database, and end once their calls are over: each is replaced, unless it was to end. */
+  /** yieldDatabase has all let go of the database, and end once their calls are over: each is replaced, unless it was to end. */
   yieldDatabase(): void;
   /** Kills all that there are: each is replaced, unless it was to end. */
   kill(): void;
@@ -153,7 +153,7 @@ function taskOf(slot: Slot, options: SupervisorOptions, path: string): WorkerTas
   return { config: config(), file, number: slot.number, count, fds: fdsOf(slot, options), generation, path };
 }
 
-/** Returns the sockets that a worker accepts connections of. */
+/** fdsOf returns the sockets that a worker accepts connections of. */
 function fdsOf({ number }: Slot, { count, fds }: SupervisorOptions): number[] {
   const all = fds.map((_, index) => socketFd(index));
   return all.filter((_, index) =>
@@ -194,7 +194,7 @@ function onEnd(state: State, slot: Slot, { code, signal }: Ending, outdated: num
   });
 }
 
-/** Has another worker accept the connections that wait for this one. */
+/** adopt has another worker accept the connections that wait for this one. */
 function adopt({ slots, options }: State, slot: Slot): void {
   const other = slots.find(({ serves }) => serves);
   for (const fd of fdsOf(slot, options)) other?.child?.channel.by<WorkerQuestions>().tell("worker.adopt", fd);

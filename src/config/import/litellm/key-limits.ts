@@ -47,7 +47,7 @@ export function limitsOf(source: Source, name: string, notes: Notes): DraftLimit
   };
 }
 
-/** Reads a whole number of at least 1; one that is too large is `most`. */
+/** numberOf reads a whole number of at least 1; one that is too large is `most`. */
 function numberOf(written: Source | undefined, most: number, failed: () => void): number | undefined {
   if (!written || (isOff(written) && textOf(written) !== "0")) return undefined;
   const text = textOf(written) ?? "";
@@ -74,7 +74,7 @@ function tagsOf(written: Source | undefined): string[] {
   return [...new Set(tags.filter((tag) => tag !== undefined))];
 }
 
-/** Returns a text without control characters, cut where it is too long; undefined where nothing of it is left. */
+/** plain returns a text without control characters, cut where it is too long; undefined where nothing of it is left. */
 function plain(text: string, { maxLength, fits }: TextBounds): string | undefined {
   const cleared = text.replace(/\p{Cc}/gu, " ").trim();
   const cut = [...cleared].slice(0, maxLength).join("").trim();

@@ -39,7 +39,7 @@ export function finishReason({ stopReason, extra }: Ending, called: Called): str
   return called ?? "stop";
 }
 
-/** Returns the model's explanation of a refusal from `stop_details`, if it gave one. */
+/** explanationOf returns the model's explanation of a refusal from `stop_details`, if it gave one. */
 export function explanationOf(extra: JsonObject | undefined): string | undefined {
   const details = extra?.stop_details;
   if (typeof details !== "object" || details === null || Array.isArray(details)) return undefined;

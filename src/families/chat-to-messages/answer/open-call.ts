@@ -13,7 +13,7 @@ interface CallDeltas {
   piece(text: string): JsonObject;
 }
 
-/** Returns undefined for a call that has no place in the answer. */
+/** openCall returns undefined for a call that has no place in the answer. */
 export function openCall(block: ContentBlock, progress: Progress, context: AnswerContext): OpenBlock | undefined {
   const { kind, name } = calledTool(block, context);
   if (kind === "custom") return openCustom(block, name, progress, context);
@@ -77,7 +77,7 @@ function openCustom(block: ContentBlock, name: string, progress: Progress, conte
   };
 }
 
-/** Returns the text of the input. A model may be cut off inside its JSON: then the JSON itself is the text. */
+/** readFreeText returns the text of the input. A model may be cut off inside its JSON: then the JSON itself is the text. */
 function readFreeText(json: string): string {
   try {
     return freeText(JSON.parse(json) as JsonValue);

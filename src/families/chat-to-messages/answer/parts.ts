@@ -20,24 +20,24 @@ export interface CalledTool {
   readonly name: string;
 }
 
-/** Returns what a call is to the caller. A name that was not offered is the model's invention, and stays. */
+/** calledTool returns what a call is to the caller. A name that was not offered is the model's invention, and stays. */
 export function calledTool({ name = "" }: ContentBlock, { called }: AnswerContext): CalledTool {
   return called.get(name) ?? { kind: "function", name };
 }
 
-/** Returns the call's id. Clients need one: without an id of the upstream's it is made from the answer's. */
+/** callId returns the call's id. Clients need one: without an id of the upstream's it is made from the answer's. */
 export function callId({ id }: ContentBlock, index: number, context: AnswerContext): string {
   return id || `call_${context.id.replace(/^chatcmpl-/, "")}_${index}`;
 }
 
-/** Returns the free text in the input of a custom tool's call. */
+/** freeText returns the free text in the input of a custom tool's call. */
 export function freeText(input: JsonValue): string {
   const isBare = Array.isArray(input) || (isObject(input) && Object.keys(input).length === 0);
   return (isBare ? undefined : freeTextIn(input)) ?? JSON.stringify(input);
 }
 
 /**
- * Returns the block as callers send it back in `thinking_blocks`, unchanged, since the signature proves it. Without a
+ * thinkingPiece returns the block as callers send it back in `thinking_blocks`, unchanged, since the signature proves it. Without a
  * signature there is nothing to send back.
  */
 export function thinkingPiece({ thinking, signature, data }: Partial<ContentBlock>): JsonObject | undefined {
@@ -45,7 +45,7 @@ export function thinkingPiece({ thinking, signature, data }: Partial<ContentBloc
   return signature ? { type: "thinking", thinking: thinking ?? "", signature } : undefined;
 }
 
-/** Returns the annotations of a text from `start` to `end` of the content: citations of web pages only. */
+/** annotationsOf returns the annotations of a text from `start` to `end` of the content: citations of web pages only. */
 export function annotationsOf(citations: readonly Citation[], start: number, end: number): JsonObject[] {
   const annotations: JsonObject[] = [];
   for (const { url, title } of citations) {

@@ -164,7 +164,7 @@ const unannounced: ReadonlyMap<MessageDeltaType | undefined, ContentBlockType> =
   [MessageDeltaType.THINKING_DELTA, ContentBlockType.THINKING],
 ]);
 
-/** Reports a stop reason, unknown ones included. */
+/** hasStopReason reports a stop reason, unknown ones included. */
 function hasStopReason({ delta }: MessageStreamEvent): boolean {
   return delta?.stopReason !== undefined || typeof delta?.extra?.stop_reason === "string";
 }

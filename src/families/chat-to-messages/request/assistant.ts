@@ -41,7 +41,7 @@ export function isThinking({ type }: JsonObject): boolean {
   return type === "thinking" || type === "redacted_thinking";
 }
 
-/** Reads `thinking_blocks`, as answers of this and other gateways have them. */
+/** thinkingBlocks reads `thinking_blocks`, as answers of this and other gateways have them. */
 function thinkingBlocks({ extra }: ChatMessage, path: string, dropped: Dropped): JsonObject[] {
   const given = extra?.thinking_blocks ?? [];
   if (!Array.isArray(given)) {

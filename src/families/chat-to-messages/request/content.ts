@@ -22,7 +22,7 @@ const sides = {
 
 export type Side = keyof typeof sides;
 
-/** Returns the blocks of a message's `content` in order. `path` is the message's. */
+/** contentBlocks returns the blocks of a message's `content` in order. `path` is the message's. */
 export function* contentBlocks(
   message: ChatMessage,
   path: string,
@@ -43,12 +43,12 @@ export function* contentBlocks(
   return blocks;
 }
 
-/** Returns one text block, or none for a blank text. */
+/** textBlocks returns one text block, or none for a blank text. */
 export function textBlocks(text: string | undefined): JsonObject[] {
   return text === undefined || text.trim() === "" ? [] : [{ type: "text", text }];
 }
 
-/** Returns `{cache_control}` where a part, message or tool has a cache mark, else `{}`. */
+/** cacheMark returns `{cache_control}` where a part, message or tool has a cache mark, else `{}`. */
 export function cacheMark(extra: JsonObject | undefined, path: string, dropped: Dropped): JsonObject {
   const mark = extra?.cache_control ?? null;
   if (mark === null) return {};
@@ -91,7 +91,7 @@ function plainBlock(part: ContentPart, kind: ContentPartType, path: string, drop
   }
 }
 
-/** Returns the part's type. RPC callers may leave `type` unset: then the set field decides. */
+/** kindOf returns the part's type. RPC callers may leave `type` unset: then the set field decides. */
 function kindOf({ type, text, refusal, imageUrl, inputAudio, file, extra }: ContentPart): ContentPartType {
   if (type !== undefined) return type;
   if (typeof extra?.type === "string") return ContentPartType.UNSPECIFIED;
@@ -101,7 +101,7 @@ function kindOf({ type, text, refusal, imageUrl, inputAudio, file, extra }: Cont
   return (text ?? refusal) === undefined ? ContentPartType.UNSPECIFIED : ContentPartType.TEXT;
 }
 
-/** Returns a block that is in the Messages API's own words already, as some callers mix them in. */
+/** ownBlock returns a block that is in the Messages API's own words already, as some callers mix them in. */
 function ownBlock(part: JsonObject | undefined): JsonObject | undefined {
   if (!part || !fitsSchema(ContentBlockSchema, part)) return undefined;
   const says = (value: JsonValue | undefined) => typeof value === "string" && value !== "";

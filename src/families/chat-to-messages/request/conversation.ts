@@ -128,7 +128,7 @@ class ConversationBuilder {
   }
 }
 
-/** Reads `is_error`, which is no word of chat's, but some callers send it. */
+/** isErrorOf reads `is_error`, which is no word of chat's, but some callers send it. */
 function isErrorOf({ extra }: ChatMessage): boolean | undefined {
   return typeof extra?.is_error === "boolean" ? extra.is_error : undefined;
 }

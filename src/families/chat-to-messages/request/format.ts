@@ -1,8 +1,10 @@
 /**
  * `response_format` → what makes the model answer in JSON.
  *
- * - A schema becomes `output_config.format`. Models too old for it must call a tool with that schema, whose input is the answer's content; where they think, which forbids that, an instruction holds the schema.
- * - `json_object`, JSON without a schema, becomes an instruction after the caller's own: the API refuses open schemas, and a forced tool without a schema is often called with nothing.
+ * - A schema becomes `output_config.format`. Models too old for it must call a tool with that schema, whose input is the answer's
+ *   content; where they think, which forbids that, an instruction holds the schema.
+ * - `json_object`, JSON without a schema, becomes an instruction after the caller's own: the API refuses open schemas, and a forced tool
+ *   without a schema is often called with nothing.
  */
 import { type CreateChatCompletionRequest, ResponseFormatType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { isObject, type JsonObject } from "../../../wire/json.ts";
@@ -62,7 +64,7 @@ export function formatOf(
   return { tool: { description: how, input_schema: inputSchema(described, `${path}.json_schema.schema`, dropped) } };
 }
 
-/** Returns a name for the answer tool that no tool of the caller's has. */
+/** answerToolName returns a name for the answer tool that no tool of the caller's has. */
 export function answerToolName(taken: { has(name: string): boolean }): string {
   let name = answerTool;
   while (taken.has(name)) name += "_";
@@ -70,8 +72,8 @@ export function answerToolName(taken: { has(name: string): boolean }): string {
 }
 
 /**
- * Adds the answer tool: alone where no other may be called, else beside the others. A caller that demands a call of
- * its own tools gets that first.
+ * offerAnswerTool adds the answer tool: alone where no other may be called, else beside the others. A caller that demands a call of its own
+ * tools gets that first.
  */
 export function offerAnswerTool({ tools, json }: Choice, tool: JsonObject): Choice {
   if (isForced(json)) return { tools, json };

@@ -51,7 +51,7 @@ function flattened(schema: JsonObject, walk: Walk, within: ReadonlySet<string>):
   return parts.length === 1 ? own : allTogether(parts);
 }
 
-/** Returns the alternatives that allow an object, since arguments are one. */
+/** alternativesIn returns the alternatives that allow an object, since arguments are one. */
 function alternativesIn(schema: JsonObject, key: string): JsonObject[] {
   const list = schema[key];
   if (!Array.isArray(list)) return [];
@@ -59,7 +59,7 @@ function alternativesIn(schema: JsonObject, key: string): JsonObject[] {
   return list.filter(isObject).filter(mayBeObject);
 }
 
-/** Returns the schema of values that fit all parts. */
+/** allTogether returns the schema of values that fit all parts. */
 function allTogether(parts: readonly JsonObject[]): JsonObject {
   const required = [...new Set(parts.flatMap(requiredIn))];
   const described = parts
@@ -77,7 +77,7 @@ function allTogether(parts: readonly JsonObject[]): JsonObject {
   };
 }
 
-/** Returns the schema of values that fit one of several parts. */
+/** oneOfThese returns the schema of values that fit one of several parts. */
 function oneOfThese(parts: readonly JsonObject[], key: string): JsonObject {
   const properties = mergedProperties(parts.map(propertiesOf), "anyOf");
   const demands = parts.map((part) => new Set(requiredIn(part)));
@@ -93,7 +93,7 @@ function oneOfThese(parts: readonly JsonObject[], key: string): JsonObject {
   };
 }
 
-/** Describes an alternative: its own description, what it requires, and what else it may have. */
+/** alternative describes an alternative: its own description, what it requires, and what else it may have. */
 function alternative(part: JsonObject): string {
   const demanded = [...new Set(requiredIn(part))];
   const optional = new Set(Object.keys(propertiesOf(part))).difference(new Set(demanded));
@@ -110,7 +110,7 @@ function alternative(part: JsonObject): string {
   return parts.filter(Boolean).join(", ") || "anything else";
 }
 
-/** Merges properties. Different schemas of one property become a combination, which is allowed below the root. */
+/** mergedProperties merges properties. Different schemas of one property become a combination, which is allowed below the root. */
 function mergedProperties(maps: readonly JsonObject[], key: "allOf" | "anyOf"): JsonObject {
   const found = new Map<string, JsonValue[]>();
   for (const [name, schema] of maps.flatMap((map) => Object.entries(map))) {

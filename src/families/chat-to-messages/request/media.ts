@@ -52,7 +52,7 @@ function addressBlock(type: string, url: string): JsonObject {
 /** The longest head of a data URI, in characters. Without a bound a caller could send any number of parameters. */
 const longestDataHead = 1_000;
 
-/** Reads `data:<type>;…;base64,<data>`; undefined for anything else. */
+/** readDataUri reads `data:<type>;…;base64,<data>`; undefined for anything else. */
 function readDataUri(text: string): Data | undefined {
   if (!/^data:/i.test(text)) return undefined;
   const comma = text.slice(0, longestDataHead).indexOf(",");

@@ -40,7 +40,7 @@ export function outputSchema(schema: JsonObject, path: string, dropped: Dropped)
   return describeDropped(narrowed, left);
 }
 
-/** Keeps the reference. Its sibling keywords are dropped. */
+/** referenceSchema keeps the reference. Its sibling keywords are dropped. */
 function referenceSchema(schema: JsonObject, reference: string, path: string, dropped: Dropped): JsonObject {
   for (const key of Object.keys(schema)) {
     const isSaid =
@@ -65,7 +65,7 @@ function definitionsOf(schema: JsonObject, path: string, dropped: Dropped): Json
   return definitions.length > 0 ? { $defs: Object.fromEntries(definitions) } : {};
 }
 
-/** Returns the narrowed keyword; undefined where it must be dropped. */
+/** narrow returns the narrowed keyword; undefined where it must be dropped. */
 function narrow(
   schema: JsonObject,
   key: string,
@@ -107,7 +107,7 @@ function schemasIn(map: JsonObject, path: string, dropped: Dropped): JsonObject 
   return Object.fromEntries(Object.entries(map).map(([name, item]) => [name, each(name, item)]));
 }
 
-/** Returns the type, or the one that the keywords imply. */
+/** typeOf returns the type, or the one that the keywords imply. */
 function typeOf({ type, properties, items }: JsonObject): JsonValue | undefined {
   if (type !== undefined && type !== null) return type;
   if (isObject(properties)) return "object";
@@ -127,7 +127,7 @@ function describeDropped(schema: JsonObject, left: JsonObject): JsonObject {
   return { ...schema, description: `${before}{${rest.join(", ")}}` };
 }
 
-/** Reports whether the API supports a pattern: no lookaround, back references or word boundaries. */
+/** isPlain reports whether the API supports a pattern: no lookaround, back references or word boundaries. */
 function isPlain(pattern: string): boolean {
   return !/\(\?[=!<]|\\[1-9bBkpP]/.test(pattern);
 }

@@ -33,7 +33,7 @@ export interface MessageRequest {
   readonly called: ReadonlyMap<string, CalledTool>;
 }
 
-/** Throws a Refusal for what the Messages API cannot do at all. */
+/** messageRequest throws a Refusal for what the Messages API cannot do at all. */
 export function* messageRequest(
   request: CreateChatCompletionRequest,
   { form, maxOutputTokens, target }: TranslationContext,

@@ -10,7 +10,7 @@ import type { JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import { fitsSchema } from "../fits-schema.ts";
 
-/** Throws a Refusal for what no answer of the Messages API could have. */
+/** refuseImpossible throws a Refusal for what no answer of the Messages API could have. */
 export function refuseImpossible({ n, logprobs }: CreateChatCompletionRequest): void {
   if (n !== undefined && n > 1) throw invalidValue("n", "this model gives one choice; leave it out, or send 1");
   if (logprobs === true) throw invalidValue("logprobs", "this model tells no log probabilities; leave it out");
@@ -48,7 +48,7 @@ const shared = [
   "top_k",
 ];
 
-/** Returns the caller's members of the Messages API, and names all unknown ones. */
+/** sharedSettings returns the caller's members of the Messages API, and names all unknown ones. */
 export function sharedSettings({ extra }: CreateChatCompletionRequest, dropped: Dropped): JsonObject {
   dropped.addExtra(extra, "", [...shared, "thinking", "output_config"]);
   const settings: JsonObject = {};
@@ -62,8 +62,8 @@ export function sharedSettings({ extra }: CreateChatCompletionRequest, dropped: 
 }
 
 /**
- * Returns temperature, top_p and top_k. A thinking model takes none of them. Models refuse temperature and top_p
- * together: the temperature stands.
+ * sampling returns temperature, top_p and top_k. A thinking model takes none of them. Models refuse temperature and top_p together: the
+ * temperature stands.
  */
 export function sampling(
   { temperature, topP }: CreateChatCompletionRequest,
@@ -86,7 +86,7 @@ export function sampling(
   };
 }
 
-/** Returns the stop texts. The API refuses blank ones. */
+/** stopSequences returns the stop texts. The API refuses blank ones. */
 export function stopSequences({ stop }: CreateChatCompletionRequest, dropped: Dropped): string[] {
   const texts = stop.case === "stopText" ? [stop.value] : (stop.value?.texts ?? []);
   for (const [i, text] of texts.entries()) {
@@ -99,7 +99,7 @@ const maxUserIdLength = 256;
 const looksLikeEmail = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 const looksLikePhone = /^\+?[\d\s().-]{7,}$/;
 
-/** Returns the end user's id. The API asks for ids that identify nobody. */
+/** userId returns the end user's id. The API asks for ids that identify nobody. */
 export function userId(request: CreateChatCompletionRequest, dropped: Dropped): string | undefined {
   let id: string | undefined;
   for (const [path, value] of [

@@ -50,8 +50,8 @@ interface RequestedThinking {
 }
 
 /**
- * Returns the thinking that a request asks for. `model` is the upstream's name of it; `resumes` says that the answer
- * continues a turn that did not begin with thinking: then no budget is allowed.
+ * thinkingOf returns the thinking that a request asks for. `model` is the upstream's name of it; `resumes` says that the answer continues a
+ * turn that did not begin with thinking: then no budget is allowed.
  */
 export function thinkingOf(
   request: CreateChatCompletionRequest,
@@ -94,9 +94,7 @@ function thinkingForEffort(effort: ReasoningEffort, byBudget: boolean): Requeste
 
 const adaptive: JsonObject = { type: "adaptive", display: "summarized" };
 
-/**
- * Reads the caller's `thinking`. Other vendors send `{"type":"enabled"}` alone: the budget is then the default one.
- */
+/** ownThinking reads the caller's `thinking`. Other vendors send `{"type":"enabled"}` alone: the budget is then the default one. */
 function ownThinking(
   request: CreateChatCompletionRequest,
   model: string,

@@ -42,7 +42,7 @@ export function choiceOf(request: CreateChatCompletionRequest, box: Toolbox, dro
   return { tools, json };
 }
 
-/** Reports whether the model must call a tool. */
+/** isForced reports whether the model must call a tool. */
 export function isForced(choice: JsonObject | undefined): boolean {
   return choice?.type === "any" || choice?.type === "tool";
 }
@@ -90,7 +90,7 @@ function namedChoice(name: string, box: Toolbox, path: string): RequestedChoice 
   return { type: "tool", name: upstream };
 }
 
-/** Returns the chosen tool's name. Some callers write it beside the type, as the Responses API does. */
+/** nameIn returns the chosen tool's name. Some callers write it beside the type, as the Responses API does. */
 function nameIn({ function: called, custom, extra }: NamedToolChoice): string | undefined {
   return called?.name ?? custom?.name ?? (typeof extra?.name === "string" ? extra.name : undefined);
 }

@@ -66,7 +66,7 @@ export function toolboxOf(request: CreateChatCompletionRequest, model: string, d
   return { offered, called, legacy };
 }
 
-/** Returns tools for the calls in the history: the API refuses calls of undeclared tools. */
+/** rebuiltTools returns tools for the calls in the history: the API refuses calls of undeclared tools. */
 export function rebuiltTools(turns: readonly { readonly blocks: readonly JsonObject[] }[]): JsonObject[] {
   const calls = turns.flatMap(({ blocks }) => blocks).filter(({ type }) => type === "tool_use");
   return [...new Set(calls.map(({ name = "" }) => name))].map((name) => ({ name, input_schema: noArguments }));
@@ -123,7 +123,7 @@ function ownTool({ extra: { type, name } = {}, extra }: Tool): JsonObject | unde
   return isOwn && extra && fitsSchema(MessageToolSchema, extra) ? extra : undefined;
 }
 
-/** Returns these members and the cache mark beside a definition, and names all other keys. */
+/** switchesOf returns these members and the cache mark beside a definition, and names all other keys. */
 function switchesOf(extra: JsonObject | undefined, path: string, dropped: Dropped): JsonObject {
   dropped.addExtra(extra, path, [...switches, "cache_control"]);
   const found = Object.entries(extra ?? {}).filter(([key, value]) => switches.includes(key) && value !== null);

@@ -19,7 +19,7 @@ export function turnJson({ role, results, blocks }: Turn): JsonObject {
   return { role, content: [...results, ...blocks] };
 }
 
-/** Adds the user's missing turns and texts, and trims a last turn of the assistant's. */
+/** mendTurns adds the user's missing turns and texts, and trims a last turn of the assistant's. */
 export function mendTurns(turns: Turn[]): void {
   for (const { results, blocks } of turns) if (results.length + blocks.length === 0) blocks.push(nothingSaid);
   if (turns[0]?.role !== "user") turns.unshift({ role: "user", results: [], blocks: [nothingSaid] });
@@ -30,8 +30,8 @@ export function mendTurns(turns: Turn[]): void {
 }
 
 /**
- * Reports whether the answer continues an assistant's turn that does not begin with thinking: as a prefill, or after
- * results. A model that thinks within a budget refuses that.
+ * continuesWithoutThinking reports whether the answer continues an assistant's turn that does not begin with thinking: as a prefill, or
+ * after results. A model that thinks within a budget refuses that.
  */
 export function continuesWithoutThinking(turns: readonly Turn[]): boolean {
   const last = turns.at(-1);

@@ -40,8 +40,8 @@ export function outputOf({ compacts, answerId, names, target }: AnswerContext): 
 }
 
 /**
- * Returns how the answer ended. A refusal is a complete answer, whatever the finish reason, and so is a summary, even
- * one that was cut off.
+ * endOf returns how the answer ended. A refusal is a complete answer, whatever the finish reason, and so is a summary, even one that was
+ * cut off.
  */
 export function endOf(finish: FinishReason | undefined, output: Output | Compaction) {
   const isWhole = { status: "completed", incomplete: undefined } as const;

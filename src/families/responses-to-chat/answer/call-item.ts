@@ -80,7 +80,7 @@ export class CallItem implements Item {
   }
 }
 
-/** Unwraps free text. A model may write the bare text, which may be a list. */
+/** unwrapped returns the free text of a call. A model may write the bare text, which may be a list. */
 function unwrapped(text: string): string {
   const value = parsed(text);
   return (Array.isArray(value) ? undefined : freeTextIn(value)) ?? text;

@@ -81,7 +81,7 @@ export function responseJson(
   };
 }
 
-/** Returns the usage of a chat answer as a response reports it. Unreported usage counts as zero. */
+/** usageJson returns the usage of a chat answer as a response reports it. Unreported usage counts as zero. */
 export function usageJson({ parts }: ChatUsageTracker): JsonObject {
   const { cacheRead, cacheWrite, output, reasoning } = parts;
   const input = totalInput(parts);

@@ -7,8 +7,8 @@ import type { ToolNames } from "../tool-names.ts";
 import { contentOf, isText } from "./content.ts";
 
 /**
- * Returns an agent's message to another. What the sender wrote into an argument that its vendor would have encrypted
- * comes as `encrypted_content`: from a chat model it is plain text, and mostly the whole task.
+ * agentMessage returns an agent's message to another. What the sender wrote into an argument that its vendor would have encrypted comes as
+ * `encrypted_content`: from a chat model it is plain text, and mostly the whole task.
  */
 export function agentMessage({ content, extra }: ResponseItem, path: string): JsonValue {
   if (content.case === "contentText") return signedBy(extra, content.value);
@@ -31,7 +31,7 @@ function signedBy(extra: JsonObject | undefined, text: string): string {
   return typeof author !== "string" || author === "" || text.includes(author) ? text : `From ${author}:\n\n${text}`;
 }
 
-/** Returns the tools that a search has found. They are offered from now on. */
+/** searchResult returns the tools that a search has found. They are offered from now on. */
 export function searchResult({ callId, extra }: ResponseItem, path: string, names: ToolNames): JsonObject {
   if (!callId) throw missingField(`${path}.call_id`);
   const found = toolsFound(extra?.tools ?? []).map(([namespace, name]) => names.chatNameOf(namespace, name));

@@ -7,7 +7,7 @@ import { Wire } from "../../../wire/wire.ts";
 
 type CreateRequest = Wire<typeof CreateResponseRequestSchema>;
 
-/** Returns the request with the settings that hold at its end; the same request where no item changes them. */
+/** withConfiguration returns the request with the settings that hold at its end; the same request where no item changes them. */
 export function withConfiguration(request: CreateRequest): CreateRequest {
   const { input } = request.outline();
   if (!Array.isArray(input) || !input.some(isUpdate)) return request;

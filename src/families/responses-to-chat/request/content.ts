@@ -16,7 +16,7 @@ export function isText({ type }: ResponseContentPart): boolean {
   return type === Type.INPUT_TEXT || type === Type.OUTPUT_TEXT || type === Type.TEXT;
 }
 
-/** Returns the content of a chat message: a string where it is one plain text. */
+/** contentOf returns the content of a chat message: a string where it is one plain text. */
 export function contentOf(parts: readonly ResponseContentPart[], path: string, takesLinks = false): JsonValue {
   const made = parts.map((part, i) => chatPart(part, `${path}[${i}]`, takesLinks));
   const [first] = made;
@@ -59,7 +59,7 @@ function filePart(part: ResponseContentPart, path: string, takesLinks: boolean):
   return { ...kept(part), type: "file", file: definedFields({ filename, file_data, file_id }) };
 }
 
-/** Returns a part's additions, without nulls and empty lists. */
+/** kept returns a part's additions, without nulls and empty lists. */
 function kept({ extra }: ResponseContentPart): JsonObject {
   const entries = Object.entries(extra ?? {});
   return Object.fromEntries(entries.filter(([, value]) => (typeof value === "object" ? isFilled(value) : true)));

@@ -20,7 +20,7 @@ import { agentMessage, searchResult } from "./agent-items.ts";
 import { AssistantTurn, type ConversationContext } from "./assistant.ts";
 import { chatPart, contentOf, isText } from "./content.ts";
 
-/** Throws a Refusal for what a chat model must not do without. */
+/** conversationOf throws a Refusal for what a chat model must not do without. */
 export function* conversationOf(
   { instructions, input }: CreateResponseRequest,
   context: ConversationContext,

@@ -24,12 +24,12 @@ export interface DescribedTool {
   readonly mayRepeat: boolean;
 }
 
-/** Reports whether an item describes tools. */
+/** describesTools reports whether an item describes tools. */
 function describesTools({ extra }: ResponseItem): boolean {
   return extra?.type === "additional_tools" || extra?.type === "tool_search_output";
 }
 
-/** Throws a Refusal for a malformed tool. */
+/** describedTools throws a Refusal for a malformed tool. */
 export function* describedTools({ tools, input }: CreateResponseRequest): CooperativeTask<DescribedTool[]> {
   const described = tools.flatMap((tool, i) => withMembers(tool, `tools[${i}]`, false));
   const items = input.case === "inputItems" ? input.value.items : [];

@@ -35,7 +35,7 @@ const named = new Set(CreateResponseRequestSchema.members.map(({ name }) => name
 /** Values of `include` that the answer has anyway, as far as the model reports them. */
 const included = new Set(["message.output_text.logprobs", "reasoning.encrypted_content"]);
 
-/** Throws a Refusal for what chat must not do without. */
+/** chatRequestOf throws a Refusal for what chat must not do without. */
 export function* chatRequestOf(
   asked: Wire<typeof CreateResponseRequestSchema>,
   tools: Toolset,
@@ -93,7 +93,7 @@ function logprobsOf({ topLogprobs, include }: CreateResponseRequest): JsonObject
 }
 
 /**
- * Returns effort and verbosity. Their values are the same in both, future ones included. A model that does not reason
+ * effortAndVerbosity returns effort and verbosity. Their values are the same in both, future ones included. A model that does not reason
  * gets no effort.
  */
 function effortAndVerbosity(
@@ -117,7 +117,7 @@ function formatOf(format: ResponseTextFormat, dropped: Dropped): JsonObject | un
   return { type: "json_schema", json_schema: definedFields({ name: name ?? "answer", description, schema, strict }) };
 }
 
-/** Returns the simulator's metadata for the embedded model. */
+/** simulationOf returns the simulator's metadata for the embedded model. */
 function simulationOf({ metadata }: CreateResponseRequest): JsonObject | undefined {
   const asked = Object.entries(metadata).filter(([key]) => key.startsWith("simulate_"));
   return asked.length > 0 ? Object.fromEntries(asked) : undefined;

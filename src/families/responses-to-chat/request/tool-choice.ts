@@ -12,7 +12,7 @@ import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
 import type { Toolset } from "./tools.ts";
 
-/** Returns `tools`, `tool_choice` and `parallel_tool_calls`, where there are any. Throws a Refusal. */
+/** chosenTools returns `tools`, `tool_choice` and `parallel_tool_calls`, where there are any. Throws a Refusal. */
 export function chosenTools(
   request: CreateResponseRequest,
   set: Toolset,
@@ -63,7 +63,7 @@ function choiceOf(
   return { choice: { type: "allowed_tools", allowed_tools: { mode: word, tools: allowed } } };
 }
 
-/** Reports whether the tool is the caller's: the gateway runs no vendor's tools. */
+/** isOwn reports whether the tool is the caller's: the gateway runs no vendor's tools. */
 function isOwn({ type, extra }: ResponseToolChoice): boolean {
   return type === ToolType.FUNCTION || type === ToolType.CUSTOM || extra?.type === "tool_search";
 }
@@ -82,7 +82,7 @@ function chatNameOf(choice: ResponseToolChoice, path: string, { names }: Toolset
   return names.has(namespace, own) ? names.chatNameOf(namespace, own) : names.chatNameOf(undefined, name);
 }
 
-/** Names a tool by the kind in which it is offered. */
+/** chosen names a tool by the kind in which it is offered. */
 function chosen({ offered }: Toolset, name: string): JsonObject {
   const isCustom = offered.get(name)?.type === "custom";
   return isCustom ? { type: "custom", custom: { name } } : { type: "function", function: { name } };

@@ -22,7 +22,7 @@ export interface Toolset {
   readonly offered: ReadonlyMap<string, JsonObject>;
 }
 
-/** Throws a Refusal for a malformed tool. */
+/** toolsetOf throws a Refusal for a malformed tool. */
 export function* toolsetOf(
   request: CreateResponseRequest,
   customTools: boolean | undefined,
@@ -52,7 +52,7 @@ export function* toolsetOf(
   return { names, offered };
 }
 
-/** Returns undefined for a tool that only a vendor runs. */
+/** kindOf returns undefined for a tool that only a vendor runs. */
 function kindOf({ type, extra }: ResponseTool): CallerTool["kind"] | undefined {
   if (type === ToolType.FUNCTION) return "function";
   if (type === ToolType.CUSTOM) return "custom";
@@ -76,7 +76,7 @@ function chatTool(name: string, tool: ResponseTool, isWrapped: boolean, path: st
   return { type: "function", function: definedFields({ name, description, parameters: schema, strict }) };
 }
 
-/** Describes the grammar to the model, which is not held to it. */
+/** wrappedTool describes the grammar to the model, which is not held to it. */
 function wrappedTool(name: string, { description, format }: ResponseTool, path: string, dropped: Dropped): JsonObject {
   const { type = "text", syntax, definition } = format ?? {};
   if (type !== "text") dropped.add(`${path}.format`);
@@ -102,7 +102,7 @@ function chatFormat({ type, ...rest }: JsonObject): JsonObject {
 const maps = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
 const values = new Set(["enum", "const", "default", "examples", "required"]);
 
-/** Removes `encrypted`, a client's mark for what its vendor hides from it, which no other server knows. */
+/** plainSchema removes `encrypted`, a client's mark for what its vendor hides from it, which no other server knows. */
 function plainSchema(schema: JsonValue): JsonValue {
   if (Array.isArray(schema)) return schema.map(plainSchema);
   if (typeof schema !== "object" || schema === null) return schema;

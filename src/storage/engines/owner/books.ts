@@ -27,11 +27,11 @@ export interface OwnedBooksOptions
     Pick<Books, "version" | "changedSince" | "mayLease"> {
   readonly link: Link;
   readonly hasJournal: boolean;
-  /** Notes calls on this machine before they are sent. */
+  /** sentLog notes calls on this machine before they are sent. */
   readonly sentLog: SentLog;
 }
 
-/** A call that ends within this time is told to the owner once. */
+/** holdDelayMs is how long a hold is kept back, in milliseconds: a call that ends within this time is told to the owner once. */
 const holdDelayMs = 5;
 /** closeMs is how long after an owner is gone closing waits for another, in milliseconds. */
 const closeMs = 20_000;
@@ -88,7 +88,7 @@ export function openOwnedBooks(options: OwnedBooksOptions): Books {
   };
 }
 
-/** Runs what asks an owner; where that is gone, `otherwise` goes on. */
+/** unlessClosed runs what asks an owner; where that is gone, `otherwise` goes on. */
 function unlessClosed<T>(work: () => MaybePromise<T>, otherwise: () => MaybePromise<T>): MaybePromise<T> {
   return catchError(work, (error) => {
     if (error instanceof ClosedError) return otherwise();
@@ -98,9 +98,9 @@ function unlessClosed<T>(work: () => MaybePromise<T>, otherwise: () => MaybeProm
 
 /** Told is how far the owner has written what it was told. */
 interface Told {
-  /** Says that these records are written, and all before them. */
+  /** add says that these records are written, and all before them. */
   add(records: readonly JournalRecord[]): void;
-  /** Returns the number of the last one. */
+  /** last returns the number of the last one. */
   last(): number;
 }
 
@@ -159,7 +159,7 @@ function createDecide(link: Link, { isOpen, whenOpen }: KeptOpen, told: Told): B
   return (next) => (isOpen() ? decideNow(next) : whenOpen(maxWaitMs).then(() => decideNow(next)));
 }
 
-/** Returns a turn with what its owner needs of it: leases and requests know more. */
+/** plainTurn returns a turn with what its owner needs of it: leases and requests know more. */
 function plainTurn({ records, leases, captures, releases, holds }: Turn): Turn {
   return {
     records,

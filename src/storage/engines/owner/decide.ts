@@ -53,20 +53,20 @@ export function decide(worker: Served, turn: AskedTurn, keeping: Keeping): Maybe
 }
 
 /**
- * Returns a function that reports whether a worker that another owner served has leases of an account, and has not opened its books here:
- * soon after the start they are to come back.
+ * createIsToCome returns a function that reports whether a worker that another owner served has leases of an account, and has not opened
+ * its books here: soon after the start they are to come back.
  */
 function createIsToCome({ workers, options, startedAt }: Keeping): (accountId: string) => boolean {
   if (performance.now() - startedAt > comingMs) return () => false;
   return (accountId) => options.hasLeases(accountId, [options.node, ...[...workers].map(({ node }) => node)]);
 }
 
-/** Waits until the leases of accounts are there that are to come. */
+/** whenCome waits until the leases of accounts are there that are to come. */
 async function whenCome(accounts: readonly string[], until: number, isToCome: Deciding["isToCome"]): Promise<void> {
   while (performance.now() < until && accounts.some(isToCome)) await delay(lookMs);
 }
 
-/** Fills in what calls were charged that an owner of before has captured. */
+/** known fills in what calls were charged that an owner of before has captured. */
 function known({ captures }: AskedTurn, decisions: Decisions, { captured }: DecideOptions): Decisions {
   return {
     ...decisions,
@@ -103,7 +103,7 @@ function decideOnce(worker: Served, turn: Turn): MaybePromise<Decisions> {
   });
 }
 
-/** Waits for what the books decide later: a worker is told of a turn at once. */
+/** allKnown waits for what the books decide later: a worker is told of a turn at once. */
 function allKnown(decisions: Decisions): MaybePromise<Decisions> {
   const { captures, releases, holds } = decisions;
   if (![...captures, ...releases, ...holds].some(({ kind }) => kind === "later")) return decisions;
@@ -124,7 +124,7 @@ interface Deciding {
   readonly isToCome: (accountId: string) => boolean;
 }
 
-/** Decides anew what is short while other workers have leases of its account, once those have come back. */
+/** decideAgain decides anew what is short while other workers have leases of its account, once those have come back. */
 function decideAgain(
   { worker, turn, others, until, isToCome }: Deciding,
   before: Decisions,
@@ -152,7 +152,7 @@ function decideAgain(
   })();
 }
 
-/** Returns the accounts of a turn of which other workers have leases, and whose credit beyond those may not suffice. */
+/** accountsShort returns the accounts of a turn of which other workers have leases, and whose credit beyond those may not suffice. */
 function accountsShort(
   { captures, holds }: Turn,
   others: readonly Served[],

@@ -22,14 +22,14 @@ export interface OwnerOptions extends StateSource, DecideOptions, Pick<TakeOver,
   readonly flush: () => void;
   /** Ends the deadlines of a node's holds and leases. */
   readonly endDeadlines: (node: string) => Promise<void>;
-  /** Moves the deadlines of all holds and leases on that are before `until`, in milliseconds since 1970. */
+  /** keepUntil moves the deadlines of all holds and leases on that are before `until`, in milliseconds since 1970. */
   readonly keepUntil: (until: number) => Promise<void>;
   /**
-   * Has calls recorded as lost that a worker noted before it sent them, and of which nothing is known. Resolves to false where its process
-   * lives.
+   * recordSent has calls recorded as lost that a worker noted before it sent them, and of which nothing is known. Resolves to false where
+   * its process lives.
    */
   readonly recordSent: (sender: string) => Promise<boolean>;
-  /** Says that it takes the place of another: workers that live may come, and what they hold does not expire before. */
+  /** isSuccessor says that it takes the place of another: workers that live may come, and what they hold does not expire before. */
   readonly isSuccessor: boolean;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
@@ -81,7 +81,7 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
 
 const nothing: Recalled = { records: [], leases: [] };
 
-/** Opens the books of workers and ends them. `sweep` expires what has reached its deadline. */
+/** createServedWorkers opens the books of workers and ends them. `sweep` expires what has reached its deadline. */
 function createServedWorkers(options: OwnerOptions, sweep: () => Promise<void>) {
   const { clock, openBooks, onError } = options;
   const workers = new Set<Served>();
@@ -140,8 +140,12 @@ function createServedWorkers(options: OwnerOptions, sweep: () => Promise<void>) 
   return { workers, open, ended: () => Promise.all(ending) };
 }
 
-/** A process closes its files one by one when it ends. What is not found so is recorded by a sweep. */
-const [endedMs, lookMs] = [200, 10];
+/**
+ * endedMs is how long a process that ends may take to close its files, in milliseconds. What is not found by then is recorded by a sweep.
+ */
+const endedMs = 200;
+/** lookMs is how often they are looked at, in milliseconds. */
+const lookMs = 10;
 
 async function recordSentOf(sender: string, { recordSent }: Pick<OwnerOptions, "recordSent">): Promise<void> {
   for (const until = performance.now() + endedMs; performance.now() < until; await delay(lookMs))

@@ -74,7 +74,7 @@ function shut(state: State): void {
   Object.assign(state, { isOpen: false, opened: new Deferred(), shutAt: performance.now() });
 }
 
-/** Opens the books with the owner that is connected, and tries again until they are open or it is gone. */
+/** openWith opens the books with the owner that is connected, and tries again until they are open or it is gone. */
 async function openWith(state: State): Promise<void> {
   shut(state);
   const { round, link, onError } = state;

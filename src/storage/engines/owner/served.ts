@@ -24,7 +24,7 @@ export interface Served {
   hasLeft: boolean;
 }
 
-/** Keeps what a worker has asked among what is under way, until it is done. */
+/** tracked keeps what a worker has asked among what is under way, until it is done. */
 export function tracked<T>({ underWay }: Served, made: MaybePromise<T>): MaybePromise<T> {
   if (!isPromise(made)) return made;
   underWay.add(made);
@@ -33,7 +33,7 @@ export function tracked<T>({ underWay }: Served, made: MaybePromise<T>): MaybePr
   return made;
 }
 
-/** Writes a record, unless a question before this one has brought it. */
+/** write writes a record, unless a question before this one has brought it. */
 export function write(worker: Served, record: Recalled["records"][number]): MaybePromise<void> {
   if (record.seq <= worker.written) return undefined;
   return andThen(worker.books.write(record), () => wrote(worker, [record]));
@@ -43,7 +43,7 @@ export function wrote(worker: Served, records: Recalled["records"]): void {
   worker.written = Math.max(worker.written, records.at(-1)?.seq ?? 0);
 }
 
-/** Writes records, and releases leases behind them. */
+/** giveBack writes records, and releases leases behind them. */
 export function giveBack(worker: Served, left: Recalled): MaybePromise<void> {
   return tracked(worker, writeAndRelease(worker, left));
 }
@@ -61,7 +61,7 @@ export function haveLeases(workers: readonly Served[], accountId: string): boole
   return workers.some(({ leases }) => leases.hasOf(accountId));
 }
 
-/** Has workers give back what they keep of accounts, or of all for an empty id. Resolves after `maxMs` milliseconds at most. */
+/** recallFrom has workers give back what they keep of accounts, or of all for an empty id. Resolves after `maxMs` milliseconds at most. */
 export async function recallFrom(
   workers: readonly Served[],
   accounts: readonly string[],

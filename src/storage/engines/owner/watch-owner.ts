@@ -1,6 +1,7 @@
 /**
- * Learns what a worker knows of its database by its owner: whether anything has changed there, and whether writes arrive. While the owner is away
- * everything counts as changed at every look, for nobody tells what others change; what is asked waits for the next owner, for some seconds.
+ * Learns what a worker knows of its database by its owner: whether anything has changed there, and whether writes arrive. While the owner
+ * is away everything counts as changed at every look, for nobody tells what others change; what is asked waits for the next owner, for some
+ * seconds.
  */
 import { ClosedError } from "../../../runtime/ipc/channel.ts";
 import type { Link } from "../../../runtime/ipc/link.ts";
@@ -19,7 +20,7 @@ export interface WatchedOwner extends DatabaseOwner {
 /** awayMs is how long an owner may be away before that is trouble, in milliseconds: until then another has mostly taken its place. */
 const awayMs = 1_000;
 
-/** Resolves when the owner has told how the database is. Rejects where it has ended. */
+/** watchOwner resolves when the owner has told how the database is. Rejects where it has ended. */
 export async function watchOwner(link: Link): Promise<WatchedOwner> {
   const listeners = new Set<() => void>();
   const changed = () => {
@@ -65,7 +66,7 @@ export async function watchOwner(link: Link): Promise<WatchedOwner> {
 
 const gone = "the process that owns the database has ended, and is started again";
 
-/** Follows what owners tell of the database. Their versions begin anew with each: what is returned of them only rises. */
+/** createState follows what owners tell of the database. Their versions begin anew with each: what is returned of them only rises. */
 function createState(link: Link, onChange: () => void) {
   const { ask } = link.by<BooksQuestions>();
   /** told is undefined from when an owner is gone until the next has told. */
@@ -107,7 +108,10 @@ function createState(link: Link, onChange: () => void) {
   };
 }
 
-/** Returns what asks an owner, and the next one where that is gone. Rejects with a ClosedError where there is none for too long. */
+/**
+ * askPatiently returns what asks an owner, and the next one where that is gone. Rejects with a ClosedError where there is none for too
+ * long.
+ */
 function askPatiently(link: Link) {
   const { ask } = link.by<BooksQuestions>();
   return async <N extends "database.flush" | "database.changed" | "database.recall">(

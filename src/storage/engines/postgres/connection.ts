@@ -46,7 +46,7 @@ function destroyLater(client: pg.ClientBase): NodeJS.Timeout {
   return setTimeout(() => stream.destroy(), endMs).unref();
 }
 
-/** Has a pool end in any case: connections that are not let go are destroyed. */
+/** boundEnd has a pool end in any case: connections that are not let go are destroyed. */
 function boundEnd(pool: pg.Pool): void {
   const open = new Set<pg.ClientBase>();
   pool.on("connect", (client) => void open.add(client));
@@ -108,7 +108,7 @@ async function sessionOf(client: pg.Client, state: { readonly isOpen: boolean })
   };
 }
 
-/** Reports whether the server process is that of this connection alone: a pooler names another when one connects. */
+/** isOwnBackend reports whether the server process is that of this connection alone: a pooler names another when one connects. */
 async function isOwnBackend(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
   return rows[0]?.pid === (client as unknown as { readonly processID: number | null }).processID;
@@ -121,7 +121,7 @@ async function listen(client: pg.Client, onNotice: (text: string) => void): Prom
 
 const [int8, numeric] = [20, 1700];
 
-/** Reads numbers where they are exact. */
+/** getTypeParser reads numbers where they are exact. */
 export function getTypeParser(oid: number, format?: "text" | "binary"): (value: never) => unknown {
   if (oid === int8 || oid === numeric) return exactNumber as (value: never) => unknown;
   return pg.types.getTypeParser(oid, format as "text") as (value: never) => unknown;

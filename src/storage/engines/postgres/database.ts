@@ -89,7 +89,7 @@ export const spoolFolder = "postgres.notes";
 /** statementTimeoutMs is how long a statement of management may take, in milliseconds. */
 const statementTimeoutMs = 30_000;
 
-/** Throws a StorageError, in one line. */
+/** openPostgres throws a StorageError, in one line. */
 export async function openPostgres(options: PostgresOptions): Promise<Opened> {
   const { url, poolSize, onError } = options;
   const address = readUrl(url);
@@ -164,8 +164,8 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
 const leftBehindMs = 15_000;
 
 /**
- * Writes what nodes that died have left on this machine, now and again and again: a node that is started anew at once finds the one before
- * it still counted as living.
+ * watchLeftBehind writes what nodes that died have left on this machine, now and again and again: a node that is started anew at once finds
+ * the one before it still counted as living.
  */
 async function watchLeftBehind(options: LeftBehindOptions, watcher: Pick<Watcher, "awayMs">, everyMs: number) {
   await writeLeftBehind(options);

@@ -17,7 +17,7 @@ const sqlState = /^[0-9A-Z]{5}$/;
 const ofSocket = /^(?:E[A-Z_]+|ERR_SSL.*|ERR_TLS.*|DATABASE_AWAY)$/;
 const ofDriver = /connection (?:terminated|ended)|not queryable|client (?:was|has been) closed|timeout/i;
 
-/** Reports whether the connection is at fault, so that nobody knows whether the statement was done. */
+/** isConnectionError reports whether the connection is at fault, so that nobody knows whether the statement was done. */
 export function isConnectionError(error: unknown): boolean {
   const code = codeOf(error);
   // 08: connection; 57P0…: the server stops or starts; 25006: it became a replica; 53: it lacks something; 58, XX: it fails.
@@ -25,12 +25,12 @@ export function isConnectionError(error: unknown): boolean {
   return ofSocket.test(code) || ofDriver.test((error as Error | null)?.message ?? "");
 }
 
-/** Reports whether the transaction was undone because of others, and may be begun anew. */
+/** isConflict reports whether the transaction was undone because of others, and may be begun anew. */
 export function isConflict(error: unknown): boolean {
   return /^(?:40001|40P01)$/.test(codeOf(error));
 }
 
-/** Reports whether somebody else kept a lock for too long. */
+/** isLocked reports whether somebody else kept a lock for too long. */
 export function isLocked(error: unknown): boolean {
   return codeOf(error) === "55P03";
 }
@@ -66,14 +66,14 @@ const messages: readonly (readonly [RegExp, string])[] = [
   [/password must be a string/, "it asks for a password, and DATABASE_URL has none"],
 ];
 
-/** Turns an error of opening a database into one line for its operator, which says what to do. */
+/** openingError turns an error of opening a database into one line for its operator, which says what to do. */
 export function openingError(name: string, error: unknown): StorageError {
   if (error instanceof StorageError) return error;
   const why = remedyOf(error) ?? (firstCause(error) as Error).message;
   return new StorageError(`the database ${name} cannot be opened: ${why}`, { cause: error });
 }
 
-/** Returns what is wrong and what to do; undefined for an error that is not known. */
+/** remedyOf returns what is wrong and what to do; undefined for an error that is not known. */
 export function remedyOf(error: unknown): string | undefined {
   const cause = firstCause(error);
   const code = codeOf(cause);

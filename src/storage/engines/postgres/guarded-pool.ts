@@ -19,8 +19,8 @@ export interface GuardedPoolOptions {
 }
 
 /**
- * For how long a connection is asked for, and a read goes from one that broke to another: all that are idle may have broken at once. And how
- * long anything waits while the server does not count as away; in milliseconds.
+ * For how long a connection is asked for, and a read goes from one that broke to another: all that are idle may have broken at once. And
+ * how long anything waits while the server does not count as away; in milliseconds.
  */
 const [againMs, mostMs] = [1000, 60_000];
 /** maxConflicts is how often a statement is repeated that met another. */
@@ -41,7 +41,7 @@ export function guardedPool(pool: PostgresPool, options: GuardedPoolOptions): Po
   });
 }
 
-/** Returns what takes a connection, as soon as there is one. */
+/** createOpen returns what takes a connection, as soon as there is one. */
 function createOpen(pool: PostgresPool, { isAway }: GuardedPoolOptions): () => Promise<PostgresPoolClient> {
   /** Takes a connection. One that comes when nobody waits any longer goes back. */
   async function take(): Promise<PostgresPoolClient> {
@@ -143,7 +143,7 @@ function giveBack(client: PostgresPoolClient): void {
   client.release();
 }
 
-/** Closes a connection instead of giving it back: what it still answers is nobody's. */
+/** discard closes a connection instead of giving it back: what it still answers is nobody's. */
 function discard(client: PostgresPoolClient): void {
   (client as PostgresPoolClient & { release(isBroken?: boolean): void }).release(true);
 }

@@ -80,7 +80,9 @@ function guarded(driver: Driver, refuse: () => void, committed: () => void): Dri
   };
 }
 
-/** Says when anything was written that nodes keep in memory: after the statement, and after the transaction that it was in. */
+/**
+ * createChanges says when anything was written that nodes keep in memory: after the statement, and after the transaction that it was in.
+ */
 function createChanges(onChanged: () => void) {
   const writing = new WeakSet<object>();
   let isOpen = false;

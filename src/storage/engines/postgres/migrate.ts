@@ -103,7 +103,7 @@ async function update(db: Db, missing: readonly SharedMigration[], name: string)
   for (const { up } of missing) await up(db, "postgres");
 }
 
-/** Creates the functions of this version beside those of others. */
+/** createFunctions creates the functions of this version beside those of others. */
 async function createFunctions(db: Db): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     SELECT proname AS name FROM pg_proc WHERE pronamespace = current_schema()::regnamespace`.execute(db);

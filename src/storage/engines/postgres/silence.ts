@@ -41,7 +41,7 @@ export function startLooking(silence: Pick<Silence, "look">): () => void {
 }
 
 /**
- * Rejects with an AwayError where a promise takes longer than so many milliseconds, in which it could have been heard; sooner where
+ * within rejects with an AwayError where a promise takes longer than so many milliseconds, in which it could have been heard; sooner where
  * `isAway` reports that the server does not answer anybody.
  */
 export async function within<T>(promise: Promise<T>, ms: number, isAway: () => boolean = () => false): Promise<T> {

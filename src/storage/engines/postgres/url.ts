@@ -24,7 +24,7 @@ const defaultConnectSeconds = 5;
 const parameters = ["sslmode", "sslrootcert", "sslcert", "sslkey", "application_name", "connect_timeout", "host"];
 const modes = ["disable", "require", "verify-ca", "verify-full"];
 
-/** Throws a StorageError, in one line, where the address cannot be used. */
+/** readUrl throws a StorageError, in one line, where the address cannot be used. */
 export function readUrl(text: string): Address {
   const url = parsed(text);
   const given = Object.fromEntries(url.searchParams) as Partial<Record<string, string>>;
@@ -51,7 +51,7 @@ export function readUrl(text: string): Address {
   };
 }
 
-/** Reports whether a database's address is one of Postgres. */
+/** isPostgresUrl reports whether a database's address is one of Postgres. */
 export function isPostgresUrl(text: string): boolean {
   return /^postgres(?:ql)?:/i.test(text);
 }

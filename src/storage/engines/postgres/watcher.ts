@@ -130,13 +130,13 @@ function createPauses() {
   };
 }
 
-/** Asks once, for the names of changes after `number` too. Rejects where the answer takes too long. */
+/** answerOf asks once, for the names of changes after `number` too. Rejects where the answer takes too long. */
 async function answerOf(session: Session, number: number): Promise<Seen> {
   const [row] = await within(session.query(question, [number]), answerMs);
   return row as unknown as Seen;
 }
 
-/** Keeps what was seen last. */
+/** createSeen keeps what was seen last. */
 function createSeen(silence: Silence) {
   const listeners = new Set<(accountId: string) => void>();
   let heard = new Set<number>();

@@ -16,7 +16,7 @@ export async function addCallColumn(db: Kysely<unknown>, column: AddedColumn): P
   if (summedAfter) await addSummedColumn(db, { ...column, summedAfter });
 }
 
-/** Adds a column that calls have already to the sums of what they used. */
+/** addSummedColumn adds a column that calls have already to the sums of what they used. */
 export async function addSummedColumn(
   db: Kysely<unknown>,
   column: AddedColumn & { readonly summedAfter: readonly string[] },
@@ -37,7 +37,7 @@ async function addTo(
     .execute();
 }
 
-/** Creates the views of pending totals, and of hours with them, anew. `api_keys_now` stays: it names no such column. */
+/** createTotalsViews creates the views of pending totals, and of hours with them, anew. `api_keys_now` stays: it names no such column. */
 async function createTotalsViews(db: Kysely<unknown>, summed: readonly string[]): Promise<void> {
   const columns = sql.raw(["account_id", "hour", "key_id", "model", "requests", ...summed].join(", "));
   await db.schema.dropView("usage_hours_now").execute();

@@ -11,7 +11,7 @@ import { codeOf, StorageError } from "../../../runtime/write-trouble.ts";
 let loaded: object | undefined;
 
 /**
- * Returns what a database is opened with. `folder` is tried where the system's folder for temporary files takes no programs.
+ * addonOptions returns what a database is opened with. `folder` is tried where the system's folder for temporary files takes no programs.
  * Throws the loader's error.
  */
 export function addonOptions(folder: string): { readonly nativeBinding?: string } {
@@ -22,12 +22,12 @@ export function addonOptions(folder: string): { readonly nativeBinding?: string 
   return { nativeBinding: loaded as unknown as string };
 }
 
-/** Returns the addon's path in the package: it is named by platform, as `linux-x64`, `linuxmusl-arm64`, `win32-x64`. */
+/** addonPath returns the addon's path in the package: it is named by platform, as `linux-x64`, `linuxmusl-arm64`, `win32-x64`. */
 function addonPath(): string {
   return `addons/${process.platform}${isMusl() ? "musl" : ""}-${process.arch}.node`;
 }
 
-/** Reports whether this process runs over musl, as in Alpine Linux, in the place of glibc. */
+/** isMusl reports whether this process runs over musl, as in Alpine Linux, in the place of glibc. */
 function isMusl(): boolean {
   try {
     return process.platform === "linux" && readFileSync("/proc/self/maps", "latin1").includes("/ld-musl-");
@@ -52,7 +52,10 @@ const olderSystem =
   "The executable needs glibc 2.34 or newer, libstdc++ and libatomic, as Debian 12 and Ubuntu 22.04 have them";
 const noPlace = "Set TMPDIR to a folder that can be written and takes programs (without noexec)";
 
-/** Returns what each folder's try ended with, and what to do: the loader itself refuses an addon that was written where it may run. */
+/**
+ * loadError returns what each folder's try ended with, and what to do: the loader itself refuses an addon that was written where it may
+ * run.
+ */
 export function loadError(errors: readonly Error[]): StorageError {
   const isPlace = (error: Error) =>
     codeOf(error) !== "ERR_DLOPEN_FAILED" ||

@@ -9,9 +9,9 @@ interface Exclusive {
 }
 
 /**
- * Reports whether no connection of any process has the database open. A gateway keeps its connection from its start to its end, and a
- * process that died has none. Changes nothing but that what a dead process left beside the file is taken in. `connection` is new, with
- * no time-out, and closed afterwards.
+ * isAlone reports whether no connection of any process has the database open. A gateway keeps its connection from its start to its end, and
+ * a process that died has none. Changes nothing but that what a dead process left beside the file is taken in. `connection` is new, with no
+ * time-out, and closed afterwards.
  */
 export function isAlone(connection: Exclusive): boolean {
   try {

@@ -38,11 +38,11 @@ export interface DatabaseOwner {
   changed(): Promise<void>;
 }
 
-/** OpenOptions are how a database is opened besides. */
+/** OpenOptions are further ways in which a database is opened. */
 export interface OpenOptions {
   /** owner is another process that has its ledger; undefined where this one has. */
   readonly owner?: DatabaseOwner;
-  /** Called where an older version made the tables, and another process works on them (`presence.ts`). */
+  /** onOutdated is called where an older version made the tables, and another process works on them (`presence.ts`). */
   readonly onOutdated?: (() => void) | undefined;
 }
 
@@ -50,13 +50,14 @@ export interface OpenOptions {
 export interface OpenedDatabase {
   readonly db: Database;
   readonly engine: Engine;
-  /** letting has this process work on it no more, for good. */
   readonly letting: Letting;
 }
 
+/** Letting has this process work on a database no more, for good. */
 export interface Letting {
-  /** Lets go of the file, once no transaction is under way. What is asked of it from now on is refused with a LetGoError. */
+  /** go lets go of the file, once no transaction is under way. What is asked of it from now on is refused with a LetGoError. */
   go(): Promise<void>;
+  /** isGone reports whether it has begun. */
   isGone(): boolean;
 }
 
@@ -74,14 +75,14 @@ export function connect(
   return new Sqlite(path, { timeout: maxWaitMs, fileMustExist: true, ...options, ...addonOptions(dirname(path)) });
 }
 
-/** Reports whether no process has the file of a database open, in this moment. Throws SQLite's error. */
+/** isUnused reports whether no process has the file of a database open, in this moment. Throws SQLite's error. */
 export function isUnused(path: string): boolean {
   return isAlone(connect(path, { timeout: 0 }));
 }
 
 /**
- * Keeps every other process from opening the database at a path, whether there is one or not, until the returned function is called.
- * Returns undefined where somebody opens it, or works on it. Throws SQLite's error.
+ * keepAlone keeps every other process from opening the database at a path, whether there is one or not, until the returned function is
+ * called. Returns undefined where somebody opens it, or works on it. Throws SQLite's error.
  */
 export function keepAlone(path: string): (() => void) | undefined {
   const made = makeLockFile(path);
@@ -96,8 +97,8 @@ export function keepAlone(path: string): (() => void) | undefined {
 }
 
 /**
- * Opens the file of a database, and makes it and its folder if need be, for their owner only. Throws a StorageError; then nothing is
- * left that was not there.
+ * openDatabase opens the file of a database, and makes it and its folder if need be, for their owner only. Throws a StorageError; then
+ * nothing is left that was not there.
  */
 export async function openDatabase(
   path: string,
@@ -170,13 +171,13 @@ function set(sqlite: Sqlite.Database, durability: Durability): void {
   );
 }
 
-/** Returns Kysely over a connection as it is, for migrations and moves. */
+/** plainOf returns Kysely over a connection as it is, for migrations and moves. */
 export function plainOf(sqlite: RawConnection): Kysely<Tables> {
   const database = { prepare: (sql: string) => sqlite.prepare(sql), close: () => {} };
   return new Kysely<Tables>({ dialect: new SqliteDialect({ database }) });
 }
 
-/** Removes what was made of a database that could not be opened, unless somebody else works on it. */
+/** removeAlone removes what was made of a database that could not be opened, unless somebody else works on it. */
 function removeAlone(path: string, made: readonly MadeFiles[]): void {
   if (made.length === 0) return;
   const release = ifPossible(

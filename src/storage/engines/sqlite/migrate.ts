@@ -15,8 +15,8 @@ interface Migrating {
 }
 
 /**
- * Runs the migrations that are missing, in one transaction that begins as a writer: of two processes that open a new file at
- * once, the second waits and then finds nothing to do.
+ * migrate runs the migrations that are missing, in one transaction that begins as a writer: of two processes that open a new file at once,
+ * the second waits and then finds nothing to do.
  */
 export async function migrate(sqlite: Migrating, db: Kysely<Tables>): Promise<void> {
   const migrator = new Migrator({ db, provider: migrations, disableTransactions: true });
@@ -33,7 +33,7 @@ export async function migrate(sqlite: Migrating, db: Kysely<Tables>): Promise<vo
   }
 }
 
-/** Throws a StorageError where a newer version has changed the tables, which would be read wrongly. */
+/** refuseNewer throws a StorageError where a newer version has changed the tables, which would be read wrongly. */
 export async function refuseNewer(sqlite: Pick<Migrating, "name" | "prepare">): Promise<void> {
   const unknown = await unknownMigrations(sqlite);
   if (unknown.length === 0) return;
@@ -43,19 +43,19 @@ export async function refuseNewer(sqlite: Pick<Migrating, "name" | "prepare">): 
   );
 }
 
-/** Reports whether an older version made the tables. A new file has none. */
+/** isOutdated reports whether an older version made the tables. A new file has none. */
 export async function isOutdated(sqlite: Pick<Migrating, "prepare">): Promise<boolean> {
   const done = doneMigrations(sqlite);
   return done.length > 0 && Object.keys(await migrations.getMigrations()).some((name) => !done.includes(name));
 }
 
-/** Returns the migrations of a database that this version does not know. */
+/** unknownMigrations returns the migrations of a database that this version does not know. */
 export async function unknownMigrations(sqlite: Pick<Migrating, "prepare">): Promise<string[]> {
   const known = await migrations.getMigrations();
   return doneMigrations(sqlite).filter((name) => !Object.hasOwn(known, name));
 }
 
-/** Returns the migrations that a database has had, none where it is new. */
+/** doneMigrations returns the migrations that a database has had, none where it is new. */
 function doneMigrations(sqlite: Pick<Migrating, "prepare">): string[] {
   const isNew = sqlite.prepare("SELECT 1 FROM sqlite_master WHERE name = 'kysely_migration'").get() === undefined;
   if (isNew) return [];

@@ -10,7 +10,7 @@ export interface MadeFiles {
   remove(): void;
 }
 
-/** Makes the file where it is missing, for its owner only. Throws a StorageError where a restore has ended amid its work. */
+/** makeFile makes the file where it is missing, for its owner only. Throws a StorageError where a restore has ended amid its work. */
 export function makeFile(path: string): MadeFiles {
   refuseAmidRestore(path);
   // SQLite leaves its own files behind where a disk has no room for all of them, and gives them the mode of this one.
@@ -36,7 +36,7 @@ function refuseAmidRestore(path: string): void {
   );
 }
 
-/** Makes the file of a database's lock where it is missing, and the folders that both are in, for their owner only. */
+/** makeLockFile makes the file of a database's lock where it is missing, and the folders that both are in, for their owner only. */
 export function makeLockFile(path: string): MadeFiles {
   const folders = makeFolders(dirname(path));
   try {
@@ -52,7 +52,7 @@ export function makeLockFile(path: string): MadeFiles {
   }
 }
 
-/** Makes the file at a path. What is missing of `all` is removed with it. */
+/** makeFiles makes the file at a path. What is missing of `all` is removed with it. */
 function makeFiles(path: string, all: readonly string[]): MadeFiles {
   const missing = all.filter((file) => !existsSync(file));
   const remove = () => {
@@ -70,8 +70,8 @@ function makeFiles(path: string, all: readonly string[]): MadeFiles {
 }
 
 /**
- * Makes a folder and those above it, for their owner only; none where that fails. Node's recursive way never ends below a folder that
- * takes no others, such as /proc.
+ * makeFolders makes a folder and those above it, for their owner only; none where that fails. Node's recursive way never ends below a
+ * folder that takes no others, such as /proc.
  */
 export function makeFolders(path: string): MadeFiles {
   const made: string[] = [];

@@ -11,7 +11,7 @@ import { takes } from "./presence.ts";
 export interface NodeLocks {
   /** Keeps the lock of a node of this process until the returned function is called. */
   keep(node: string): () => void;
-  /** Takes the lock of a node that has ended. Returns what ends it for good; undefined where the node lives. */
+  /** takeEnded takes the lock of a node that has ended. Returns what ends it for good; undefined where the node lives. */
   takeEnded(node: string): (() => void) | undefined;
   /** Ends all locks that are kept. */
   close(): void;

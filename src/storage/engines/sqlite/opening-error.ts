@@ -16,7 +16,9 @@ export function openingError(path: string, error: unknown): StorageError {
 
 const noFolder = "its folder cannot be made. Choose another place";
 
-/** Returns the system's error behind one of SQLite's own, which has one code for a file that it cannot make, for whatever reason. */
+/**
+ * causeOf returns the system's error behind one of SQLite's own, which has one code for a file that it cannot make, for whatever reason.
+ */
 function causeOf(path: string, error: unknown): unknown {
   if (!/^SQLITE_(?:IOERR|CANTOPEN)/.test(codeOf(error))) return error;
   try {

@@ -23,8 +23,8 @@ export interface Presence {
   /** Brings the tables up to date, or makes them. */
   readonly update: () => Promise<void>;
   /**
-   * Called once where the tables are of an older version, and another process works on them: has those let go of it that can be asked to,
-   * for which there is more time then. Undefined where nobody can.
+   * onOutdated is called once where the tables are of an older version, and another process works on them: has those let go of it that can
+   * be asked to, for which there is more time then. Undefined where nobody can.
    */
   readonly onOutdated?: (() => void) | undefined;
 }
@@ -41,8 +41,8 @@ export function lockFile(path: string): string {
 const shared = "BEGIN; SELECT 1 FROM sqlite_master";
 
 /**
- * Waits until nobody has the database for itself, and keeps it so until the returned function is called. Throws a StorageError where
- * that takes too long.
+ * awaitTurn waits until nobody has the database for itself, and keeps it so until the returned function is called. Throws a StorageError
+ * where that takes too long.
  */
 export async function awaitTurn(path: string, lock: LockConnection): Promise<() => void> {
   for (const deadline = Date.now() + maxWaitMs; !takes(lock, shared); await setTimeout(pauseMs)) {
@@ -51,7 +51,10 @@ export async function awaitTurn(path: string, lock: LockConnection): Promise<() 
   return () => lock.exec("ROLLBACK");
 }
 
-/** Has the tables brought up to date, and keeps the shared lock. Throws a StorageError where another process keeps it from that. */
+/**
+ * showPresence has the tables brought up to date, and keeps the shared lock. Throws a StorageError where another process keeps it from
+ * that.
+ */
 export async function showPresence({ path, lock, isOutdated, update, onOutdated }: Presence): Promise<void> {
   let ask = onOutdated;
   for (let deadline = Date.now() + maxWaitMs; ; await setTimeout(pauseMs)) {
@@ -76,7 +79,7 @@ const stopIt =
   "another process works on it. Stop the older gateway first: the tables are brought up to date when this one starts";
 const repeatIt = "It is restored, or its tables are brought up to date: repeat the command when that has ended";
 
-/** Takes a lock. Returns false where another process has one that forbids it. */
+/** takes takes a lock. Returns false where another process has one that forbids it. */
 export function takes(lock: LockConnection, sql: string): boolean {
   try {
     lock.exec(sql);

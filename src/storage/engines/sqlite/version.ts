@@ -12,8 +12,8 @@ export interface Version {
 }
 
 /**
- * Adds the writes of a connection (`written`) to the changes of its `version`, which SQLite changes whenever another connection, of
- * whatever process, has written.
+ * createVersion adds the writes of a connection (`written`) to the changes of its `version`, which SQLite changes whenever another
+ * connection, of whatever process, has written.
  */
 export function createVersion(version: () => unknown, written: () => number): Version {
   let seen = version();
@@ -38,7 +38,10 @@ export function createVersion(version: () => unknown, written: () => number): Ve
   };
 }
 
-/** Adds the writes of this process to the changes that its owner tells of: the file changes with every call of other workers, too. */
+/**
+ * ownedVersion adds the writes of this process to the changes that its owner tells of: the file changes with every call of other workers,
+ * too.
+ */
 export function ownedVersion(owner: { version(): number; changed(): Promise<void> }, written: () => number): Version {
   let changes = 0;
   return {

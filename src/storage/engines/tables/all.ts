@@ -120,7 +120,7 @@ function whole(dialect: Dialect): string {
 
 export const schema: Schema = { tables, views };
 
-/** Returns the tables that an engine has. */
+/** tablesOf returns the tables that an engine has. */
 export function tablesOf(dialect: Dialect): TableShape[] {
   return tables.filter(({ only = dialect }) => only === dialect);
 }

@@ -36,7 +36,7 @@ export async function createTable(db: Db, dialect: Dialect, table: TableShape): 
   for (const index of table.indexes ?? []) await createIndex(db, dialect, table.name, index);
 }
 
-/** Adds a column. One that is not null needs a default, for the rows that are there. */
+/** addColumn adds a column. One that is not null needs a default, for the rows that are there. */
 export async function addColumn(db: Db, dialect: Dialect, table: string, column: string, shape: ColumnShape) {
   if (!shape.isNullable && shape.default === undefined) throw new Error(`${table}.${column} needs a default`);
   await run(db, `ALTER TABLE ${name(table)} ADD COLUMN ${columnSql(dialect, column, shape)}`);
@@ -59,7 +59,7 @@ export async function dropView(db: Db, view: string): Promise<void> {
   await run(db, `DROP VIEW ${name(view)}`);
 }
 
-/** Runs a statement that one engine alone needs, or that both take. */
+/** run runs a statement that one engine alone needs, or that both take. */
 export async function run(db: Db, statement: string): Promise<void> {
   await sql.raw(statement).execute(db);
 }

@@ -82,12 +82,12 @@ export function unique(column: ColumnShape): ColumnShape {
   return { ...column, isUnique: true };
 }
 
-/** Returns a column with the id of a row of another table. */
+/** idOf returns a column with the id of a row of another table. */
 export function idOf(table: string): ColumnShape {
   return { ...text, references: { table, isOwned: false } };
 }
 
-/** Returns the same where this row goes when that one goes. */
+/** idOfOwner returns the same where this row goes when that one goes. */
 export function idOfOwner(table: string): ColumnShape {
   return { ...text, references: { table, isOwned: true } };
 }

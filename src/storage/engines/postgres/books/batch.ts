@@ -38,7 +38,7 @@ interface Sorted {
   readonly begun: readonly HoldEntry[];
 }
 
-/** Sorts entries by their kinds. A hold and what ends it in the same batch cancel out. */
+/** sorted sorts entries by their kinds. A hold and what ends it in the same batch cancel out. */
 function sorted(entries: readonly Entry[]): Sorted {
   const captures: GroupedCapture[] = [];
   const released: ReleaseEntry[] = [];
@@ -112,7 +112,7 @@ function members(call: Capture, names: readonly string[], columns: readonly (key
   return made;
 }
 
-/** Returns the same entries call by call. `terms` are the budgets of their keys that have any, or whose accounts do. */
+/** aloneOf returns the same entries call by call. `terms` are the budgets of their keys that have any, or whose accounts do. */
 export function aloneOf(records: readonly JournalRecord[], terms: ReadonlyMap<string, BudgetTerms> = new Map()): Alone {
   const entries = records.flatMap((record) => record.entries);
   const calls = Map.groupBy(entries, callIdOf);

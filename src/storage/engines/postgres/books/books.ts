@@ -113,13 +113,13 @@ export function openPostgresBooks(options: PostgresBooksOptions): Books {
   };
 }
 
-/** Gives back what the ledger keeps of an account, because another node is short of it. */
+/** giveBack gives back what the ledger keeps of an account, because another node is short of it. */
 async function giveBack(parts: Parts, accountId: string): Promise<void> {
   const { records, leases } = parts.options.recall(accountId);
   if (leases.length > 0) await release(parts, records, leases);
 }
 
-/** Releases leases behind records that draw on them. While the database is away, they are kept for later. */
+/** release releases leases behind records that draw on them. While the database is away, they are kept for later. */
 async function release(
   { lane, writer, options, unreleased }: Parts,
   records: readonly JournalRecord[],

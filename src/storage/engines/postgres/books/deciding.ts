@@ -96,8 +96,8 @@ export function createDecide(options: DecideOptions): Deciding {
 type DecideLater = (hold: DecidedHold) => Promise<Decision<Granted>>;
 
 /**
- * Returns what has decided later what was short while other nodes had leases, and what was asked by other budgets than those that are
- * stored. The turn is over without it.
+ * createWithLater returns what has decided later what was short while other nodes had leases, and what was asked by other budgets than
+ * those that are stored. The turn is over without it.
  */
 function createWithLater(
   decideStale: (hold: DecidedHold, terms: BudgetTerms) => Promise<Decision<Granted>>,
@@ -115,7 +115,7 @@ function createWithLater(
   };
 }
 
-/** Returns what decides a hold anew by the budgets that are stored. They may be changed once more meanwhile. */
+/** createDecideStale returns what decides a hold anew by the budgets that are stored. They may be changed once more meanwhile. */
 function createDecideStale(decideItems: (asked: Asked) => Promise<Decided>, decideAgain: DecideLater) {
   return async (hold: DecidedHold, terms: BudgetTerms): Promise<Decision<Granted>> => {
     let again: DecidedHold = { ...hold, budgets: terms, lease: undefined };

@@ -138,7 +138,7 @@ function createConnection({ connect, awayMs, statementMs, isServerAway }: LaneOp
   };
 }
 
-/** Measures for how long there has been no connection, by the time in which one could have been heard of. */
+/** createOutage measures for how long there has been no connection, by the time in which one could have been heard of. */
 function createOutage() {
   let current: { readonly silence: Silence; readonly stop: () => void } | undefined;
   return {

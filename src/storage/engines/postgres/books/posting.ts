@@ -44,7 +44,7 @@ async function postedOf(session: Session, node: string): Promise<number> {
   return (row?.posted as number | undefined) ?? 0;
 }
 
-/** Returns false where the database has other records of the node than it was believed to have. */
+/** postAll returns false where the database has other records of the node than it was believed to have. */
 async function postAll(session: Session, node: string, from: number, to: number, records: readonly JournalRecord[]) {
   try {
     return await call<boolean>(session, write, [node, from, to, ...batchOf(records)]);
@@ -55,7 +55,7 @@ async function postAll(session: Session, node: string, from: number, to: number,
   return (await call<number | null>(session, writeAlone, [node, from, to, ...aloneOf(records, terms)])) !== null;
 }
 
-/** Reads the budgets that bound what calls are charged beyond their holds, by the ids of their keys. */
+/** termsOf reads the budgets that bound what calls are charged beyond their holds, by the ids of their keys. */
 async function termsOf(session: Session, records: readonly JournalRecord[]): Promise<ReadonlyMap<string, BudgetTerms>> {
   const keys = new Set(
     records.flatMap(({ entries }) => entries.flatMap((one) => (one.kind === "settle" ? [one.call.key_id] : []))),

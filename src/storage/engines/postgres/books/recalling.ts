@@ -28,7 +28,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Returns what decides a hold anew. It resolves with the last decision where the leases do not come back in time. */
+/** createRecalling returns what decides a hold anew. It resolves with the last decision where the leases do not come back in time. */
 export function createRecalling({
   decideItems,
   recall,

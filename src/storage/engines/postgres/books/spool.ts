@@ -23,7 +23,7 @@ export interface Spool {
   clear(): void;
 }
 
-/** Opens the spool of a node for a database, which `database` names. */
+/** openSpool opens the spool of a node for a database, which `database` names. */
 export function openSpool(segments: Segments, node: string, database: string): Spool {
   let count = 0;
   return {
@@ -40,7 +40,7 @@ export function openSpool(segments: Segments, node: string, database: string): S
   };
 }
 
-/** Returns the name of a database, which its journals have. */
+/** databaseId returns the name of a database, which its journals have. */
 export async function databaseId(session: Pick<Session, "query">): Promise<string> {
   const [row] = await session.query("SELECT id FROM database_identity");
   return String(row?.id ?? "");
@@ -58,8 +58,8 @@ export interface LeftBehindOptions {
 }
 
 /**
- * Writes what nodes that died have left on this machine, has calls that they had sent recorded as lost, and returns of how many nodes
- * that was. What is no record is kept beside it, and a journal of another database is left alone.
+ * writeLeftBehind writes what nodes that died have left on this machine, has calls that they had sent recorded as lost, and returns of how
+ * many nodes that was. What is no record is kept beside it, and a journal of another database is left alone.
  */
 export async function writeLeftBehind({ server, segments, folder, own, onError }: LeftBehindOptions): Promise<number> {
   const [spooled, logs] = [new Set(segments.nodes()), sentLogs(folder)];

@@ -15,7 +15,7 @@ export type TurnValues = readonly [
   holds: string,
 ];
 
-/** Gives names their places, from 1 on as Postgres counts, in the order in which it sorts them. */
+/** createPlaces gives names their places, from 1 on as Postgres counts, in the order in which it sorts them. */
 function createPlaces(names: Iterable<string>) {
   const sorted = [...new Set(names)].sort((one, other) => (one < other ? -1 : 1));
   const places = new Map(sorted.map((name, i) => [name, i + 1]));
@@ -54,7 +54,7 @@ function windowsOfHold({ budgets, accountId, keyId, now }: DecidedHold): readonl
   return budgets ? budgetWindows(budgets, accountId, keyId, now) : [];
 }
 
-/** Returns the windows that bound the charge of a call, as the functions take them; undefined for none. */
+/** callWindows returns the windows that bound the charge of a call, as the functions take them; undefined for none. */
 export function callWindows(
   terms: BudgetTerms,
   { account_id, key_id, created_at }: Pick<Capture, "account_id" | "key_id" | "created_at">,
@@ -140,7 +140,9 @@ function done<T>(value: T): Decision<T> {
   return { kind: "decided", value };
 }
 
-/** Takes a turn apart into turns of one item each, in the order in which they count. Leases that are given back go with the first. */
+/**
+ * itemsOf takes a turn apart into turns of one item each, in the order in which they count. Leases that are given back go with the first.
+ */
 export function itemsOf({ captures, releases, holds, leases }: Asked): Asked[] {
   return withLeases(leases, [
     ...captures.map((capture) => ({ ...nothing, captures: [capture] })),
@@ -149,7 +151,7 @@ export function itemsOf({ captures, releases, holds, leases }: Asked): Asked[] {
   ]);
 }
 
-/** Takes a turn apart into one for each account, and one for releases, whose accounts the database knows alone. */
+/** accountsOf takes a turn apart into one for each account, and one for releases, whose accounts the database knows alone. */
 export function accountsOf({ captures, releases, holds, leases }: Asked): Asked[] {
   const accounts = new Set([
     ...captures.map(({ call }) => call.account_id),
@@ -170,14 +172,14 @@ function withLeases(leases: readonly string[], parts: readonly Asked[]): Asked[]
   return [{ ...first, leases }, ...others];
 }
 
-/** Returns that all of a turn failed. */
+/** failedItem returns that all of a turn failed. */
 export function failedItem({ captures, releases, holds }: Asked, error: unknown): Decided {
   const failed = { kind: "failed", error } as const;
   const all = { captures: captures.map(() => failed), releases: releases.map(() => failed) };
   return { ...all, holds: holds.map(() => failed), recallable: new Set(), stale: new Map() };
 }
 
-/** Puts what was decided of the parts of a turn into the order of the turn. */
+/** joined puts what was decided of the parts of a turn into the order of the turn. */
 export function joined(turn: Asked, parts: readonly Asked[], made: readonly Decided[]): Decided {
   const of = new Map<unknown, unknown>();
   const recalled = new Set<unknown>();

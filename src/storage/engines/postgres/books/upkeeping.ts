@@ -74,8 +74,9 @@ const mayLeaseSql = `SELECT 1 FROM api_keys k JOIN accounts a ON a.id = k.accoun
   WHERE k.id = $1 AND k.revoked_at IS NULL AND (k.credit_limit IS NULL OR $2::boolean) AND k.budgets IS NULL AND a.budgets IS NULL`;
 
 /**
- * Tells once that nodes that live have another configuration, and again where that was mended meanwhile: at once of those with the same
- * version, whose files differ; of those with another version once they have kept it for a while, for a change takes each node a moment.
+ * createCompare tells once that nodes that live have another configuration, and again where that was mended meanwhile: at once of those
+ * with the same version, whose files differ; of those with another version once they have kept it for a while, for a change takes each node
+ * a moment.
  */
 function createCompare({ node, onError }: UpkeepOptions) {
   let isTold = false;
@@ -135,7 +136,7 @@ interface Use {
   readonly at: number;
 }
 
-/** Gathers when keys were used. */
+/** createUses gathers when keys were used. */
 function createUses(onError: (error: unknown) => void, write: (uses: readonly Use[]) => Promise<unknown>) {
   const uses = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;

@@ -105,7 +105,9 @@ export function createWriter(options: WriterOptions): Writer {
   };
 }
 
-/** Keeps records in the spool, and writes them as soon as the database is back, whether anything else is to be written or not. */
+/**
+ * createBacklog keeps records in the spool, and writes them as soon as the database is back, whether anything else is to be written or not.
+ */
 function createBacklog({ lane, spool, onError, counts }: WriterOptions, post: Post) {
   let records: JournalRecord[] = [];
   let kept = 0;

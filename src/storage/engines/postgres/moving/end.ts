@@ -33,7 +33,7 @@ export async function openPostgresEnd(url: string): Promise<MoveEnd> {
   }
 }
 
-/** Throws a StorageError where this machine keeps what calls cost while the database was away, and nobody has written it yet. */
+/** refuseKept throws a StorageError where this machine keeps what calls cost while the database was away, and nobody has written it yet. */
 export function refuseKept(dataDir: string): void {
   const folder = join(dataDir, spoolFolder);
   if (!existsSync(folder) || createSegments(folder, false).nodes().length === 0) return;

@@ -59,7 +59,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "''").replaceAll("$body$", "$ body $")}'`;
 }
 
-/** Throws a StorageError where nodes live. */
+/** refuseNodes throws a StorageError where nodes live. */
 export async function refuseNodes(db: Db, name: string): Promise<void> {
   const { rows } = await sql<{
     nodes: number;

@@ -12,7 +12,7 @@ const types: Readonly<Record<Kind, string>> = {
   serial: "bigint",
 };
 
-/** Throws a StorageError for a row with a character that Postgres does not keep. */
+/** insertRows throws a StorageError for a row with a character that Postgres does not keep. */
 export async function insertRows(db: Kysely<unknown>, table: TableShape, rows: readonly Values[]): Promise<void> {
   const columns = Object.entries(table.columns);
   const names = columns.map(([column]) => column).join(", ");

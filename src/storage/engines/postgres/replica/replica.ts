@@ -51,7 +51,7 @@ interface ReplicaParts extends ReplicaOptions {
 /** lookMs is how often it is looked at, and answerMs how long an answer may take, in milliseconds. */
 const [lookMs, answerMs] = [1000, 900];
 
-/** Throws a StorageError where its address cannot be used; whatever else is wrong with it may pass. */
+/** openReplica throws a StorageError where its address cannot be used; whatever else is wrong with it may pass. */
 export async function openReplica(parts: ReplicaParts): Promise<Replica> {
   const { url, poolSize, statementTimeoutMs } = parts;
   const server = connectServer({ address: addressOf(url), poolSize, statementTimeoutMs, onError: () => {} });
@@ -90,7 +90,7 @@ const questions = {
     (SELECT id FROM database_identity) AS id`,
 };
 
-/** Returns what looks at both once, and says what it saw. It never rejects. */
+/** createLook returns what looks at both once, and says what it saw. It never rejects. */
 function createLook(server: Server, { primary, database, maxLagMs }: ReplicaParts, watch: Watch): () => Promise<void> {
   const lag = createLag();
   const ask = async (of: Pick<Server, "pool">, sql: string): Promise<Row> => {

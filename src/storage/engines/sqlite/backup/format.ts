@@ -41,7 +41,7 @@ const magic = "SQLite format 3\0";
 const head = { length: 100, pageSize: 16, pages: 28, userVersion: 60, applicationId: 68 } as const;
 const pieceBytes = 1024 * 1024;
 
-/** Looks at the bytes of a file, and returns what is wrong with them; undefined where it is a whole back-up. */
+/** faultOfBytes looks at the bytes of a file, and returns what is wrong with them; undefined where it is a whole back-up. */
 export function faultOfBytes(path: string): HeadFault | undefined {
   const fd = openSync(path, "r");
   try {
@@ -60,7 +60,7 @@ export function faultOfBytes(path: string): HeadFault | undefined {
   }
 }
 
-/** Writes the checksum of a file that no connection has open. */
+/** writeChecksum writes the checksum of a file that no connection has open. */
 export function writeChecksum(path: string): void {
   const fd = openSync(path, "r+");
   try {
@@ -72,7 +72,7 @@ export function writeChecksum(path: string): void {
   }
 }
 
-/** Returns the CRC-32 of all bytes, with 0 in the place of itself. */
+/** checksumOf returns the CRC-32 of all bytes, with 0 in the place of itself. */
 function checksumOf(fd: number): number {
   const piece = Buffer.alloc(pieceBytes);
   let checksum = 0;

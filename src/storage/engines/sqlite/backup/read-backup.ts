@@ -18,8 +18,8 @@ const faults: Readonly<Record<HeadFault, string>> = {
 };
 
 /**
- * Returns the header of a back-up. `name` stands for the file in messages. Throws a StorageError where the back-up is not whole, or a
- * newer version wrote it.
+ * readBackup returns the header of a back-up. `name` stands for the file in messages. Throws a StorageError where the back-up is not whole,
+ * or a newer version wrote it.
  */
 export async function readBackup(file: string, name = file): Promise<BackupHeader> {
   const fault = faultOfBytes(file);
@@ -40,7 +40,7 @@ export async function readBackup(file: string, name = file): Promise<BackupHeade
   }
 }
 
-/** Makes the file of a database of a back-up that `readBackup` has read, with its journal beside it. Neither may exist. */
+/** unpackBackup makes the file of a database of a back-up that `readBackup` has read, with its journal beside it. Neither may exist. */
 export function unpackBackup(file: string, database: string, { user_version }: BackupHeader): void {
   copyFileSync(file, database, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   // The copy has the mode of the file, which may be on a medium that others read.

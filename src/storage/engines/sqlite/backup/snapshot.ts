@@ -6,8 +6,8 @@
  * long as the lines are read, some milliseconds; calls that draw on leases, and reads, do not wait for it. The tables are copied
  * afterwards, by the transaction that began under the lock.
  *
- * So the state has every charge that a caller was told of before, in the tables or in a line, and never in both: lines that are posted in it
- * are left out.
+ * So the state has every charge that a caller was told of before, in the tables or in a line, and never in both: lines that are posted in
+ * it are left out.
  */
 import { readLine } from "../../../journal/records.ts";
 import { createSegments, journalFolder, type NumberedLine, type Segments } from "../../../journal/segments.ts";
@@ -22,8 +22,8 @@ export interface JournalLine {
 }
 
 /**
- * Begins to read on `reader`, and returns the lines of the journal that are not posted in what it reads. `writer` is another connection
- * to the same file. Throws SQLITE_BUSY where another process has held the lock for longer than `writer` waits.
+ * beginSnapshot begins to read on `reader`, and returns the lines of the journal that are not posted in what it reads. `writer` is another
+ * connection to the same file. Throws SQLITE_BUSY where another process has held the lock for longer than `writer` waits.
  */
 export function beginSnapshot(reader: RawConnection, writer: RawConnection): JournalLine[] {
   const segments = createSegments(journalFolder(reader.name), false);
@@ -48,7 +48,7 @@ function whileLocked<T>(writer: RawConnection, work: () => T): T {
   }
 }
 
-/** Reads how far each process's journal is posted. Versions before the journal have no such table. */
+/** postedBy reads how far each process's journal is posted. Versions before the journal have no such table. */
 function postedBy(reader: RawConnection): ReadonlyMap<string, number> {
   const hasJournals = reader.prepare("SELECT 1 FROM sqlite_master WHERE name = 'journals'").get() !== undefined;
   if (!hasJournals) return new Map();

@@ -21,8 +21,9 @@ export interface BackupOptions {
 const pagesAtOnce = 2048;
 
 /**
- * Writes the database and its journal into `file`, which may not exist, for its owner only. The tables of the database are left as they
- * are, also where an older version works on them. Throws a StorageError where what is to be copied is damaged, or a newer version's.
+ * writeBackup writes the database and its journal into `file`, which may not exist, for its owner only. The tables of the database are left
+ * as they are, also where an older version works on them. Throws a StorageError where what is to be copied is damaged, or a newer
+ * version's.
  */
 export async function writeBackup(
   database: string,
@@ -53,7 +54,7 @@ export async function writeBackup(
   }
 }
 
-/** Throws a StorageError where the database cannot be read, is another program's, or of a newer version. */
+/** refuseOthers throws a StorageError where the database cannot be read, is another program's, or of a newer version. */
 async function refuseOthers(reader: RawConnection): Promise<void> {
   try {
     const isOurs = reader.prepare("SELECT 1 FROM sqlite_master WHERE name = 'kysely_migration'").get() !== undefined;
@@ -75,7 +76,7 @@ function snapshotOf(reader: RawConnection, writer: RawConnection): JournalLine[]
   }
 }
 
-/** Makes a plain file of the copy, which needs no other beside it, and adds what is not in its tables. */
+/** finish makes a plain file of the copy, which needs no other beside it, and adds what is not in its tables. */
 function finish(file: string, header: BackupHeader, lines: readonly JournalLine[]): void {
   const copy = connect(file);
   try {

@@ -8,7 +8,7 @@ interface EachOptions extends Pick<BooksOptions, "node" | "onError"> {
   readonly expiresAt: number;
 }
 
-/** Applies records, in the caller's transaction. Entries of a call that cannot be written are set aside. */
+/** applyEach applies records, in the caller's transaction. Entries of a call that cannot be written are set aside. */
 export function applyEach({ records, node, expiresAt, onError }: EachOptions, parts: BooksParts): void {
   const { engine, apply, rows } = parts;
   const entries = records.flatMap((record) => record.entries.map((entry) => ({ record, entry })));

@@ -90,8 +90,8 @@ interface ReleasedHold {
 }
 
 /**
- * Deletes the holds of calls that have ended or released them, and counts what everything takes from leases. Returns those that were
- * released.
+ * endHolds deletes the holds of calls that have ended or released them, and counts what everything takes from leases. Returns those that
+ * were released.
  */
 function endHolds({ grouped, leases }: Batch, { deleteHold }: LedgerStatements): readonly ReleasedHold[] {
   const released: ReleasedHold[] = [];
@@ -110,12 +110,12 @@ function endHolds({ grouped, leases }: Batch, { deleteHold }: LedgerStatements):
   return released;
 }
 
-/** Returns what a lease gets back of a hold, as what is taken from it. */
+/** restOf returns what a lease gets back of a hold, as what is taken from it. */
 function restOf({ amount }: OwnHold, cost: number): number {
   return -Math.max(0, amount - cost);
 }
 
-/** Inserts the rows of calls that have ended, and counts what they spent and no longer hold. */
+/** applyCaptures inserts the rows of calls that have ended, and counts what they spent and no longer hold. */
 function applyCaptures(batch: Batch, { insertCalls, captureAlone, budgets }: ApplyParts): void {
   const { grouped, keys, accounts, totals } = batch;
   const charges: Charge[] = [];
@@ -158,7 +158,7 @@ interface Charge extends EndedCall, Freed {
   readonly isLimited: boolean;
 }
 
-/** Returns what a call that has ended no longer holds; undefined for one that should hold something and does not. */
+/** freedOf returns what a call that has ended no longer holds; undefined for one that should hold something and does not. */
 function freedOf(batch: Batch, { entry, own, taken, isOfBatch }: GroupedCapture): Freed | undefined {
   const { call, isHeld } = entry;
   // A call that costs nothing held nothing.
@@ -170,7 +170,7 @@ function freedOf(batch: Batch, { entry, own, taken, isOfBatch }: GroupedCapture)
   return undefined;
 }
 
-/** Returns what is no longer held once a hold of its own has ended: all of it, but for what its lease got back. */
+/** freedByOwn returns what is no longer held once a hold of its own has ended: all of it, but for what its lease got back. */
 function freedByOwn({ leases }: Batch, own: OwnHold, taken: Taken | undefined, cost: number): Freed {
   const rest = taken && leases.isThere(taken) ? -restOf(own, cost) : 0;
   return { ofKey: own.amount - (taken?.isOfKey ? rest : 0), ofAccount: own.amount - rest };
@@ -182,7 +182,7 @@ function freeOwn(batch: Batch, own: OwnHold, taken: Taken | undefined, cost: num
   batch.accounts.add(own.account_id, ofAccount, 0);
 }
 
-/** Gives calls that still run holds of their own. */
+/** applyHolds gives calls that still run holds of their own. */
 function applyHolds(batch: Batch, { statements, holdAlone }: ApplyParts): void {
   const { grouped, leases, totals, node, expiresAt } = batch;
   for (const hold of grouped.holds) {

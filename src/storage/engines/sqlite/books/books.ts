@@ -153,8 +153,8 @@ function tried(work: () => void, onError: (error: unknown) => void): void {
 }
 
 /**
- * Records that no journal keeps are applied where they are written. Of a ledger in another process, which may bring them again to other
- * books, the database knows how far they are applied.
+ * withoutJournal has records that no journal keeps applied where they are written. Of a ledger in another process, which may bring them
+ * again to other books, the database knows how far they are applied.
  */
 function withoutJournal({ rows }: BooksParts, { node, isElsewhere }: BooksOptions): Hooks {
   let applied = 0;
@@ -252,8 +252,8 @@ function createPosting(parts: BooksParts, options: BooksOptions, hooks: Hooks): 
 }
 
 /**
- * Runs an attempt in a transaction, all at once: a savepoint for each call would cost more than its rows. Only where a value is at
- * fault, it is begun anew, call by call.
+ * withFallback runs an attempt in a transaction, all at once: a savepoint for each call would cost more than its rows. Only where a value
+ * is at fault, it is begun anew, call by call.
  */
 function withFallback<T>(connection: Engine["books"], attempt: (isEach: boolean) => T): T {
   try {

@@ -92,9 +92,9 @@ function createUse({ books, pendingOf }: BudgetParts): (accountId: string, windo
 }
 
 /**
- * Returns what sums the holds of a window. Nearly all that runs came within it, and may be thousands of calls: so that is what is held
- * in all, less leases, which no call holds, and less the calls that came before or after. Where those are many, as in the first minutes
- * of a month, the calls of the window are summed.
+ * createHeldIn returns what sums the holds of a window. Nearly all that runs came within it, and may be thousands of calls: so that is what
+ * is held in all, less leases, which no call holds, and less the calls that came before or after. Where those are many, as in the first
+ * minutes of a month, the calls of the window are summed.
  */
 function createHeldIn(books: Connection, pendingOf: BudgetParts["pendingOf"]) {
   const [ofCalls, leased] = ["account_id = ? AND operation <> ''", "account_id = ? AND operation = ''"];
@@ -131,7 +131,7 @@ function createHeldIn(books: Connection, pendingOf: BudgetParts["pendingOf"]) {
   };
 }
 
-/** Returns the ids of all accounts and keys that have budgets. */
+/** createSubjects returns the ids of all accounts and keys that have budgets. */
 function createSubjects({ books, changes }: Engine): () => ReadonlySet<string> {
   const all = books.prepare<[], { readonly id: string }>(
     "SELECT id FROM accounts WHERE budgets <> '' UNION ALL SELECT id FROM api_keys WHERE budgets <> ''",

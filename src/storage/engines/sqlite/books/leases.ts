@@ -19,7 +19,7 @@ export interface LeaseInit {
   readonly expiresAt: number;
 }
 
-/** Reserves credit and adds it to the lease. Returns false where the credit does not reach. */
+/** growLease reserves credit and adds it to the lease. Returns false where the credit does not reach. */
 export function growLease(statements: LedgerStatements, init: LeaseInit): boolean {
   if (!reserve(statements, init, init.now)) return false;
   const { id, node, accountId, keyId, amount, now, expiresAt } = init;

@@ -36,13 +36,13 @@ export interface PendingTotals {
 /** As many partitions as the tables were made for. */
 const parts = 64;
 
-/** Returns the partition that a key belongs to. Keys end at random. */
+/** partOf returns the partition that a key belongs to. Keys end at random. */
 export function partOf(keyId: string): number {
   const last = keyId.length - 1;
   return (keyId.charCodeAt(last) + 31 * keyId.charCodeAt(last - 1)) % parts;
 }
 
-/** Reports whether a total counts any call; the total of a hold does not. */
+/** hasCalls reports whether a total counts any call; the total of a hold does not. */
 export const hasCalls = ({ requests }: Total): boolean => requests > 0;
 
 export function createPendingTotals(books: Connection, statements: LedgerStatements): PendingTotals {
@@ -79,7 +79,7 @@ type Value = string | number;
 
 const addCounts = compileAppend<Total, Value>(countedColumns);
 
-/** Returns what inserts the rows of a batch, sorted by their partitions. */
+/** createInsertRows returns what inserts the rows of a batch, sorted by their partitions. */
 function createInsertRows(books: Connection): (batch: number, rows: readonly Total[]) => void {
   const columns = ["batch", "hour", "model", "part", "place", "account_id", "key_id", ...countedColumns];
   const insert = books.prepare<Value[]>(

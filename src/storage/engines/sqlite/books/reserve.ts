@@ -9,8 +9,8 @@ export interface Share {
 }
 
 /**
- * Reserves credit; the caller writes the row of the hold or lease. Returns false, and reserves nothing, where the credit does
- * not reach.
+ * reserve reserves credit; the caller writes the row of the hold or lease. Returns false, and reserves nothing, where the credit does not
+ * reach.
  */
 export function reserve(statements: LedgerStatements, { accountId, keyId, amount }: Share, now: number): boolean {
   const { holdKey, holdAccount, captureOfKey } = statements;
@@ -21,7 +21,7 @@ export function reserve(statements: LedgerStatements, { accountId, keyId, amount
   return false;
 }
 
-/** Deletes a hold or a lease, if it is there, and releases what it reserved. */
+/** release deletes a hold or a lease, if it is there, and releases what it reserved. */
 export function release({ deleteHold, captureOfKey, captureOfAccount }: LedgerStatements, id: string): void {
   const released = deleteHold.get(id);
   if (!released) return;

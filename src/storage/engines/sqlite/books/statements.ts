@@ -97,7 +97,7 @@ function callStatements(books: Connection) {
   };
 }
 
-/** Returns the placeholders of a row of so many values: `(?, ?)`. */
+/** placeholders returns the placeholders of a row of so many values: `(?, ?)`. */
 function placeholders(values: number): string {
   return `(${Array(values).fill("?").join(", ")})`;
 }

@@ -50,7 +50,7 @@ export interface Steps {
    * as lost. Returns how many.
    */
   expire(now: number, except?: readonly string[]): number;
-  /** Records calls as lost that were sent, and of which nothing is known. One that has a hold is recorded when that expires. */
+  /** lose records calls as lost that were sent, and of which nothing is known. One that has a hold is recorded when that expires. */
   lose(calls: readonly SentCall[], now: number): void;
 }
 
@@ -145,7 +145,7 @@ function createHolds(books: Connection, statements: LedgerStatements, budgets: B
   return { hold, holdAgain, available: (keyId: string) => availableOf(roomOf(keyId)) };
 }
 
-/** Says what a hold leaves of the budget that leaves least. */
+/** heldOf says what a hold leaves of the budget that leaves least. */
 function heldOf(amount: number, budget: BudgetLeft | undefined): Held {
   return budget
     ? { kind: "held", amount, budget: { ...budget, left: budget.left - amount } }
@@ -203,7 +203,7 @@ interface ExpiredHold extends LostCall {
   readonly request_id: string;
 }
 
-/** Records a call as lost, unless it has a row. */
+/** insertLost records a call as lost, unless it has a row. */
 function insertLost(
   { insertRequest, addToHour }: Pick<LedgerStatements, "insertRequest" | "addToHour">,
   id: string,

@@ -111,7 +111,7 @@ function createJournal({ engine, rows }: BooksParts, { node, clock, onError, isE
   };
 }
 
-/** Removes a journal of which all is applied. */
+/** endJournal removes a journal of which all is applied. */
 function endJournal(
   node: string,
   isElsewhere: boolean | undefined,
@@ -123,7 +123,7 @@ function endJournal(
   if (!isElsewhere) engine.books.transact(() => rows.forget(node));
 }
 
-/** Returns false where it failed. */
+/** tried returns false where it failed. */
 function tried(work: () => void, onError: (error: unknown) => void): boolean {
   try {
     work();

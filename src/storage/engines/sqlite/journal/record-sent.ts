@@ -1,6 +1,6 @@
 /**
- * Has calls recorded as lost that a worker noted before it sent them (`journal/sent-log.ts`), and of which nobody was told before it died, its
- * owner with it perhaps. What the worker's owner was told of is known by its holds and its journal.
+ * Has calls recorded as lost that a worker noted before it sent them (`journal/sent-log.ts`), and of which nobody was told before it
+ * died, its owner with it perhaps. What the worker's owner was told of is known by its holds and its journal.
  */
 import { removeSentLog, sentCalls, sentLogs } from "../../../journal/sent-log.ts";
 import type { BooksOptions } from "../../../money/books.ts";
@@ -8,9 +8,9 @@ import type { BooksParts } from "../books/parts.ts";
 import { createNodeLocks } from "../node-lock.ts";
 
 export interface RecordSent {
-  /** Records those of one worker. Returns false where its process lives. Throws where another process is writing. */
+  /** of records those of one worker. Returns false where its process lives. Throws where another process is writing. */
   of(node: string): boolean;
-  /** Returns the workers that have left a log, be they alive or not. */
+  /** nodes returns the workers that have left a log, be they alive or not. */
   nodes(): readonly string[];
 }
 

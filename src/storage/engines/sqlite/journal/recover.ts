@@ -20,7 +20,7 @@ const leftBehindMs = 5_000;
 /** endedMs is how long after the start of its process the row of a journal is kept that has ended. */
 const endedMs = 24 * 3_600_000;
 
-/** Returns a function that posts them, and returns the processes whose journals cannot be read. */
+/** createRecover returns a function that posts them, and returns the processes whose journals cannot be read. */
 export function createRecover(parts: BooksParts, options: BooksOptions): () => readonly string[] {
   const { engine, rows } = parts;
   const { node, onError } = options;
@@ -50,7 +50,10 @@ export function createRecover(parts: BooksParts, options: BooksOptions): () => r
   };
 }
 
-/** Returns a function that posts the journal of a process that is known to be gone, at once. Throws where another process is writing. */
+/**
+ * createPostNow returns a function that posts the journal of a process that is known to be gone, at once. Throws where another process is
+ * writing.
+ */
 export function createPostNow(parts: BooksParts, options: BooksOptions): (owner: string) => void {
   const { engine, rows } = parts;
   const reported = new Set<string>();
@@ -87,7 +90,7 @@ function recoverOne(owner: string, parts: BooksParts, options: BooksOptions, rep
   }
 }
 
-/** Tells of a file that is not touched, once. */
+/** report tells of a file that is not touched, once. */
 function report(
   owner: string,
   faults: readonly JournalFault[],
@@ -136,7 +139,7 @@ function keepRejects(
   );
 }
 
-/** Removes a journal that is posted, once its process cannot come back to it. */
+/** removeAbandoned removes a journal that is posted, once its process cannot come back to it. */
 function removeAbandoned(owner: string, at: number, parts: BooksParts, now: number): void {
   if (now - at >= holdMs) remove(owner, parts);
 }

@@ -44,7 +44,7 @@ export interface ManagementParts {
   refuseWithin(): void;
   readonly writable: Pick<WritableWatch, "watch">;
   close(): void;
-  /** Reports whether this process works on the database no more. */
+  /** isGone reports whether this process works on the database no more. */
   isGone(): boolean;
 }
 
@@ -66,7 +66,7 @@ interface Management extends ManagementParts {
   readonly waiting: Set<Promise<unknown>>;
 }
 
-/** Returns dialects over one connection: the second has nothing posted before its statements. */
+/** createDialects returns dialects over one connection: the second has nothing posted before its statements. */
 export function createDialects(parts: ManagementParts): readonly [flushing: SqliteDialect, unflushed: SqliteDialect] {
   const management: Management = {
     ...parts,
@@ -117,7 +117,7 @@ function connectionTo(management: Management, flushes: boolean): DatabaseConnect
   return connection;
 }
 
-/** Runs a statement as soon as nobody has the connection, and nobody else the lock where it writes. */
+/** runAlone runs a statement as soon as nobody has the connection, and nobody else the lock where it writes. */
 async function runAlone<R>(management: Management, flushes: boolean, query: CompiledQuery): Promise<QueryResult<R>> {
   const { flush, flushToRead, flushed, onWritten, writable } = management;
   const statement = prepared(management, query);
@@ -207,7 +207,7 @@ function watchFailure<T>({ writable }: Management, write: () => T): T {
   }
 }
 
-/** Runs work as soon as no transaction has the connection, and again while another process holds the lock that it needs. */
+/** whenFree runs work as soon as no transaction has the connection, and again while another process holds the lock that it needs. */
 async function whenFree<T>(management: Management, work: () => T): Promise<T> {
   const running = whenUnlocked(async () => {
     while (management.owner) await management.owner.over.promise;

@@ -15,7 +15,7 @@ import { createJournalRows } from "../journal/journal-rows.ts";
 import { migrate } from "../migrate.ts";
 import { openingError } from "../opening-error.ts";
 
-/** Throws a StorageError where anybody works on the file of a database. */
+/** refuseUsed throws a StorageError where anybody works on the file of a database. */
 export function refuseUsed(path: string): void {
   const release = keepAlone(path);
   try {
@@ -29,7 +29,7 @@ function usedError(path: string): StorageError {
   return new StorageError(`a gateway, or another command, works on ${path}. Stop it first`);
 }
 
-/** Opens a file that is there, and brings its tables up to date. Throws a StorageError where anybody works on it. */
+/** openSqliteEnd opens a file that is there, and brings its tables up to date. Throws a StorageError where anybody works on it. */
 export async function openSqliteEnd(path: string): Promise<MoveEnd> {
   let release: (() => void) | undefined;
   let sqlite: RawConnection | undefined;
@@ -51,7 +51,7 @@ export async function openSqliteEnd(path: string): Promise<MoveEnd> {
   }
 }
 
-/** Returns whether the data of a file are on the move, or have moved. Its tables are left as they are. */
+/** isMoving returns whether the data of a file are on the move, or have moved. Its tables are left as they are. */
 export async function isMoving(path: string): Promise<boolean> {
   const sqlite = connect(path);
   try {
@@ -64,7 +64,7 @@ export async function isMoving(path: string): Promise<boolean> {
   }
 }
 
-/** Opens the data of a file again that have moved, as those of a back-up. Returns where they went; undefined where they did not. */
+/** stay opens the data of a file again that have moved, as those of a back-up. Returns where they went; undefined where they did not. */
 export async function stay(path: string): Promise<string | undefined> {
   if (!(await isMoving(path))) return undefined;
   const end = await openSqliteEnd(path);
@@ -129,7 +129,7 @@ function endOver(path: string, sqlite: RawConnection, db: Database, release: () 
   };
 }
 
-/** Adds what calls have left due to the sums of keys and hours. */
+/** mergeAll adds what calls have left due to the sums of keys and hours. */
 function mergeAll(connection: Connection): void {
   const totals = createPendingTotals(connection, ledgerStatements(connection));
   for (let part = 0; part < totals.parts; part++) totals.merge(part);
@@ -151,7 +151,7 @@ function connectionOver(sqlite: RawConnection): Connection {
   };
 }
 
-/** Adds rows one by one: a prepared statement is quicker than one of many rows. */
+/** createInsert adds rows one by one: a prepared statement is quicker than one of many rows. */
 function createInsert(sqlite: RawConnection): (table: TableShape, rows: readonly Values[]) => void {
   const statements = new Map<string, ReturnType<RawConnection["prepare"]>>();
   return ({ name, columns }, rows) => {

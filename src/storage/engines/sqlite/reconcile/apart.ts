@@ -13,7 +13,7 @@ export interface ReconcileTask extends ReconcileOptions {
 /** ReconcileMessage is what the thread sends. The proof is the last of it. */
 export type ReconcileMessage = { readonly finding: Finding } | { readonly proof: Proof };
 
-/** Proves the sums of the database in this file: yields what is found, and returns what was proved. */
+/** reconcileApart proves the sums of the database in this file: yields what is found, and returns what was proved. */
 export async function* reconcileApart(path: string, options: ReconcileOptions): AsyncGenerator<Finding, Proof> {
   const workerData: ReconcileTask = { ...options, reconcile: path };
   const thread = startThread("reconcile", { workerData });

@@ -2,7 +2,7 @@
 import { maxOwed, maxSum } from "../../../../money/bounds.ts";
 import { booksFunction } from "./function.ts";
 
-/** Returns what the key's limit leaves, and what its account's balance leaves; without either, what can be counted leaves. */
+/** available returns what the key's limit leaves, and what its account's balance leaves; without either, what can be counted leaves. */
 export const available = booksFunction(
   "available",
   "(p_key text, OUT of_limit bigint, OUT of_balance bigint, OUT is_limited boolean, OUT is_prepaid boolean)",

@@ -4,7 +4,7 @@ import { maxOutside } from "../../../../money/budgets.ts";
 import { dueQuarter } from "../../../tables/calls.ts";
 import { booksFunction } from "./function.ts";
 
-/** Returns when the quarter of an hour of a moment began. */
+/** quarterOf returns when the quarter of an hour of a moment began. */
 export function quarterOf(ms: string): string {
   return `${ms} - ${ms} % ${quarterMs}`;
 }
@@ -37,9 +37,9 @@ const outside = (when: string) =>
  * budgetLeft returns the number of the window that leaves least, how much that is, and when the first quarter began in which any of it
  * was spent. Sums that are due count, and holds of running calls; leases do not, which no call holds.
  *
- * Nearly all calls that run came within the window, and may be thousands. So what they hold is what is held in all, less what the few others
- * do; where those are many, as in the first minutes of a month, the calls of the window are summed. All of it is one statement: what other
- * nodes write at this moment is all of it in it, or nothing.
+ * Nearly all calls that run came within the window, and may be thousands. So what they hold is what is held in all, less what the few
+ * others do; where those are many, as in the first minutes of a month, the calls of the window are summed. All of it is one statement: what
+ * other nodes write at this moment is all of it in it, or nothing.
  */
 export const budgetLeft = booksFunction(
   "budget_left",

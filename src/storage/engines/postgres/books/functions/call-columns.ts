@@ -17,7 +17,7 @@ export const charged = { cost: "v_cost", waived: "coalesce(c.waived, 0) + c.cost
 
 export const requestColumns = columnNames.join(", ");
 
-/** Returns the value of each column of a call's row: of the record `from`, or its default; cost and waived as given. */
+/** requestValues returns the value of each column of a call's row: of the record `from`, or its default; cost and waived as given. */
 export function requestValues(from: string, given: { readonly cost: string; readonly waived: string }): string {
   return columns
     .map(({ name, default: byDefault }) => {
@@ -29,7 +29,9 @@ export function requestValues(from: string, given: { readonly cost: string; read
     .join(", ");
 }
 
-/** Inserts a call's row, or writes it over that of the same call if that was recorded as lost. Changes nothing for any other. */
+/**
+ * insertRequest inserts a call's row, or writes it over that of the same call if that was recorded as lost. Changes nothing for any other.
+ */
 export function insertRequest(values: string): string {
   const own = columns.filter(({ name }) => name !== "id").map(({ name }) => `${name} = excluded.${name}`);
   return `INSERT INTO requests (${requestColumns}) VALUES (${values})
@@ -51,7 +53,7 @@ export const dueColumns = [
   "quarter",
 ];
 
-/** Returns what one call adds to its hour; the sums of its account and key are changed by others. */
+/** hourOfCall returns what one call adds to its hour; the sums of its account and key are changed by others. */
 export function hourOfCall(from: string, { cost, waived }: { readonly cost: string; readonly waived: string }): string {
   const counts = summedNames.map((name) => {
     if (name === "cost") return cost;
@@ -61,14 +63,14 @@ export function hourOfCall(from: string, { cost, waived }: { readonly cost: stri
     ${hourOf(`${from}.created_at`)}, ${from}.key_id, ${from}.model, 1, ${counts.join(", ")}, 0, 0, 0, 0, ${quarterOf(`${from}.created_at`)})`;
 }
 
-/** Returns the sums of what calls that are charged as they state add to their hours. */
+/** sumsOfCalls returns the sums of what calls that are charged as they state add to their hours. */
 export function sumsOfCalls(): string {
   return summedNames.map((name) => `sum(${name})`).join(", ");
 }
 
 const summedNames: readonly string[] = summedColumns;
 
-/** Returns when the hour of a moment began. */
+/** hourOf returns when the hour of a moment began. */
 export function hourOf(ms: string): string {
   return `${ms} - ${ms} % ${hourMs}`;
 }

@@ -264,8 +264,8 @@ const writes = `
     FROM unnest(p_keys, k_more, k_spent) m(id, more, spent) WHERE k.id = m.id AND (m.more <> 0 OR m.spent <> 0);`;
 
 /**
- * Returns what was decided, as JSON: `{captures: [[cost, waived] or null, …], holds: [["held", amount], …]}`. A hold that
- * is `short` says of what, what is left, and whether other nodes have leases that may come back.
+ * decide returns what was decided, as JSON: `{captures: [[cost, waived] or null, …], holds: [["held", amount], …]}`. A hold that is `short`
+ * says of what, what is left, and whether other nodes have leases that may come back.
  */
 export const decide = booksFunction(
   "decide",

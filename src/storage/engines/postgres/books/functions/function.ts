@@ -32,7 +32,7 @@ export const clock: BooksFunction = {
  */
 const planning = "SET enable_seqscan = off SET jit = off";
 
-/** Makes a function of its signature and its body, in PL/pgSQL. */
+/** booksFunction makes a function of its signature and its body, in PL/pgSQL. */
 export function booksFunction(of: string, signature: string, body: string): BooksFunction {
   const hash = createHash("sha256").update(`${signature}\n${planning}\n${body}`).digest("hex").slice(0, 8);
   const name = `books_${of}_${hash}`;

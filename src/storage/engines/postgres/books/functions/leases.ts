@@ -1,7 +1,7 @@
 /** Does what nodes do with leases besides drawing on them: giving them back, and asking others for theirs. */
 import { booksFunction } from "./function.ts";
 
-/** Gives back what is left of leases of a node, and ends them. */
+/** releaseLeases gives back what is left of leases of a node, and ends them. */
 export const releaseLeases = booksFunction(
   "release_leases",
   "(p_node text, p_leases text[]) RETURNS void",
@@ -20,7 +20,7 @@ export const releaseLeases = booksFunction(
 END`,
 );
 
-/** Asks all other nodes for their idle leases of accounts; an empty id stands for all accounts. */
+/** recall asks all other nodes for their idle leases of accounts; an empty id stands for all accounts. */
 export const recall = booksFunction(
   "recall",
   "(p_accounts text[]) RETURNS void",

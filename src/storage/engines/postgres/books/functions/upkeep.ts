@@ -13,7 +13,7 @@ const mergeRows = 5000;
 const sums = dueCounts.map((name) => `sum(${name})::bigint AS ${name}`).join(", ");
 const addUp = dueCounts.map((name) => `${name} = u.${name} + excluded.${name}`).join(", ");
 
-/** Adds to accounts, keys and hours what is due of accounts whose locks the caller has. Returns how many rows that was. */
+/** mergeOf adds to accounts, keys and hours what is due of accounts whose locks the caller has. Returns how many rows that was. */
 export const mergeOf = booksFunction(
   "merge_of",
   "(p_accounts text[]) RETURNS bigint",
@@ -51,7 +51,7 @@ BEGIN
 END`,
 );
 
-/** Merges some of what is due, of accounts that nobody else has locked, or of one. Returns how many rows that was. */
+/** merge merges some of what is due, of accounts that nobody else has locked, or of one. Returns how many rows that was. */
 export const merge = booksFunction(
   "merge",
   "(p_account text) RETURNS bigint",
@@ -97,7 +97,7 @@ const lostValues = columnNames
   })
   .join(", ");
 
-/** Releases holds and leases whose deadline has passed, and records calls as lost. Returns how many. */
+/** expire releases holds and leases whose deadline has passed, and records calls as lost. Returns how many. */
 export const expire = booksFunction(
   "expire",
   "(p_node text) RETURNS int",

@@ -30,7 +30,7 @@ export const ownNames = ownColumns.map((_, i) => memberName(i));
 /** The members of what calls of a run share, in the order of `sharedColumns`. */
 export const sharedNames = sharedColumns.map((_, i) => memberName(i));
 
-/** Returns `a` to `z`, then `za`, `zb` and so on. */
+/** memberName returns `a` to `z`, then `za`, `zb` and so on. */
 function memberName(i: number): string {
   return i < 25 ? String.fromCharCode(97 + i) : `z${memberName(i - 25)}`;
 }
@@ -39,7 +39,7 @@ function record(names: readonly string[], of: readonly ColumnName[]): string {
   return names.map((name, i) => `${name} ${typeOf(of[i] as ColumnName)}`).join(", ");
 }
 
-/** Names the values of a call by their columns. What is left out has the column's default. */
+/** named names the values of a call by their columns. What is left out has the column's default. */
 function named(from: string, names: readonly string[], of: readonly ColumnName[]): string {
   return names
     .map((name, i) => {

@@ -1,10 +1,10 @@
 /** Workers as their primary keeps them running: over real channels, without the processes behind them. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Child, Ending } from "../../src/commands/workers/child.ts";
-import { hello, type StartQuestions, type WorkerQuestions } from "../../src/commands/workers/contract.ts";
-import { type Supervisor, superviseWorkers } from "../../src/commands/workers/primary/supervisor.ts";
-import { eventually } from "../support/eventually.ts";
-import { connectEnds, type Ends } from "../support/workers/channels.ts";
+import type { Child, Ending } from "../../../src/commands/workers/child.ts";
+import { hello, type StartQuestions, type WorkerQuestions } from "../../../src/commands/workers/contract.ts";
+import { type Supervisor, superviseWorkers } from "../../../src/commands/workers/primary/supervisor.ts";
+import { eventually } from "../../support/eventually.ts";
+import { connectEnds, type Ends } from "../../support/workers/channels.ts";
 
 /** A worker of the test's: its end of the channel, and what the primary has done with it. */
 interface TestWorker {

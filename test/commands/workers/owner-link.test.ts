@@ -2,11 +2,11 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { LinkQuestions } from "../../src/commands/workers/contract.ts";
-import { createOwnerLink, type OwnerLink } from "../../src/commands/workers/owner-link.ts";
-import { createChannel } from "../../src/runtime/ipc/channel.ts";
-import { temporaryFolder } from "../support/command.ts";
-import { eventually } from "../support/eventually.ts";
+import type { LinkQuestions } from "../../../src/commands/workers/contract.ts";
+import { createOwnerLink, type OwnerLink } from "../../../src/commands/workers/owner-link.ts";
+import { createChannel } from "../../../src/runtime/ipc/channel.ts";
+import { temporaryFolder } from "../../support/command.ts";
+import { eventually } from "../../support/eventually.ts";
 
 interface TestOwner {
   readonly path: string;
