@@ -107,8 +107,6 @@ function wholeAnswer<O extends DescMessage>(
   });
 }
 
-}
-
 const eventStream = "text/event-stream";
 
 /** streamAnswer returns a stream. The reply may be one without saying so, or a unary answer, or an error. */

@@ -1,20 +1,17 @@
-/** Embeddings of servers that leave out, repeat or mislabel what clients rely on: each input has its vector, in its place. */
+/** Embeddings of servers that leave out, repeat or mislabel what clients rely on: the vectors stand in the order of the inputs. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Books, openAccount, openBooks } from "../../support/payer.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
 import { paidModel, paidModels } from "../../support/upstreams/paid-models.ts";
 
 let upstream: ScriptedUpstream;
 let gateway: TestGateway;
-let books: Books;
 
 beforeAll(async () => {
   upstream = await startScriptedUpstream();
   const config = paidModels(upstream.baseUrl);
   const model = { ...paidModel("vectors", "openai"), kind: "embedding" as const };
   gateway = await startTestGateway({ ...config, models: [model] });
-  books = openBooks(gateway.database, gateway.storage);
 });
 
 afterAll(async () => {
@@ -22,13 +19,13 @@ afterAll(async () => {
   await upstream.close();
 });
 
-async function ask(data: readonly object[], input: unknown, apiKey = gateway.apiKey, more: object = {}) {
+async function ask(data: readonly object[], input: unknown, more: object = {}) {
   upstream.script = (exchange) => {
     exchange.json(200, { object: "list", model: "v", data, usage: { prompt_tokens: 3, total_tokens: 3 } });
   };
   const response = await fetch(`${gateway.baseUrl}/embeddings`, {
     method: "POST",
-    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "vectors", input, ...more }),
   });
   return { status: response.status, json: (await response.json()) as { readonly data: readonly object[] } };
