@@ -11,7 +11,7 @@
 import { once } from "node:events";
 import { cancelled, compressedTooWell, malformedBody, requestTooLarge } from "../../call/refusals.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
-import { createDecompressor, mostGrowth } from "../../runtime/content-codings.ts";
+import { createDecompressor, type Decompressor, mostGrowth } from "../../runtime/content-codings.ts";
 import type { BodyShare } from "./body-budget.ts";
 
 /** The length of a piece, and of the longest short result. In bytes. */
@@ -47,11 +47,7 @@ export function createInflate(): Inflate {
     if (bytes.length === 0) return { pieces: [], done: () => {} };
     const begun = first.lock(signal);
     await begun.acquire();
-    const stream = createDecompressor(coding, bytes, chunkSize);
-    if (!stream) {
-      begun.release();
-      throw malformedBody(`the compression ${coding} is not known`);
-    }
+    const stream = begin(coding, bytes, begun);
     const pieces: Buffer[] = [];
     const mostBytes = Math.max(alwaysAllowed, mostGrowth * bytes.length);
     let length = 0;
@@ -80,6 +76,18 @@ export function createInflate(): Inflate {
       if (!stream.closed) await once(stream.destroy(), "close");
     }
   };
+}
+
+/** begin releases the lock where it throws: a coding may be unknown, and no memory left for a decompressor. */
+function begin(coding: string, bytes: Uint8Array, lock: Pick<Lock, "release">): Decompressor {
+  try {
+    const stream = createDecompressor(coding, bytes, chunkSize);
+    if (stream) return stream;
+    throw malformedBody(`the compression ${coding} is not known`);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
 }
 
 function isOfZlib(error: unknown): boolean {

@@ -1,12 +1,13 @@
 /** Reads the whole body of an upstream's reply, or of an error if it is not too long. */
 import { upstreamFailed } from "../../call/refusals.ts";
 import { Deferred } from "../../runtime/maybe-promise.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Body, Reader, UpstreamReply } from "./reply.ts";
 
 /**
  * readWhole reads a whole body. Rejects with a Refusal if it is larger than `maxBytes`.
  *
- * Some servers never end a body of unknown length. One that is complete JSON, and then silent for `settleMs`, is left.
+ * Some servers never end a body of unknown length. One that is complete JSON, no part of a stream, and then silent for `settleMs`, is left.
  */
 export function readWhole(reply: UpstreamReply, maxBytes: number): Deferred<Buffer> {
   const whole = new Deferred<Buffer>();
@@ -66,7 +67,7 @@ class WholeBody implements Reader {
   }
 
   readonly #leaveComplete = (): void => {
-    if (this.#bytes > maxLingering || !isJson(Buffer.concat(this.#chunks))) return;
+    if (this.#bytes > maxLingering || !isComplete(Buffer.concat(this.#chunks))) return;
     this.#isLeft = true;
     this.#lingering?.leave();
   };
@@ -97,11 +98,27 @@ class WholeBody implements Reader {
   }
 }
 
-function isJson(bytes: Buffer): boolean {
+/** Reports JSON that is no part of a stream of such, whose next line may come after any pause. */
+function isComplete(bytes: Buffer): boolean {
   try {
-    JSON.parse(bytes.toString());
-    return true;
+    return !isPart(JSON.parse(bytes.toString()) as JsonValue);
   } catch {
     return false;
   }
+}
+
+/** Answers of the Messages API and errors have a `type`, as events do. */
+const ofWhole: ReadonlySet<JsonValue> = new Set(["message", "error"]);
+
+function isPart(json: JsonValue): boolean {
+  if (!isObject(json)) return false;
+  const { object, type, choices } = json;
+  if (typeof object === "string" && object.endsWith(".chunk")) return true;
+  if (typeof type === "string" && object === undefined && !ofWhole.has(type)) return true;
+  return Array.isArray(choices) && choices.some((choice) => isObject(choice) && isPartOfChoice(choice));
+}
+
+/** The parts of a completion differ from its whole only in that they name no end. */
+function isPartOfChoice({ delta, text, finish_reason: end = null }: JsonObject): boolean {
+  return delta !== undefined || (text !== undefined && end === null);
 }

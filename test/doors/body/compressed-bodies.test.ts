@@ -208,4 +208,23 @@ describe("decompressing", () => {
     const { pieces: whole } = await inflate(long, { coding: "br", maxBytes, share, signal });
     expect(Buffer.concat(whole)).toHaveLength(maxBytes);
   });
+
+  test("of a coding that cannot be begun keeps no place from others", async () => {
+    const inflate = createInflate();
+    const share = bodies().open("one");
+    const { signal } = new AbortController();
+    for (let i = 0; i < 5; i++)
+      await expect(inflate(long, { coding: "none", maxBytes, share, signal })).rejects.toThrow("not known");
+    // As where there is no memory for a decompressor.
+    const broken = new Proxy(long, {
+      get() {
+        throw new RangeError("no memory");
+      },
+    });
+    const unreadable = { length: 1, [Symbol.iterator]: () => broken[Symbol.iterator]() } as unknown as Uint8Array;
+    for (let i = 0; i < 5; i++)
+      await expect(inflate(unreadable, { coding: "deflate", maxBytes, share, signal })).rejects.toThrow("no memory");
+    const { pieces } = await inflate(long, { coding: "br", maxBytes, share, signal });
+    expect(Buffer.concat(pieces)).toHaveLength(maxBytes);
+  }, 5_000);
 });

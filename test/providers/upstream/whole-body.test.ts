@@ -46,3 +46,37 @@ test("a body without memory for it fails, and does not wait for ever", async () 
   reader.resolve();
   await expect((async () => whole)()).rejects.toThrow("allocation failed");
 });
+
+test("a first line of a stream is not taken for a complete body, however long the next one takes", () => {
+  vi.useFakeTimers();
+  try {
+    const parts = [
+      { object: "chat.completion.chunk", choices: [{ index: 0, delta: { role: "assistant" }, finish_reason: null }] },
+      { choices: [{ index: 0, delta: {} }] },
+      { object: "text_completion", choices: [{ index: 0, text: "a", finish_reason: null }] },
+      { type: "message_start", message: {} },
+      { type: "response.created", response: {} },
+    ];
+    const wholes = [
+      { object: "chat.completion", choices: [{ index: 0, message: { content: "a" }, finish_reason: "stop" }] },
+      { object: "text_completion", choices: [{ index: 0, text: "a", finish_reason: "stop" }] },
+      { type: "message", content: [] },
+      { object: "response", output: [] },
+    ];
+    for (const [isLeft, bodies] of [[0, parts] as const, [1, wholes] as const]) {
+      for (const body of bodies) {
+        const leave = vi.fn();
+        let reader: Reader | undefined;
+        const read = (one: Reader) => {
+          reader = one;
+        };
+        void readWhole(new UpstreamReply(200, {}, { read, leave, lifeless: () => {} }), 1000);
+        reader?.take([Buffer.from(`${JSON.stringify(body)}\n`)]);
+        vi.advanceTimersByTime(10_000);
+        expect(leave, JSON.stringify(body)).toHaveBeenCalledTimes(isLeft);
+      }
+    }
+  } finally {
+    vi.useRealTimers();
+  }
+});

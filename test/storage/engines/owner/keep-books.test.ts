@@ -12,6 +12,8 @@ import { createLeasedLedger } from "../../../../src/ledger/leases/leased-ledger.
 import { newId } from "../../../../src/runtime/ids.ts";
 import type { BooksQuestions, LedgerQuestions } from "../../../../src/storage/engines/owner/contract.ts";
 import { createNodeLocks } from "../../../../src/storage/engines/sqlite/node-lock.ts";
+import { lineOf } from "../../../../src/storage/journal/records.ts";
+import { createSegments } from "../../../../src/storage/journal/segments.ts";
 import { openSentLog, sentLogs } from "../../../../src/storage/journal/sent-log.ts";
 import type { JournalRecord } from "../../../../src/storage/money/books.ts";
 import type { Storage } from "../../../../src/storage/storage.ts";
@@ -318,6 +320,22 @@ describe("calls that were only noted when their worker died", () => {
     await seen.ledger.sweep();
     expect(outcomes().at(-1)).toEqual({ id: "req_3", ...lost });
     expect((await reconcile(seen.engine)).findings).toEqual([]);
+  });
+
+  test("are not lost where a journal that is not posted yet has their end, as of an owner that was killed a moment ago", async () => {
+    const [dead, node] = [newId("nod"), newId("nod")];
+    noteCalls(dead, ["req_1", "req_2"]);
+    const now = seen.now();
+    const { segments } = seen.engine;
+    const killed = createSegments(segments.folder, false);
+    killed.open(node, seen.parts.rows.database(), now);
+    const entry = { kind: "settle", call: endedCall("req_1", 10, now), isHeld: false, isLimited: false } as const;
+    killed.append(node, lineOf({ seq: 1, at: now, entries: [entry] }), 1, now);
+    await seen.ledger.sweep();
+    expect(outcomes()).toEqual([{ id: "req_2", outcome: Outcome.LOST, cost: 0 }]);
+    seen.pass(6_000);
+    await seen.ledger.sweep();
+    expect(outcomes()[0]).toEqual({ id: "req_1", outcome: Outcome.ANSWERED, cost: 10 });
   });
 });
 

@@ -2,8 +2,9 @@
  * Has calls recorded as lost that a worker noted before it sent them (`journal/sent-log.ts`), and of which nobody was told before it
  * died, its owner with it perhaps. What the worker's owner was told of is known by its holds and its journal.
  */
+import { checkJournal } from "../../../journal/check.ts";
 import { removeSentLog, sentCalls, sentLogs } from "../../../journal/sent-log.ts";
-import type { BooksOptions } from "../../../money/books.ts";
+import { type BooksOptions, callIdOf } from "../../../money/books.ts";
 import type { BooksParts } from "../books/parts.ts";
 import { createNodeLocks } from "../node-lock.ts";
 
@@ -20,6 +21,17 @@ export function createRecordSent(
 ): RecordSent {
   const { folder } = engine.segments;
   const locks = createNodeLocks(folder, onError);
+
+  /** Returns the calls that journals know of, posted or not: those of a process that died a moment ago are posted later. */
+  function journaled(): ReadonlySet<string> {
+    const known = new Set<string>();
+    for (const node of engine.segments.nodes()) {
+      const journal = checkJournal(node, rows.find(node), { segments: engine.segments, database: rows.database() });
+      for (const { record } of journal?.records ?? []) for (const entry of record.entries) known.add(callIdOf(entry));
+    }
+    return known;
+  }
+
   return {
     of(node) {
       const endLock = locks.takeEnded(node);
@@ -27,7 +39,9 @@ export function createRecordSent(
       const log = { folder, node, database: rows.database() };
       try {
         const calls = sentCalls(log);
-        if (calls.length > 0) engine.books.transact(() => steps.lose(calls, clock()));
+        const told = calls.length > 0 ? journaled() : undefined;
+        const unknown = calls.filter(({ requestId }) => !told?.has(requestId));
+        if (unknown.length > 0) engine.books.transact(() => steps.lose(unknown, clock()));
       } catch (error) {
         endLock();
         throw error;
