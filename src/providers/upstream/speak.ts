@@ -99,7 +99,6 @@ function wholeAnswer<O extends DescMessage>(
     const json = readJson(answer, dialect, operation, "whole", takeFault);
     readOrFail(() => dialect.measure(json, meter));
     // Its upstream bills also an answer that nobody can use: the attempt's record has what it told.
-    if (isOfVectors) checkVectors(json, attempt.request.outline());
     const { headers } = forwardedHeaders(reply);
     return headers ? { kind: "whole", body: answer, headers } : { kind: "whole", body: answer };
   };
