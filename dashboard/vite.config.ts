@@ -31,6 +31,8 @@ export default defineConfig({
     // Old browsers' polyfill for module preloading is a script of its own, and not needed.
     modulePreload: { polyfill: false },
     target: "es2023",
+    // The first browsers that know `light-dark()`: for older ones it would become variables that nobody sets, and borders without a colour.
+    cssTarget: ["chrome123", "firefox120", "safari17.5"],
   },
   server: { proxy: { "/modelgateway.v1": gateway } },
 });
