@@ -56,7 +56,7 @@ describe("a refusal says what is wrong with the request:", () => {
   const cases: Record<string, readonly [path: string, body: unknown, told: Partial<Told>]> = {
     "a role that Anthropic's API does not have": [
       "/v1/messages",
-      { ...chat, messages: [{ role: "critic", content: "x" }] },
+      { ...chat, messages: [{ role: "function", content: "x" }] },
       { status: 400, message: "Invalid value for 'messages[0].role': expected one of system, user, assistant." },
     ],
     "a role that nobody has": [
