@@ -3,8 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { bearer } from "../support/dashboard/session.ts";
 import { eventually } from "../support/eventually.ts";
 import { openAccount, type Payer } from "../support/payer.ts";
-import { eventStream } from "../support/scripted-upstream.ts";
-import { chatChunk, chatUsage, done, openaiFrames, usageChunk } from "../support/vendors.ts";
+import { streamCost as cost, streamUntil, wholeStream } from "../support/workers/held-stream.ts";
 import { type Processes, startWorkers, type WorkersStage } from "../support/workers/stage.ts";
 
 // Processes take seconds to start, and more on a busy machine.
@@ -17,20 +16,12 @@ let payer: Payer;
 let mayEnd: PromiseWithResolvers<void>;
 
 const funds = 1_000_000;
-const cost = chatUsage.prompt_tokens + 2 * chatUsage.completion_tokens;
-const wholeStream = /"Hel".*"lo".*data: \[DONE\]\n\n$/s;
 
 beforeEach(async () => {
   stage = await startWorkers({ workers: 2 });
   payer = await openAccount(stage, { recharge: funds });
   mayEnd = Promise.withResolvers();
-  stage.upstream.script = async (exchange) => {
-    exchange.head(200, eventStream);
-    await exchange.write(openaiFrames(chatChunk({ role: "assistant", content: "Hel" })));
-    await mayEnd.promise;
-    await exchange.write(openaiFrames(chatChunk({ content: "lo" }), chatChunk({}, "stop"), usageChunk()));
-    exchange.end(done);
-  };
+  stage.upstream.script = streamUntil(mayEnd.promise);
 });
 
 afterEach(() => {

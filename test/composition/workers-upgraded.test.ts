@@ -8,8 +8,7 @@ import { openStorage, type Storage } from "../../src/storage/storage.ts";
 import { bearer } from "../support/dashboard/session.ts";
 import { eventually } from "../support/eventually.ts";
 import { openAccount, type Payer } from "../support/payer.ts";
-import { eventStream } from "../support/scripted-upstream.ts";
-import { chatChunk, chatUsage, done, openaiFrames, usageChunk } from "../support/vendors.ts";
+import { streamCost as cost, streamUntil, wholeStream } from "../support/workers/held-stream.ts";
 import { startWorkers, type WorkersStage } from "../support/workers/stage.ts";
 
 // Processes take seconds to start, and more on a busy machine.
@@ -17,8 +16,6 @@ vi.setConfig({ testTimeout: 600_000, hookTimeout: 180_000 });
 const patience = 180_000;
 
 const funds = 1_000_000;
-const cost = chatUsage.prompt_tokens + 2 * chatUsage.completion_tokens;
-const wholeStream = /"Hel".*"lo".*data: \[DONE\]\n\n$/s;
 /** The last migration, which changes no table: without its row the database is of the version before. */
 const last = "0025-waived-in-journals";
 
@@ -34,13 +31,7 @@ beforeEach(async () => {
   // This process works on the database, too, and would keep the new program from it.
   await stage.storage.close();
   mayEnd = Promise.withResolvers();
-  stage.upstream.script = async (exchange) => {
-    exchange.head(200, eventStream);
-    await exchange.write(openaiFrames(chatChunk({ role: "assistant", content: "Hel" })));
-    await mayEnd.promise;
-    await exchange.write(openaiFrames(chatChunk({ content: "lo" }), chatChunk({}, "stop"), usageChunk()));
-    exchange.end(done);
-  };
+  stage.upstream.script = streamUntil(mayEnd.promise);
 });
 
 afterEach(async () => {
