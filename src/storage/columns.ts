@@ -53,7 +53,7 @@ export const callColumns = [
   { name: "characters", type: "bigint", journal: own(7), field: "usage.characters", isSummed: true },
   // 1 where the usage was counted by the gateway, for the upstream reported none.
   { name: "estimated", type: "integer", journal: shared(6), field: "estimated" },
-  // What was charged, and what the call cost beyond that, which nobody pays; in millionths of the unit.
+  // `cost` is charged. `waived` is the rest of what the call cost, and nobody pays it. In millionths of the unit.
   { name: "cost", type: "bigint", journal: own(8), field: "cost", isSummed: true },
   { name: "waived", type: "bigint", default: 0, journal: own(16), field: "waived", isSummed: true },
   { name: "duration_ms", type: "bigint", journal: own(10), field: "duration_ms" },

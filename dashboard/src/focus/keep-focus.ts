@@ -26,7 +26,7 @@ function onChange(changes: readonly MutationRecord[]): void {
   if (!last || focused()) return;
   const { element } = last;
   if (element.matches(":disabled") && element.isConnected) return;
-  // What is still there has lost the focus on purpose, unless it was disabled until now.
+  // An element that is still on the page gave up the focus on purpose. One that was disabled lost it, and gets it back.
   const isBack = changes.some(({ type, target }) => type === "attributes" && target.contains(element));
   if (!element.isConnected || isBack) goBack(withOutside(last));
 }

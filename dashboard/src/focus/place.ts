@@ -62,7 +62,7 @@ function candidatesAt(place: Place): readonly (HTMLElement | undefined)[] {
 function twinOf({ element, likeness, around }: Place): HTMLElement | undefined {
   if (element.isConnected) return undefined;
   const whole = around.find(({ isConnected }) => isConnected);
-  // What is left of a dialog is the page itself, where something else may look alike.
+  // The dialog is gone: an element of the page that looks like the one in the dialog is another.
   if (!whole || whole.matches("html, body, [data-portal]")) return undefined;
   const alike = [...whole.querySelectorAll<HTMLElement>(element.localName)].filter(
     (one) => likenessOf(one) === likeness,

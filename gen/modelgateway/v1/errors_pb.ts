@@ -68,7 +68,7 @@ export type ErrorDetail = Message<"modelgateway.v1.ErrorDetail"> & {
   faults: DocumentFault[];
 
   /**
-   * What the call conflicts with, for programs to compare and pages to translate. Unspecified: the reason is not CONFLICT.
+   * The cause of a conflict, for programs to compare and pages to translate. Set only where the reason is CONFLICT, else unspecified.
    *
    * @generated from field: modelgateway.v1.ConflictReason conflict = 7;
    */

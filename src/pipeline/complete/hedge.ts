@@ -18,7 +18,7 @@ export type AskCandidate<C, A> = (candidate: C, signal: Signal, isHedge: boolean
 export type HedgeShare = () => number;
 
 export interface Hedge {
-  /** Where both attempts fail, throws that the request was rejected, or else what the first attempt threw. */
+  /** Throws where both attempts fail: that the request was rejected, if an upstream said so, or the error of the first attempt. */
   ask<C, A>(ask: AskCandidate<C, A>, hedged: Hedged<C>): Promise<A>;
 }
 
