@@ -42,6 +42,8 @@ interface Places {
   /** Calls that the keeper is to be asked for. */
   readonly waiting: Waiting[];
   isAsking: boolean;
+  /** isUntold is whether the keeper came back while it was asked: it may know nothing of what runs. */
+  isUntold: boolean;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -54,6 +56,7 @@ interface State extends KeyPlacesOptions {
 
 export function createKeyPlaces(options: KeyPlacesOptions = {}): KeyPlaces {
   const state: State = { ...options, byKey: new Map(), taken: 0, isClosed: false };
+  const endReturns = options.keeper?.onReturn(() => tellAgain(state));
   return {
     tryTake(id, places) {
       const of = state.byKey.get(id) ?? add(state, id);
@@ -77,13 +80,14 @@ export function createKeyPlaces(options: KeyPlacesOptions = {}): KeyPlaces {
     taken: () => state.taken,
     close() {
       state.isClosed = true;
+      endReturns?.();
       for (const { timer } of state.byKey.values()) clearTimeout(timer);
     },
   };
 }
 
 function add({ byKey }: State, id: string): Places {
-  const of: Places = { id, places: 0, running: 0, waiting: [], isAsking: false, timer: undefined };
+  const of: Places = { id, places: 0, running: 0, waiting: [], isAsking: false, isUntold: false, timer: undefined };
   byKey.set(id, of);
   return of;
 }
@@ -142,13 +146,21 @@ interface Granted {
   readonly granted: number;
 }
 
+/** tellAgain tells a keeper that has come back what runs, at once: until it knows, others get the same places. */
+function tellAgain(state: State): void {
+  for (const of of state.byKey.values()) {
+    of.isUntold = of.isAsking;
+    ask(state, of);
+  }
+}
+
 /** receive gives what was granted to the calls that were asked for, and refuses the others. */
 function receive(state: State, of: Places, waiting: readonly Waiting[], { before, granted }: Granted): void {
   of.isAsking = false;
   const taken = Math.min(waiting.length, Math.max(0, granted - before));
   for (let i = 0; i < taken; i++) run(state, of);
   // Some may have ended while the keeper was asked, and calls may have come.
-  if (of.waiting.length > 0 || of.running !== granted) ask(state, of);
+  if (of.waiting.length > 0 || of.running !== granted || of.isUntold) askAnew(state, of);
   answer(state, of, waiting, taken);
 }
 
@@ -164,7 +176,13 @@ function failed(state: State, of: Places, asked: readonly Waiting[]): void {
   }
   const taken = Math.min(waiting.length, Math.max(0, partOf(of.places, state.keeper) - of.running));
   for (let i = 0; i < taken; i++) run(state, of);
+  if (of.isUntold) askAnew(state, of);
   answer(state, of, waiting, taken);
+}
+
+function askAnew(state: State, of: Places): void {
+  of.isUntold = false;
+  ask(state, of);
 }
 
 /** answer tells calls whether they may go: the first ones, whose places are counted already, and no others. */

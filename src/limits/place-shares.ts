@@ -65,6 +65,7 @@ export function createMemoryPlaces(clock: () => number, nodes: () => number): { 
       },
       isAway: () => false,
       nodes,
+      onReturn: () => () => {},
     }),
   };
 }

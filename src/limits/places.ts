@@ -38,6 +38,11 @@ export interface PlaceKeeper {
   isAway(): boolean;
   /** Returns how many processes share the places, as last known. */
   nodes(): number;
+  /**
+   * Calls `listener` whenever the keeper may know nothing of this process any more: it was away, or another has taken its place. Returns
+   * what ends that.
+   */
+  onReturn(listener: () => void): () => void;
 }
 
 /** Places are what calls take before they go to an upstream. */
@@ -70,6 +75,8 @@ interface State {
   told: number | undefined;
   /** hasReleased is whether a place became free while the keeper was asked. */
   hasReleased: boolean;
+  /** isUntold is whether the keeper came back while it was asked: it may know nothing of what runs. */
+  isUntold: boolean;
   timer: NodeJS.Timeout | undefined;
   isClosed: boolean;
 }
@@ -77,8 +84,9 @@ interface State {
 export function createPlaces(keeper: PlaceKeeper, name: string, places: number): Places {
   const state: State = {
     ...{ keeper, name, places, granted: 0, isShort: false, running: 0, peak: 0 },
-    ...{ waiting: [], told: undefined, hasReleased: false, timer: undefined, isClosed: false },
+    ...{ waiting: [], told: undefined, hasReleased: false, isUntold: false, timer: undefined, isClosed: false },
   };
+  const endReturns = keeper.onReturn(() => tellAgain(state));
   return {
     take() {
       if (state.waiting.length === 0 && state.running < allowed(state)) return run(state);
@@ -104,6 +112,7 @@ export function createPlaces(keeper: PlaceKeeper, name: string, places: number):
     close() {
       state.isClosed = true;
       clearTimeout(state.timer);
+      endReturns();
       const { places } = state;
       if (!keeper.isAway()) void Promise.resolve(keeper.ask({ name, places, running: 0, wanted: 0 })).catch(() => {});
     },
@@ -147,7 +156,8 @@ function ask(state: State): void {
   const wanted = Math.min(places, Math.max(running + waiting.length, isShort ? 0 : peak));
   const failed = () => {
     state.told = undefined;
-    later(state);
+    if (state.isUntold) tellAgain(state);
+    else later(state);
   };
   try {
     const grant = keeper.ask({ name, places, running, wanted });
@@ -158,9 +168,20 @@ function ask(state: State): void {
   }
 }
 
+/**
+ * tellAgain tells a keeper that has come back what runs, at once: until it knows, it grants the same places to others. Nothing that was
+ * granted before counts.
+ */
+function tellAgain(state: State): void {
+  state.granted = Math.min(state.granted, state.running);
+  state.isUntold = state.told !== undefined;
+  if (state.running > 0 || state.waiting.length > 0) ask(state);
+}
+
 function receive(state: State, { granted, isShort }: PlacesGrant, wanted: number): void {
   state.told = undefined;
-  const isStale = state.hasReleased && isShort;
+  const isStale = (state.hasReleased && isShort) || state.isUntold;
+  state.isUntold = false;
   // The number may be smaller than it was when the keeper was asked.
   const most = Math.max(state.places, state.running);
   state.granted = Math.min(granted, isStale ? state.running : most);

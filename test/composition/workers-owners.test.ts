@@ -169,8 +169,6 @@ test("after SIGHUP old workers go by the new owner: their calls go on, and their
     expect(workers.length).toBeGreaterThan(2);
   }, patience);
   await eventually(() => expect(stage.server.stderr).toContain("the new workers serve"), patience);
-  // The old workers tell the new owner of their places within a second.
-  await delay(2_000);
   const one = post({ ...chat, model: "narrow", stream: true });
   // Long enough for a place to be granted that nobody counts.
   await delay(1_500);

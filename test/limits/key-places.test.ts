@@ -5,6 +5,7 @@ import { createMemoryPlaces } from "../../src/limits/place-shares.ts";
 import type { PlaceKeeper, PlacesAsk } from "../../src/limits/places.ts";
 import { eventually } from "../support/eventually.ts";
 import { keepers } from "../support/limits/keepers.ts";
+import { createRelay } from "../support/limits/relay.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -149,6 +150,7 @@ describe("a keeper", () => {
       ask: () => Promise.reject(new Error("no answer")),
       isAway: () => isAway,
       nodes: () => 3,
+      onReturn: () => () => {},
     };
     const places = createKeyPlaces({ keeper: failing });
     expect([1, 2, 3].map(() => places.tryTake("key_a", 6))).toEqual([true, true, false]);
@@ -161,8 +163,29 @@ describe("a keeper", () => {
     places.close();
   });
 
+  test("whose place another takes is told at once what runs, also by who waited for its answer", async () => {
+    const relay = createRelay();
+    const [one, two] = ["one", "two"].map((name) => createKeyPlaces({ keeper: relay.of(name) })) as [
+      KeyPlaces,
+      KeyPlaces,
+    ];
+    expect(await one.tryTake("key_a", 3)).toBe(true);
+    expect(await one.tryTake("key_b", 1)).toBe(true);
+    relay.hold();
+    const second = one.tryTake("key_a", 3);
+    relay.replace();
+    // It decided by its part of the places, which are three of two processes.
+    expect(await second).toBe(false);
+    expect(await two.tryTake("key_b", 1)).toBe(false);
+    expect(await Promise.all([1, 2, 3].map(() => two.tryTake("key_a", 3)))).toEqual([true, true, false]);
+    for (const node of [one, two]) node.close();
+  });
+
   test("that is away refuses all calls where the configuration wants that", async () => {
-    const away: PlaceKeeper = { ask: () => Promise.reject(new Error("away")), isAway: () => true, nodes: () => 1 };
+    const away: PlaceKeeper = {
+      ...{ isAway: () => true, nodes: () => 1, onReturn: () => () => {} },
+      ask: () => Promise.reject(new Error("away")),
+    };
     const places = createKeyPlaces({ keeper: away, whenAway: () => new Error("not now") });
     expect(() => places.tryTake("key_a", 6)).toThrow("not now");
     const failing = createKeyPlaces({

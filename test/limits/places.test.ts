@@ -5,6 +5,7 @@ import { createMemoryPlaces } from "../../src/limits/place-shares.ts";
 import { createPlaces, type PlaceKeeper, type Places } from "../../src/limits/places.ts";
 import { eventually } from "../support/eventually.ts";
 import { keepers as kinds } from "../support/limits/keepers.ts";
+import { createRelay } from "../support/limits/relay.ts";
 
 for (const kind of kinds) {
   describe.skipIf(!kind.isThere)(kind.name, () => {
@@ -216,5 +217,36 @@ describe("while the keeper is away", () => {
     const small = createPlaces(away, "near", 2);
     await small.take();
     small.close();
+  });
+});
+
+describe("another keeper that takes the place of one", () => {
+  test("is told at once what runs, so that it grants nobody the same places", async () => {
+    const relay = createRelay();
+    const [one, two, other] = [relay.of("one"), relay.of("two"), relay.of("other")];
+    const [first, second] = [createPlaces(one, "far", 3), createPlaces(two, "far", 3)];
+    for (const node of [first, first, second]) await node.take();
+    relay.replace();
+    const granted = async () => await other.ask({ name: "far", places: 3, running: 0, wanted: 3, isTrial: true });
+    expect(await granted()).toMatchObject({ granted: 0 });
+    for (const node of [first, second]) node.close();
+    expect(await granted()).toMatchObject({ granted: 3 });
+    relay.replace();
+    expect(await granted(), "what is closed tells nothing more").toMatchObject({ granted: 3 });
+  });
+
+  test("is told by a process that waited for an answer of the one before", async () => {
+    const relay = createRelay();
+    const one = createPlaces(relay.of("one"), "far", 3);
+    await one.take();
+    relay.hold();
+    const second = one.take();
+    relay.replace();
+    await second;
+    const other = relay.of("other");
+    expect(await other.ask({ name: "far", places: 3, running: 0, wanted: 3, isTrial: true })).toMatchObject({
+      granted: 1,
+    });
+    one.close();
   });
 });

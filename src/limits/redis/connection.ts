@@ -41,6 +41,8 @@ export interface Connection {
   nodes(): number;
   /** Runs a script on a key. Scripts that are run in one turn of the event loop are sent together. Rejects where it fails. */
   run(script: Script, key: string, args: readonly (string | number)[]): Promise<unknown>;
+  /** Calls `listener` whenever Redis is there again after an outage, however short. Returns what ends that. */
+  onReturn(listener: () => void): () => void;
   /** Notes that Redis did not do what it was asked for. */
   failed(error: unknown): void;
   /** Resolves when Redis has answered for the first time, or has failed to. */
@@ -71,6 +73,7 @@ interface State {
   /** cause is why it is away, and the causes that were told of this outage. */
   cause: string;
   readonly told: Set<string>;
+  readonly returns: Set<() => void>;
   timer: NodeJS.Timeout | undefined;
   isClosed: boolean;
   onTried: () => void;
@@ -82,7 +85,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   const state: State = {
     ...{ options, counts, onTried, client: undefined, waitingSince: undefined, nodes: options.assumedNodes },
     ...{ awaySince: performance.now(), wasThere: false, cause: "", told: new Set() },
-    ...{ timer: undefined, isClosed: false },
+    ...{ returns: new Set<() => void>(), timer: undefined, isClosed: false },
   };
   open(state);
   arm(state);
@@ -94,6 +97,10 @@ export function createConnection(options: ConnectionOptions): Connection {
     run(script, key, args) {
       if (!state.client || state.awaySince !== undefined) return Promise.reject(new Error("Redis is away"));
       return evaluate(state.client, script, key, args);
+    },
+    onReturn(listener) {
+      state.returns.add(listener);
+      return () => state.returns.delete(listener);
     },
     failed: (error) => fail(state, error),
     close: () => close(state),
@@ -159,6 +166,7 @@ function comeBack(state: State, count: number): void {
   state.waitingSince = undefined;
   state.nodes = Math.max(1, count);
   state.wasThere = true;
+  const wasAway = state.awaySince !== undefined;
   const ms = state.awaySince === undefined ? 0 : performance.now() - state.awaySince;
   state.awaySince = undefined;
   state.cause = "";
@@ -166,6 +174,7 @@ function comeBack(state: State, count: number): void {
   state.told.clear();
   state.onTried();
   if (wasTold) state.options.onBack(ms, state.nodes);
+  if (wasAway) for (const listener of [...state.returns]) listener();
 }
 
 function tick(state: State): void {

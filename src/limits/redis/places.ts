@@ -32,5 +32,6 @@ export function createRedisPlaces(
     },
     isAway: connection.isAway,
     nodes: connection.nodes,
+    onReturn: connection.onReturn,
   };
 }
