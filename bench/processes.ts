@@ -32,6 +32,8 @@ export interface ProgramInit {
   readonly core: number;
   /** port is where it listens once it has started. */
   readonly port: number;
+  /** isReady is whether it serves; that it listens is enough where it is omitted. */
+  readonly isReady?: () => Promise<boolean>;
   /** log is the file of its output. */
   readonly log: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -108,16 +110,16 @@ export function launch(command: readonly string[], core: number, env = {}, optio
   return child;
 }
 
-/** start starts a server, and resolves when it listens. */
+/** start starts a server, and resolves when it serves. */
 export async function start(init: ProgramInit): Promise<Program> {
-  const { command, core, port, log, env, cwd, user, stopSignal = "SIGTERM" } = init;
+  const { command, core, port, isReady = () => listens(port), log, env, cwd, user, stopSignal = "SIGTERM" } = init;
   const output = openSync(log, "a");
   const child = launch(command, core, env, { stdio: ["ignore", output, output], ...(cwd ? { cwd } : {}), ...user });
   alive.set(child, stopSignal);
   closeSync(output);
-  while (!(await listens(port))) {
+  while (!(await isReady())) {
     if (child.exitCode !== null) {
-      throw new Error(`${command.join(" ")} ended before it listened:\n${readFileSync(log, "utf8").slice(-2000)}`);
+      throw new Error(`${command.join(" ")} ended before it served:\n${readFileSync(log, "utf8").slice(-2000)}`);
     }
     await sleep(20);
   }

@@ -54,7 +54,17 @@ export async function startGateway(init: GatewayInit): Promise<Program> {
   const command = [process.execPath, ...nodeOptions, main, "serve", "--config", config, ...args] as const;
   // Two gateways cannot share the port for metrics.
   const env = { METRICS_PORT: String(init.metricsPort ?? (await freePort())), ...init.env };
-  return start({ command, core: targetCore, port, log: join(folder, "gateway.log"), env });
+  // A gateway listens for a moment to see whether the port is free, long before it serves there.
+  const isReady = () => isLive(port);
+  return start({ command, core: targetCore, port, isReady, log: join(folder, "gateway.log"), env });
+}
+
+/** isLive returns whether a gateway answers at a port. */
+function isLive(port: number): Promise<boolean> {
+  return fetch(`http://127.0.0.1:${port}/healthz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 }
 
 /** makeKey creates an account with credit and a key, in the folder's database or in that of Postgres, and returns the key. */
