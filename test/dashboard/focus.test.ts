@@ -97,6 +97,8 @@ describe.skipIf(chromiumPath === undefined)("the focus in Chromium", { timeout: 
     await again.waitFor({ state: "detached" });
     await closePalette();
     await expect.poll(focus).toBe("content");
+    // Before the list arrives nothing after the content takes the focus.
+    await page.getByRole("searchbox", { name: "Search" }).waitFor();
     await page.keyboard.press("Tab");
     expect(await focus()).toBe("Search");
   });
