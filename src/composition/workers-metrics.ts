@@ -31,7 +31,7 @@ export interface WorkersMetricsOptions extends WorkerGauges {
 export interface WorkersMetrics {
   /** Counts a worker in, as long as its channel is open. */
   add(channel: Channel): void;
-  /** Begins to answer. */
+  /** Begins to answer, unless it has. */
   listen(): Promise<void>;
   close(): Promise<void>;
 }
@@ -43,7 +43,7 @@ export function createWorkersMetrics(options: WorkersMetricsOptions): WorkersMet
   const own = new Registry();
   const last = new Map<Channel, readonly MetricJson[]>();
   let ended: MetricJson[] = [];
-  let scrape: Scrape | undefined;
+  let scrape: Promise<Scrape> | undefined;
   registerWorkers(own, options);
 
   async function readOne(channel: Channel): Promise<void> {
@@ -70,12 +70,15 @@ export function createWorkersMetrics(options: WorkersMetricsOptions): WorkersMet
     },
     async listen() {
       const { fd, log } = options;
-      if (fd === null || scrape) return;
+      if (fd === null) return;
       const onError = (err: unknown) => log.error({ err }, "metrics could not be read");
-      scrape = await serveMetrics({ host: "", port: 0, fd, read, contentType: own.contentType, onError });
+      // Workers that begin to serve at the same time each have it listen: a socket can be listened on once.
+      scrape ??= serveMetrics({ host: "", port: 0, fd, read, contentType: own.contentType, onError });
+      await scrape;
     },
     async close() {
-      await scrape?.close();
+      const listening = await scrape?.catch(() => undefined);
+      await listening?.close();
     },
   };
 }
