@@ -8,7 +8,7 @@ import { createKeyPlaces, type KeyPlaces } from "../limits/key-places.ts";
 import type { DecisionCounts } from "../limits/leased-limiter.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { createMemoryLimiter } from "../limits/memory.ts";
-import type { PlaceKeeper, Places } from "../limits/places.ts";
+import { createPlaces, type PlaceKeeper, type Places } from "../limits/places.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Link } from "../runtime/ipc/link.ts";
 import type { RedisGauges } from "../telemetry/gauges/redis.ts";
@@ -70,7 +70,10 @@ export function startLimits(parts: LimitsParts): Promise<Limits> | Limits {
 
 /** The client library is loaded only here. */
 async function startOverRedis({ log, clock }: LimitsParts, config: RedisConfig): Promise<Limits> {
-  const [{ createRedisSlices }, limiters] = await Promise.all([import("../limits/redis/slices.ts"), loadLimiters()]);
+  const [{ createRedisSlices }, limiters] = await Promise.all([
+    import("../limits/redis/slices.ts"),
+    import("../limits/leased-limiter.ts"),
+  ]);
   const { url, whenAway } = config;
   const redis = addressOf(url);
   const awayWords = `Redis is away: ${whenAway === "refuse" ? "calls are refused" : "rates are divided by the nodes"}`;
@@ -97,16 +100,11 @@ async function startOverRedis({ log, clock }: LimitsParts, config: RedisConfig):
 
 /** The workers of a machine share what their owner keeps. */
 async function startOverOwner({ link, count }: WorkerPlace): Promise<Limits> {
-  const [{ askOwner }, limiters] = await Promise.all([import("../limits/owner/ask-owner.ts"), loadLimiters()]);
-  return shareLimits(limiters, { ...askOwner(link, count), whenAway: undefined });
-}
-
-async function loadLimiters() {
-  const [{ createLeasedLimiter }, { createPlaces }] = await Promise.all([
+  const [{ askOwner }, limiters] = await Promise.all([
+    import("../limits/owner/ask-owner.ts"),
     import("../limits/leased-limiter.ts"),
-    import("../limits/places.ts"),
   ]);
-  return { createLeasedLimiter, createPlaces };
+  return shareLimits(limiters, { ...askOwner(link, count), whenAway: undefined });
 }
 
 interface SharedLimits {
@@ -119,7 +117,7 @@ interface SharedLimits {
 
 /** shareLimits puts the limiters over slices and places that several processes share. */
 function shareLimits(
-  { createLeasedLimiter, createPlaces }: Awaited<ReturnType<typeof loadLimiters>>,
+  { createLeasedLimiter }: typeof import("../limits/leased-limiter.ts"),
   { places: keeper, whenAway, ...shared }: SharedLimits,
 ): Limits {
   const rates = createLeasedLimiter({ ...shared, nameOf: (id) => `rate:${id}`, whenAway });
