@@ -13,7 +13,8 @@ import { adjust, isAwake, type LedgerState, record, releaseEntry } from "./ledge
 
 export function capture(state: LedgerState, call: Capture, hold?: Hold): MaybePromise<Captured | undefined> {
   const { id, cost } = call;
-  const isCapturing = state.capturing.has(id);
+  // Few calls are, and V8 interns a string before it looks for it in a set.
+  const isCapturing = state.capturing.size > 0 && state.capturing.has(id);
   // A hold stays among the holds until the books have captured its call.
   const ended = hold && !isCapturing && state.holds.delete(hold) ? hold : undefined;
   // This process knows that the hold is still there, or that there is nothing to charge.
