@@ -10,6 +10,7 @@ import { loadConfig } from "../../src/config/config.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import type { Storage } from "../../src/storage/storage.ts";
 import { openStorageOnPostgres } from "../../src/storage/storage-on-postgres.ts";
+import { withLeases } from "../support/accelerators.ts";
 import { temporaryFolder } from "../support/command.ts";
 import { askRpc, bearer } from "../support/dashboard/session.ts";
 import { environment } from "../support/environment.ts";
@@ -36,6 +37,8 @@ const closing: (() => Promise<unknown>)[] = [];
 let postgres: PostgresServer;
 let upstream: ScriptedUpstream;
 let nodes: readonly [Node, Node, Node];
+/** chosen are the accelerators of tests that are about some. */
+let chosen: Partial<typeof withLeases> = {};
 
 async function startNode(url: string): Promise<Node> {
   const folder = await temporaryFolder();
@@ -48,6 +51,7 @@ async function startNode(url: string): Promise<Node> {
   const model = served([{ upstream: "far", model: "far", priority: 0, weight: 1 }]);
   const config = {
     ...loadConfig(undefined, environment),
+    ...chosen,
     ...{ port: 0, dataDir: folder.path, drainMs: 2000, tiers, operatorKey, embeddedModels: false, models: [model] },
     ...{ metrics: { host: "127.0.0.1", port: 0, isAsked: true }, retries: { attempts: 1, share: 0 } },
     upstreams: [{ name: "far", kind: "openai" as const, base_url: upstream.baseUrl, api_key: "k" }],
@@ -152,24 +156,6 @@ describe.skipIf(!postgresPrograms)("three gateways over one Postgres", () => {
     }
   });
 
-  test("what others keep idle in leases is refunded, and every page has the calls of all", async () => {
-    const payer = await openAccount({ storage: nodes[0].storage }, { recharge: 1_000_000, admin: true });
-    for (const node of nodes) expect(await statusOf(chat(node, payer))).toBe(200);
-    const { held = 0 } = (await nodes[0].storage.accounts.find(payer.accountId)) ?? {};
-    expect(held).toBeGreaterThan(15);
-    const refund = { account: payer.accountId, kind: "ENTRY_KIND_REFUND", amount: String(1_000_000 - 45) };
-    const told = await askRpc(nodes[2], "OperatorService.RecordEntry", refund, bearer(operatorKey));
-    expect(told.status, JSON.stringify(told.json)).toBe(200);
-    expect(await settled(nodes[1], payer.accountId)).toEqual({ balance: 0, held: 0 });
-    expect(await statusOf(chat(nodes[1], payer))).toBe(402);
-    for (const node of nodes) {
-      const page = await askRpc(node, "UsageService.ListRequests", {}, bearer(payer.apiKey));
-      const rows = (page.json as { requests: { cost: string }[] }).requests;
-      expect(rows.filter(({ cost }) => cost === "15")).toHaveLength(3);
-    }
-    expect((await nodes[0].storage.reconcile()).findings).toEqual([]);
-  });
-
   test("a call that is repeated at another under its key is answered again, and charged once", async () => {
     const payer = await openAccount({ storage: nodes[0].storage }, { recharge: 1_000_000 });
     const asked = upstream.received.length;
@@ -182,25 +168,6 @@ describe.skipIf(!postgresPrograms)("three gateways over one Postgres", () => {
     }
     expect(upstream.received.length - asked).toBe(1);
     expect(await settled(nodes[1], payer.accountId)).toEqual({ balance: 1_000_000 - 15, held: 0 });
-  });
-
-  test("metrics tell of the database and of the nodes", async () => {
-    const payer = await openAccount({ storage: nodes[0].storage });
-    for (const node of nodes) expect(await statusOf(chat(node, payer))).toBe(200);
-    await eventually(async () => expect(await metricOf(nodes[0], "nodes")).toBe(3));
-    expect(await metricOf(nodes[0], "up")).toBe(1);
-    expect(await metricOf(nodes[0], "kept_records")).toBe(0);
-    for (const kind of ["decide", "write"]) {
-      expect(await metricOf(nodes[0], "batches_total", kind)).toBeGreaterThan(0);
-      expect(await metricOf(nodes[0], "batch_items_total", kind)).toBeGreaterThan(0);
-      const seconds = await metricOf(nodes[0], "batch_seconds_total", kind);
-      expect(seconds).toBeGreaterThan(0);
-      expect(seconds).toBeLessThan(10);
-    }
-    // The others have idle leases, which a refund would ask for.
-    const before = await metricOf(nodes[2], "recalls_total");
-    await nodes[2].storage.recall(payer.accountId);
-    expect(await metricOf(nodes[2], "recalls_total")).toBe(before + 1);
   });
 
   test("while the database is away calls are refused, a stream ends, and it is charged once when that is back", async () => {
@@ -244,6 +211,53 @@ describe.skipIf(!postgresPrograms)("three gateways over one Postgres", () => {
     });
     expect((await nodes[2].storage.reconcile()).findings).toEqual([]);
     expect([await metricOf(nodes[0], "up"), await metricOf(nodes[0], "kept_records")]).toEqual([1, 0]);
+  });
+
+  describe("that lease what accounts have", () => {
+    beforeAll(() => {
+      chosen = withLeases;
+    });
+
+    afterAll(() => {
+      chosen = {};
+    });
+
+    test("what others keep idle in leases is refunded, and every page has the calls of all", async () => {
+      const payer = await openAccount({ storage: nodes[0].storage }, { recharge: 1_000_000, admin: true });
+      for (const node of nodes) expect(await statusOf(chat(node, payer))).toBe(200);
+      const { held = 0 } = (await nodes[0].storage.accounts.find(payer.accountId)) ?? {};
+      expect(held).toBeGreaterThan(15);
+      const refund = { account: payer.accountId, kind: "ENTRY_KIND_REFUND", amount: String(1_000_000 - 45) };
+      const told = await askRpc(nodes[2], "OperatorService.RecordEntry", refund, bearer(operatorKey));
+      expect(told.status, JSON.stringify(told.json)).toBe(200);
+      expect(await settled(nodes[1], payer.accountId)).toEqual({ balance: 0, held: 0 });
+      expect(await statusOf(chat(nodes[1], payer))).toBe(402);
+      for (const node of nodes) {
+        const page = await askRpc(node, "UsageService.ListRequests", {}, bearer(payer.apiKey));
+        const rows = (page.json as { requests: { cost: string }[] }).requests;
+        expect(rows.filter(({ cost }) => cost === "15")).toHaveLength(3);
+      }
+      expect((await nodes[0].storage.reconcile()).findings).toEqual([]);
+    });
+
+    test("have metrics of the database and of the nodes", async () => {
+      const payer = await openAccount({ storage: nodes[0].storage });
+      for (const node of nodes) expect(await statusOf(chat(node, payer))).toBe(200);
+      await eventually(async () => expect(await metricOf(nodes[0], "nodes")).toBe(3));
+      expect(await metricOf(nodes[0], "up")).toBe(1);
+      expect(await metricOf(nodes[0], "kept_records")).toBe(0);
+      for (const kind of ["decide", "write"]) {
+        expect(await metricOf(nodes[0], "batches_total", kind)).toBeGreaterThan(0);
+        expect(await metricOf(nodes[0], "batch_items_total", kind)).toBeGreaterThan(0);
+        const seconds = await metricOf(nodes[0], "batch_seconds_total", kind);
+        expect(seconds).toBeGreaterThan(0);
+        expect(seconds).toBeLessThan(10);
+      }
+      // The others have idle leases, which a refund would ask for.
+      const before = await metricOf(nodes[2], "recalls_total");
+      await nodes[2].storage.recall(payer.accountId);
+      expect(await metricOf(nodes[2], "recalls_total")).toBe(before + 1);
+    });
   });
 });
 
