@@ -760,7 +760,8 @@ test("large forms are read in time in proportion to their size", () => {
   expect((form(completion, text).prompt as string).length).toBe(2_000_000);
   expect(() => form(completion, `prompt${"[a]".repeat(500_000)}=1`)).toThrow(Refusal);
   expect(() => form(completion, `prompt${"[".repeat(1_000_000)}=1`)).toThrow(Refusal);
-  expect(performance.now() - started).toBeLessThan(2000);
+  // Time in proportion to the square of it would be minutes on any machine.
+  expect(performance.now() - started).toBeLessThan(20_000);
 });
 
 describe("a form that is nothing but", () => {

@@ -43,7 +43,8 @@ describe("a path is normalised:", () => {
     plainPath("/".repeat(1_000_000));
     plainPath("/v1".repeat(1_000_000));
     plainPath("/a//".repeat(1_000_000));
-    expect(performance.now() - began).toBeLessThan(1_000);
+    // Time in proportion to the square of it would be minutes on any machine.
+    expect(performance.now() - began).toBeLessThan(20_000);
   });
 
   test("without its query, and without the address that a proxy sends", () => {
