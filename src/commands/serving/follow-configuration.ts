@@ -3,13 +3,12 @@
  * that cannot be read, or is wrong, is refused whole: the log has each fault with its line, and what is served stays. Where the database
  * is in trouble, it is read again until it answers.
  *
- * The file has changed where it holds another text than was loaded last, be that before this began.
+ * The file has changed where it holds another text than was loaded last, be that before this began. Where only another version is stored,
+ * the file in force holds on; one that was refused may be right beside that version, and is read again.
  */
 import type { Logger } from "pino";
 import type { Config } from "../../config/config.ts";
 import { ConfigError } from "../../config/config-error.ts";
-import { placed } from "../../config/document.ts";
-import { problem } from "../../config/fault-texts.ts";
 import { changedOperationalKeys, changedProcessKeys } from "../../config/live/live-config.ts";
 import type { ConfigurationSource } from "../../config/stored/source.ts";
 import { followFile } from "../../runtime/files/follow-file.ts";
@@ -19,7 +18,7 @@ export interface FollowOptions {
   /** config is what is served. */
   readonly config: Config;
   /** source has read `config`. It reads the configuration anew, and tells when another version is stored. */
-  readonly source: Pick<ConfigurationSource, "load" | "fileText" | "onStoredChange">;
+  readonly source: Pick<ConfigurationSource, "load" | "fileText" | "isFileRefused" | "onStoredChange">;
   /** adapt changes what was read, each time. */
   readonly adapt: (config: Config) => Config;
   /** file is the configuration file; undefined: there is none. */
@@ -43,13 +42,16 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
   let isClosed = false;
   let reading = Promise.resolve();
   let waiting: Promise<void> | undefined;
+  /** isFileAsked is whether what waits is to read the file as it is now. */
+  let isFileAsked = false;
   const retries = createRetries((why) => reload(why));
 
   async function read(why: string): Promise<void> {
+    const of = isFileAsked ? "file" : "stored";
+    isFileAsked = false;
     try {
-      const next = adapt(await source.load());
+      const next = adapt(await source.load(of));
       if (isClosed) return;
-      if (file !== undefined) refuseBlank(file, source.fileText());
       // A key that was changed back is as it is in this process.
       const unlike = new Set(changedProcessKeys(config, next));
       const bound = changedProcessKeys(current, next).filter((key) => unlike.has(key));
@@ -63,9 +65,11 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
       if (isOther) log.info({ why, version, changed }, inForce);
       else if (why !== storedAnew) log.info({ why }, unchanged);
       retries.end();
+      if (of === "stored" && source.isFileRefused()) void reload(refusedBefore);
     } catch (error) {
       if (isClosed) return;
       if (troubleOf(error) !== undefined) {
+        if (of === "file") isFileAsked = true;
         if (retries.failed(why)) log.error({ why, err: error }, inTrouble);
         return;
       }
@@ -77,6 +81,7 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
 
   /** However often it is asked while it is read, it is read once more. */
   const reload = (why: string) => {
+    if (why !== storedAnew) isFileAsked = true;
     waiting ??= reading.then(() => {
       waiting = undefined;
       reading = isClosed ? Promise.resolve() : read(why);
@@ -118,15 +123,8 @@ function createRetries(act: (why: string) => Promise<void>) {
   };
 }
 
-/**
- * refuseBlank throws a ConfigError for a file without a word in it: a write that was broken off, or found no room on the disk, leaves one,
- * and what it says would take every upstream away.
- */
-function refuseBlank(file: string, text: string | undefined): void {
-  if (text?.trim() === "") throw new ConfigError([{ file, ...placed("", problem("FILE_EMPTY")) }]);
-}
-
 const storedAnew = "another version is stored";
+const refusedBefore = "another version is stored, beside which the file may be right that was refused";
 const inForce = "the configuration was read anew, and is in force";
 const unchanged = "the configuration was read anew: nothing that may change while it is served has changed";
 const refused = "the new configuration is not taken, and the old one stays";

@@ -32,7 +32,7 @@ export async function openOwnerConfiguration({
   const file = task.file ?? undefined;
   // The primary says how many workers there are: by the command line, perhaps.
   const adapt = (read: Config) => ({ ...read, workers: given.workers });
-  const source = openSource({ config: given, storage, file, log });
+  const source = openSource({ config: given, storage, file, refusesBlank: task.isSuccessor, log });
   let current = given;
   try {
     current = adapt(await source.load());

@@ -1,9 +1,15 @@
 /**
  * The source of the configuration in force: the file and the highest version of what is stored. It reads both anew when it is asked to,
  * and tells when a version was added: at once where this process added it, and within moments where another did.
+ *
+ * What is stored is checked and joined with the file as it was taken last, and not as it is at that moment: somebody may be writing it, or
+ * it was refused.
  */
 import { readFileSync } from "node:fs";
 import { type Config, configFile, type Environment } from "../config.ts";
+import { ConfigError } from "../config-error.ts";
+import { placed } from "../document.ts";
+import { problem } from "../fault-texts.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { type ConfigurationRows, createStoredConfiguration, type StoredConfiguration } from "./stored-configuration.ts";
 
@@ -22,17 +28,24 @@ export interface ConfigurationSourceOptions {
   /** givenFile is the path of gateway.yaml; undefined: GATEWAY_CONFIG, or none. */
   readonly givenFile: string | undefined;
   readonly environment?: Environment | undefined;
+  /** refusesBlank is whether a file without a word is refused the first time, too: a process before this one served by its words. */
+  readonly refusesBlank?: boolean | undefined;
   /** onError gets what is wrong with a look for versions, which is repeated. */
   readonly onError: (error: unknown) => void;
 }
 
 export interface ConfigurationSource {
-  /** load reads the file and the highest version anew. Throws a ConfigError or a KeyRingError: what was loaded before may be served on. */
-  load(): Promise<Config>;
+  /**
+   * load reads the highest version anew, and the file: as it is now, or for "stored" as it was taken last. Throws a ConfigError or a
+   * KeyRingError: what was loaded before may be served on.
+   */
+  load(of?: "file" | "stored"): Promise<Config>;
   /** version returns the version that was loaded last; 0 where nothing was stored. */
   version(): number;
   /** fileText returns the text of the file that was loaded last, or refused; undefined where there was none, or it could not be read. */
   fileText(): string | undefined;
+  /** isFileRefused reports whether the file holds another text than was taken, as far as it was read. */
+  isFileRefused(): boolean;
   /**
    * onStoredChange has `listener` called when another version is there, and at once where one has come since the last load, before
    * anybody listened. A change by this process is answered once its listeners have ended. Returns a function that ends that.
@@ -48,11 +61,14 @@ const [lookMs, againMs] = [100, 1000];
 
 /** openConfigurationSource returns the source. It reads nothing until it is asked to. */
 export function openConfigurationSource(options: ConfigurationSourceOptions): ConfigurationSource {
-  const { rows, changes, keys, givenFile, environment, onError } = options;
+  const { rows, changes, keys, givenFile, environment, refusesBlank = false, onError } = options;
   const listeners = new Set<() => void | Promise<void>>();
   const file = configFile(givenFile, environment);
   let loaded = 0;
   let fileText: string | undefined;
+  /** taken is the text of the file that was loaded last without a fault; undefined before. */
+  let taken: string | undefined;
+  let mayBeBlank = !refusesBlank;
   /** isMissed is true where a version was told of and nobody listened. */
   let isMissed = false;
 
@@ -65,17 +81,28 @@ export function openConfigurationSource(options: ConfigurationSourceOptions): Co
   const watch = watchVersions({ rows, changes, tell, onError });
   const stored = createStoredConfiguration({
     ...{ rows, keys, givenFile, environment },
+    fileText: () => taken,
     onStored: watch.lookNow,
   });
   return {
     stored,
     version: () => loaded,
     fileText: () => fileText,
-    async load() {
+    isFileRefused: () => taken !== undefined && fileText !== taken,
+    async load(of = "file") {
       const before = changes.version();
       isMissed = false;
-      fileText = file === undefined ? undefined : textOf(file);
-      const { config, version } = await stored.read(fileText);
+      const isKept = of === "stored" && taken !== undefined;
+      if (!isKept) fileText = file === undefined ? undefined : textOf(file);
+      const text = isKept ? taken : fileText;
+      if (file !== undefined && !mayBeBlank && isBlank(text)) {
+        // Where nothing was taken here, what is stored later is served nevertheless.
+        mayBeBlank = taken === undefined;
+        throw blankError(file);
+      }
+      const { config, version } = await stored.read(text);
+      taken = text;
+      mayBeBlank = isBlank(text);
       loaded = version;
       watch.know(version, before);
       return config;
@@ -96,6 +123,16 @@ function textOf(file: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+const isBlank = (text: string | undefined) => text?.trim() === "";
+
+/**
+ * blankError returns the error for a file without a word in it: a write that was broken off, or found no room on the disk, leaves one, and
+ * what it says would take every upstream away.
+ */
+function blankError(file: string): ConfigError {
+  return new ConfigError([{ file, ...placed("", problem("FILE_EMPTY")) }]);
 }
 
 interface WatchOptions extends Pick<ConfigurationSourceOptions, "rows" | "changes" | "onError"> {

@@ -1,6 +1,6 @@
 /**
  * The stored document of the configuration and its versions: read, checked, changed, compared. A change is checked together with the file
- * as it is by then, by the same schema and in the same words, and makes a version or none.
+ * in force, by the same schema and in the same words, and makes a version or none.
  *
  * Secrets are sealed before they are stored (`seal.ts`), and leave here as masks only, but for `load` and `open`.
  */
@@ -48,6 +48,8 @@ export interface StoredConfigurationOptions {
   /** givenFile is the path of gateway.yaml; undefined: GATEWAY_CONFIG, or none. */
   readonly givenFile?: string | undefined;
   readonly environment?: Environment | undefined;
+  /** fileText returns the text of the file that is in force; undefined: it is read. */
+  readonly fileText?: (() => string | undefined) | undefined;
   /** excused are the keys of the file whose variables need not be set, for commands. */
   readonly excused?: ReadonlySet<string> | undefined;
   /** onStored is called after a version was added here, before the change is answered. */
@@ -144,11 +146,11 @@ type JoinWith = (version: number, document: Json) => Omit<ReadConfig, "config">;
 type Open = (version?: number) => Promise<Version | undefined>;
 
 export function createStoredConfiguration(options: StoredConfigurationOptions): StoredConfiguration {
-  const { rows, keys, givenFile, environment, excused } = options;
-  const around = { givenFile, excused, ...(environment && { environment }) };
-  const readWith: ReadWith = (version, document) => readConfig({ ...around, stored: { version, document } });
+  const { rows, keys, givenFile, environment, excused, fileText } = options;
+  const around = () => ({ givenFile, excused, fileText: fileText?.(), ...(environment && { environment }) });
+  const readWith: ReadWith = (version, document) => readConfig({ ...around(), stored: { version, document } });
   const joinWith: JoinWith = (version, document) => {
-    const { file } = readConfig(around);
+    const { file } = readConfig(around());
     const { effective, shadowed } = mergedDocument(file, { version, document }, undefined);
     return { file, effective, shadowed };
   };
@@ -159,13 +161,13 @@ export function createStoredConfiguration(options: StoredConfigurationOptions): 
     return { ...row, document: openedRow(row, keys) };
   };
   const highest = async () => (await open()) ?? empty;
-  const beside = () => besideOf(readConfig(around));
+  const beside = () => besideOf(readConfig(around()));
   return {
     open,
     ...changing(options, { readWith, joinWith, open, beside }),
-    async read(fileText) {
+    async read(text) {
       const { document, version } = await highest();
-      return { ...readConfig({ ...around, stored: { version, document }, fileText }), version };
+      return { ...readConfig({ ...around(), stored: { version, document }, fileText: text }), version };
     },
     async view(version) {
       try {
