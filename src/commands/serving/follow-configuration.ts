@@ -52,17 +52,13 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
     try {
       const next = adapt(await source.load(of));
       if (isClosed) return;
-      // A key that was changed back is as it is in this process.
-      const unlike = new Set(changedProcessKeys(config, next));
-      const bound = changedProcessKeys(current, next).filter((key) => unlike.has(key));
-      if (bound.length > 0) log.warn({ keys: bound }, atNextStart);
+      warnOfBound(next, current, config, log);
       const changed = changedOperationalKeys(current, next);
-      const { version } = next;
       // Another version is in force also where it says what was in force already.
-      const isOther = changed.length > 0 || version !== current.version;
+      const isOther = changed.length > 0 || next.version !== current.version;
       if (isOther) await take(next);
       current = next;
-      if (isOther) log.info({ why, version, changed }, inForce);
+      if (isOther) log.info({ why, version: next.version, changed }, inForce);
       else if (why !== storedAnew) log.info({ why }, unchanged);
       retries.end();
       if (of === "stored" && source.isFileRefused()) void reload(refusedBefore);
@@ -74,8 +70,7 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
         return;
       }
       retries.end();
-      const faults = error instanceof ConfigError ? { faults: error.message.split("\n") } : { err: error };
-      log.error({ why, ...faults }, refused);
+      log.error({ why, ...faultsOf(error) }, refused);
     }
   }
 
@@ -91,8 +86,7 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
   };
   const endStored = source.onStoredChange(() => reload(storedAnew));
   const isKnown = (text: string | undefined) => text === source.fileText();
-  const onChange = () => reload("the file has changed");
-  const endFile = file === undefined ? () => {} : followFile({ file, isKnown, onChange });
+  const endFile = file === undefined ? () => {} : followFile({ file, isKnown, onChange: () => reload(fileChanged) });
   return {
     reload,
     close() {
@@ -102,6 +96,17 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
       retries.end();
     },
   };
+}
+
+/** warnOfBound tells of keys bound to the process that have changed. One that was changed back is as it is in this process. */
+function warnOfBound(next: Config, current: Config, started: Config, log: FollowOptions["log"]): void {
+  const unlike = new Set(changedProcessKeys(started, next));
+  const keys = changedProcessKeys(current, next).filter((key) => unlike.has(key));
+  if (keys.length > 0) log.warn({ keys }, atNextStart);
+}
+
+function faultsOf(error: unknown): object {
+  return error instanceof ConfigError ? { faults: error.message.split("\n") } : { err: error };
 }
 
 /** createRetries calls `act` a moment after each failure. */
@@ -123,6 +128,7 @@ function createRetries(act: (why: string) => Promise<void>) {
   };
 }
 
+const fileChanged = "the file has changed";
 const storedAnew = "another version is stored";
 const refusedBefore = "another version is stored, beside which the file may be right that was refused";
 const inForce = "the configuration was read anew, and is in force";

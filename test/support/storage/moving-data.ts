@@ -31,7 +31,9 @@ export async function fillFolder(folder: string, manyCalls = 0): Promise<MovingD
   // All calls are over: what is copied is what a loss of power would leave, leases and journal included.
   for (const end of ["", "-wal", "-shm"])
     if (existsSync(gateway.database.path + end)) copyFileSync(gateway.database.path + end, path + end);
-  cpSync(`${gateway.database.path}.notes`, `${path}.notes`, { recursive: true });
+  // Without the accelerator of that name there is no journal.
+  if (existsSync(`${gateway.database.path}.notes`))
+    cpSync(`${gateway.database.path}.notes`, `${path}.notes`, { recursive: true });
   const session = { cookie: `gateway_session=${gateway.token}`, "x-gateway-session": "1" };
   await gateway.close();
   const storage = await openStorage(path);
