@@ -16,10 +16,10 @@ export interface Conflict {
 /** texts has the message of each reason. Its parameters are those of its comment in reasons.proto. */
 const texts: Readonly<Record<ConflictWord, (of: Conflict["parameters"]) => string>> = {
   CODE_CLAIMED: () => "This redeem code was claimed before. Each is worth its amount once.",
-  CREDITED_IN_FULL: ({ most }) =>
-    `An account is credited at most ${most} in its life, so that its sums stay exact. Record less, or go on with a new account.`,
-  REFUND_TOO_LARGE: ({ amount, most }) =>
-    `Cannot refund ${amount}: ${most} may be refunded, of what was recharged and is left. Refund less.`,
+  CREDITED_IN_FULL: ({ most, unit }) =>
+    `An account is credited at most ${most} ${unit} in its life, so that its sums stay exact. Record less, or go on with a new account.`,
+  REFUND_TOO_LARGE: ({ amount, most, unit }) =>
+    `Cannot refund ${amount} ${unit}: ${most} ${unit} may be refunded, of what was recharged and is left. Refund less.`,
   ZONE_BOUND: () =>
     "The operator has set budgets of this account whose days, weeks or months begin by its time zone. Ask the operator to change it.",
   KEYS_FULL: ({ most }) =>

@@ -264,7 +264,7 @@ export function addressNotPermitted(address: string): Refusal {
 /** Tells clients not to retry: they would retry on the status, and the same request would be refused again. */
 const permanent = { "x-should-retry": "false" };
 
-/** Both amounts are decimals in units. */
+/** Both amounts have their unit: "0.042 JPY". */
 export function insufficientCredit(of: "balance" | "limit", needed: string, available: string): Refusal {
   const [whose, advice] =
     of === "balance"
@@ -275,9 +275,9 @@ export function insufficientCredit(of: "balance" | "limit", needed: string, avai
   return new Refusal(Reason.INSUFFICIENT_CREDIT, message, { headers: permanent });
 }
 
-/** BudgetWords is a budget that does not cover a call, in words. Amounts are decimals in units. */
+/** BudgetWords is a budget that does not cover a call, in words. Amounts have their unit: "12.50 JPY". */
 export interface BudgetWords {
-  /** name says whose it is, and for what: "the API key's budget of 12.5 for this month". */
+  /** name says whose it is, and for what: "the API key's budget of 12.50 JPY for this month". */
   readonly name: string;
   /** available is what is left of it. */
   readonly available: string;
@@ -293,7 +293,7 @@ export function budgetExceeded(needed: string, { name, available, endsAt, header
   return new Refusal(Reason.BUDGET_EXCEEDED, message, { headers: { ...permanent, "x-gateway-budget": header } });
 }
 
-/** beyondAnyHold refuses a call that may cost more than any call can be held for. */
+/** beyondAnyHold refuses a call that may cost more than any call can be held for. Both amounts have their unit. */
 export function beyondAnyHold(needed: string, most: string): Refusal {
   const message = `This call may cost ${needed}, and no call can be held more than ${most} for. Ask for less output, or for fewer answers.`;
   return new Refusal(Reason.INSUFFICIENT_CREDIT, message, { headers: permanent });

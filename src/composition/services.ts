@@ -140,6 +140,7 @@ function createModelCalls({ live, storage, log, clock, random }: Parts, shared: 
       budgetsLeft,
       limitsLeft: createLimitsLeft({ limiter, places: keyPlaces, clock }),
       cacheState,
+      settings,
       clock,
     }),
   };

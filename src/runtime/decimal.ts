@@ -32,6 +32,11 @@ export function formatDecimal(value: number | bigint, places = 6): string {
   return `${value < 0 ? "-" : ""}${digits.slice(0, point)}.${digits.slice(point, end).padEnd(2, "0")}`;
 }
 
+/** formatAmount formats millionths of a unit of money with the unit's code, as texts for people have it: "12.50 JPY". */
+export function formatAmount(millionths: number | bigint, { code }: { readonly code: string }): string {
+  return `${formatDecimal(millionths)} ${code}`;
+}
+
 /** Numbers below 1000 as three digits, and the same without trailing zeros: down to two digits, and down to none. */
 const threeDigits = Array.from({ length: 1_000 }, (_, number) => String(number).padStart(3, "0"));
 const atLeastTwo = threeDigits.map((digits) => digits.replace(/0$/, ""));

@@ -129,12 +129,12 @@ describe("money", () => {
     const first = await commands.run(recharge, own());
     expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(/^led_[0-9a-z]{25}\n$/) });
     expect(first.stderr).toBe(
-      `Recorded the recharge of 20.50 JPY for m (${account}). Its balance is 25.50, its tier VIP.\n`,
+      `Recorded the recharge of 20.50 JPY for m (${account}). Its balance is 25.50 JPY, its tier VIP.\n`,
     );
     const again = await commands.run(recharge, own());
     expect(again).toMatchObject({ code: 0, stdout: first.stdout });
     expect(again.stderr).toMatch(
-      /^Nothing was moved: the recharge of 20\.50 JPY for m \(acc_\w+\) was recorded under this key at \S+Z\. Its balance is 25\.50, its tier VIP\.\n$/,
+      /^Nothing was moved: the recharge of 20\.50 JPY for m \(acc_\w+\) was recorded under this key at \S+Z\. Its balance is 25\.50 JPY, its tier VIP\.\n$/,
     );
     const other = await commands.run([...recharge, "--amount", "21"], own());
     expect(other).toMatchObject({
@@ -144,7 +144,7 @@ describe("money", () => {
     });
     const refund = await commands.run(["refund", "--account", account, "--amount", "0.500001"], own());
     expect(refund.stderr).toContain("Recorded the refund of 0.500001 JPY for m ");
-    expect(refund.stderr).toContain("Its balance is 24.999999, its tier Free.");
+    expect(refund.stderr).toContain("Its balance is 24.999999 JPY, its tier Free.");
     const proof = await commands.run(["reconcile"], own());
     expect(proof).toMatchObject({ code: 0, stderr: "" });
     expect(proof.stdout).toBe("The sums hold: 1 account, 0 keys, 3 ledger entries, 0 calls.\n");
@@ -525,7 +525,7 @@ describe("a mistake ends with exit code 2 and words that say what to do:", () =>
       'expected a decimal, as "12.50"',
     ],
     "a recharge of nobody": [["recharge", "--account", "nobody", "--amount", "5"], "There is no account 'nobody'"],
-    "a refund of what never came": [["refund", "--account", "taken", "--amount", "5"], "0.00 may be refunded"],
+    "a refund of what never came": [["refund", "--account", "taken", "--amount", "5"], "0.00 JPY may be refunded"],
     "a note that is too long": [
       ["grant", "--account", "taken", "--amount", "5", "--note", "x".repeat(501)],
       ": --note: ",

@@ -51,19 +51,23 @@ describe("failures of upstreams", () => {
 });
 
 describe("refused calls", () => {
-  const budget = { available: "0.5", header: "" };
+  const budget = { available: "0.50 JPY", header: "" };
   test.for([
     refusals.rateLimited("600 requests a minute", 2_000),
     refusals.rateLimited("1000 tokens a minute", 2_000, {}, "the API key"),
     refusals.tooManyRunning(1),
     refusals.tooManyRunning(20),
     refusals.addressNotPermitted("192.0.2.7"),
-    refusals.insufficientCredit("balance", "0.042", "0.013"),
-    refusals.insufficientCredit("limit", "0.042", "-0.013"),
-    refusals.budgetExceeded("1.25", {
-      ...{ ...budget, name: "the API key's budget of 12.5 for this month", endsAt: "2026-12-01T00:00:00.000Z" },
+    refusals.insufficientCredit("balance", "0.042 JPY", "0.013 JPY"),
+    refusals.insufficientCredit("limit", "0.042 JPY", "-0.013 JPY"),
+    refusals.budgetExceeded("1.25 JPY", {
+      ...{ ...budget, name: "the API key's budget of 12.50 JPY for this month", endsAt: "2026-12-01T00:00:00.000Z" },
     }),
-    refusals.budgetExceeded("1.25", { ...budget, name: "the account's budget of 12.5 for today", endsAt: undefined }),
+    refusals.budgetExceeded("1.25 JPY", {
+      ...budget,
+      name: "the account's budget of 12.50 JPY for today",
+      endsAt: undefined,
+    }),
     refusals.accountSuspended(),
   ])("%s", ({ message }) => {
     const text = refusedInChinese(message);
@@ -74,6 +78,8 @@ describe("refused calls", () => {
   test("keep their numbers, and what is not known stays as it is", () => {
     const { message } = refusals.rateLimited("600 requests a minute", 2_000);
     expect(refusedInChinese(message)).toBe("达到速率限制：账户上限为每分钟 600 次请求，请在 2 秒后重试。");
+    const { message: short } = refusals.insufficientCredit("balance", "0.042 JPY", "-0.013 JPY");
+    expect(refusedInChinese(short)).toBe("此调用至少需要 0.042 JPY，而账户余额仅剩 -0.013 JPY。");
     expect(refusedInChinese("something else entirely")).toBe("something else entirely");
   });
 });

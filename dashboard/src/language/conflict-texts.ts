@@ -8,9 +8,10 @@ export const lockedInChinese =
 
 export const conflictInChinese = tellReasons(ConflictReason, {
   CODE_CLAIMED: "此兑换码已被使用，每个兑换码只能使用一次。",
-  CREDITED_IN_FULL: ({ most }) => `为确保金额精确，一个账户累计最多入账 ${most}。请减少金额，或使用新账户。`,
-  REFUND_TOO_LARGE: ({ amount, most }) =>
-    `无法退款 ${amount}：在已充值且未使用的金额中，最多可退 ${most}。请减少金额。`,
+  CREDITED_IN_FULL: ({ most, unit }) =>
+    `为确保金额精确，一个账户累计最多入账 ${most} ${unit}。请减少金额，或使用新账户。`,
+  REFUND_TOO_LARGE: ({ amount, most, unit }) =>
+    `无法退款 ${amount} ${unit}：在已充值且未使用的金额中，最多可退 ${most} ${unit}。请减少金额。`,
   ZONE_BOUND: "网关管理员为此账户设置了按其时区计算的日、周或月预算。如需更改时区，请联系网关管理员。",
   KEYS_FULL: ({ most }) => `账户已有 ${most} 个 API 密钥，达到上限。请删除不再使用的密钥。`,
   ACCOUNT_NAME_TAKEN: ({ name }) => `已有名为“${name}”的账户，请使用其他名称。`,

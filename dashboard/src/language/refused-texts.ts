@@ -29,7 +29,7 @@ const patterns: readonly (readonly [RegExp, (...parts: string[]) => string])[] =
       `达到速率限制：${named(name)}上限为${allowed(rate)}，请在 ${seconds} 秒后重试。`,
   ],
   [
-    /^This call needs at least ([\d.]+) and (-?[\d.]+) is left of (.+?)(?: until \S+)?\. (?:Wait|Recharge|Raise).*$/,
+    /^This call needs at least ([\d.]+(?: [A-Z]+)?) and (-?[\d.]+(?: [A-Z]+)?) is left of (.+?)(?: until \S+)?\. (?:Wait|Recharge|Raise).*$/,
     (needed = "", left = "", name = "") => `此调用至少需要 ${needed}，而${named(name)}仅剩 ${left}。`,
   ],
   [

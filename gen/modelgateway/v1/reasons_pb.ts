@@ -970,16 +970,16 @@ export const ConflictReason = {
   CODE_CLAIMED: 1,
 
   /**
-   * The account would be credited more in its life than its sums can hold. `most`: the most, a decimal in the
-   * gateway's unit.
+   * The account would be credited more in its life than its sums can hold. `most`: the most, a decimal;
+   * `unit`: the code of the gateway's unit, which it is in.
    *
    * @generated from enum value: CONFLICT_REASON_CREDITED_IN_FULL = 2;
    */
   CREDITED_IN_FULL: 2,
 
   /**
-   * More is refunded than was recharged and is left. `amount`: what was asked; `most`: what may be refunded; decimals
-   * in the gateway's unit.
+   * More is refunded than was recharged and is left. `amount`: what was asked; `most`: what may be refunded; both are
+   * decimals. `unit`: the code of the gateway's unit, which they are in.
    *
    * @generated from enum value: CONFLICT_REASON_REFUND_TOO_LARGE = 3;
    */

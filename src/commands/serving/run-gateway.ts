@@ -7,7 +7,7 @@ import { type Config, configFile, type Environment } from "../../config/config.t
 import { createDiscovery, type Discovery } from "../../config/discovery/discover.ts";
 import { createLiveConfig, type ReplaceableConfig, withOperational } from "../../config/live/live-config.ts";
 import type { ConfigurationSource } from "../../config/stored/source.ts";
-import { formatDecimal } from "../../runtime/decimal.ts";
+import { formatAmount } from "../../runtime/decimal.ts";
 import { troubleOf } from "../../runtime/write-trouble.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { createCatalog } from "../../targets/catalog.ts";
@@ -184,7 +184,7 @@ function createPriceReporter(log: Logger) {
     else log.warn({ models, remedy: unpricedRemedy }, unpriced.isFreeForFirst ? freeForFirst : refused);
   });
   const warnOfRate = once(({ cataloguePrices, unit }: Config) => {
-    const rate = `1 USD = ${formatDecimal(cataloguePrices.dollar)} ${unit.code}`;
+    const rate = `1 USD = ${formatAmount(cataloguePrices.dollar, unit)}`;
     log.warn({ rate, remedy: rateRemedy }, "the exchange rate of the US dollar is assumed");
   });
   return (config: Config) => {

@@ -2,7 +2,8 @@
 import type { AnswerHeaders } from "../../call/call.ts";
 import type { BudgetWords } from "../../call/refusals.ts";
 import type { BudgetLeft, Hold } from "../../ledger/contract.ts";
-import { formatDecimal } from "../../runtime/decimal.ts";
+import { formatAmount, formatDecimal } from "../../runtime/decimal.ts";
+import type { Unit } from "../complete/model-call.ts";
 
 const rolling = { day: "the last 24 hours", week: "the last 7 days", month: "the last 30 days" } as const;
 const calendar = { day: "today", week: "this week", month: "this month" } as const;
@@ -31,13 +32,13 @@ export function budgetHeaderAfter(held: ChargedHold | undefined, cost: number, n
 
 type ChargedHold = Pick<Hold, "amount" | "budget">;
 
-export function budgetWords(left: BudgetLeft, now: number): BudgetWords {
+export function budgetWords(left: BudgetLeft, unit: Unit, now: number): BudgetWords {
   const { of, budget, endsAt } = left;
   const whose = of === "key" ? "the API key's" : "the account's";
   const when = budget.rolling ? rolling[budget.period] : calendar[budget.period];
   return {
-    name: `${whose} budget of ${formatDecimal(budget.amount)} for ${when}`,
-    available: formatDecimal(Math.max(0, left.left)),
+    name: `${whose} budget of ${formatAmount(budget.amount, unit)} for ${when}`,
+    available: formatAmount(Math.max(0, left.left), unit),
     endsAt: endsAt === undefined ? undefined : new Date(endsAt).toISOString().replace(".000Z", "Z"),
     header: budgetHeader(left, now),
   };

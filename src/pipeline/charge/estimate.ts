@@ -19,16 +19,18 @@ import {
   promptsOf,
 } from "../../ledger/worst-case.ts";
 import { requestedManner, toolFee, toolOfOtherModels } from "../../providers/usage/manner.ts";
-import { formatDecimal } from "../../runtime/decimal.ts";
+import { formatAmount } from "../../runtime/decimal.ts";
 import type { Model } from "../../targets/catalog.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { mayCallUnpriced } from "../admit/authorize.ts";
 import type { Candidate } from "../complete/candidates.ts";
-import type { ModelCall } from "../complete/model-call.ts";
+import type { CallSettings, ModelCall } from "../complete/model-call.ts";
 
 /** EstimatedCall is what an estimate reads of a call. */
-export type EstimatedCall = Pick<ModelCall, "call" | "operation">;
+export interface EstimatedCall extends Pick<ModelCall, "call" | "operation"> {
+  readonly settings: Pick<CallSettings, "unit">;
+}
 
 /** Money is in millionths of the unit; output is in tokens. */
 export interface Estimate {
@@ -77,7 +79,7 @@ export function estimateOf(
   { model, operation }: Pick<Candidate, "model" | "operation">,
   request: Wire,
 ): Estimate | undefined {
-  const { call, operation: asked } = modelCall;
+  const { call, operation: asked, settings } = modelCall;
   const { price } = model;
   if (!price) {
     if (!mayCallUnpriced(call.caller)) throw modelUnpriced(model.id);
@@ -97,7 +99,7 @@ export function estimateOf(
   const costOf = (tokens: number) => fees + worstCost(rates, input, characters, tokens);
   const max = costOf(maxOutput * answers);
   const min = hasOwnBound ? max : Math.min(max, costOf(minOutput * answers));
-  if (min > maxHold) throw beyondAnyHold(formatDecimal(min), formatDecimal(maxHold));
+  if (min > maxHold) throw beyondAnyHold(formatAmount(min, settings.unit), formatAmount(maxHold, settings.unit));
   const needsBound = mayExceed(operation, sentBound, model);
   return { max, min, inputCost: costOf(0), answers, maxOutput, minOutput, needsBound, rates };
 }

@@ -9,13 +9,13 @@
 import { budgetExceeded, insufficientCredit, type Refusal } from "../../call/refusals.ts";
 import type { Ledger, Short } from "../../ledger/contract.ts";
 import { withOutputBound } from "../../ledger/worst-case.ts";
-import { formatDecimal } from "../../runtime/decimal.ts";
+import { formatAmount } from "../../runtime/decimal.ts";
 import { andThen, catchError, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { withDocuments } from "../../tokens/media/read-documents.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { ModelRates } from "../admit/model-rates.ts";
 import type { Candidate } from "../complete/candidates.ts";
-import type { BoundOutput, ModelCall } from "../complete/model-call.ts";
+import type { BoundOutput, ModelCall, Unit } from "../complete/model-call.ts";
 import { budgetWords } from "./budget-words.ts";
 import { affordableOutput, type Estimate, estimateOf, refuseUnpriced } from "./estimate.ts";
 
@@ -94,13 +94,13 @@ function holdEstimate(
   estimate: Estimate | undefined,
   ledger: Ledger,
 ): MaybePromise<BoundOutput> {
-  const { record } = modelCall.call;
+  const { call, settings } = modelCall;
   return andThen(ledger.hold(holdRequestOf(modelCall, candidate, estimate ?? free)), (made) => {
-    if (made.kind === "short") throw shortOf(estimate?.min ?? 0, made, modelCall.arrivedAt);
+    if (made.kind === "short") throw shortOf(estimate?.min ?? 0, made, settings.unit, modelCall.arrivedAt);
     modelCall.hold.held = made;
     if (!estimate) return unbounded;
     const tokens = affordableOutput(made.amount, estimate);
-    record.outputBound = made.amount < estimate.max ? tokens : undefined;
+    call.record.outputBound = made.amount < estimate.max ? tokens : undefined;
     if (tokens === undefined) return unbounded;
     return (operation, sent, boundName) => withOutputBound(operation, sent, tokens, boundName);
   });
@@ -133,8 +133,9 @@ function holdRequestOf(
 }
 
 /** shortOf returns the refusal for credit, or a budget, below the least that a call needs. `now` is in milliseconds since 1970. */
-export function shortOf(min: number, short: Omit<Short, "kind">, now: number): Refusal {
+export function shortOf(min: number, short: Omit<Short, "kind">, unit: Unit, now: number): Refusal {
   const { of, budget } = short;
-  if (budget) return budgetExceeded(formatDecimal(min), budgetWords(budget, now));
-  return insufficientCredit(of === "limit" ? "limit" : "balance", formatDecimal(min), formatDecimal(short.available));
+  const needed = formatAmount(min, unit);
+  if (budget) return budgetExceeded(needed, budgetWords(budget, unit, now));
+  return insufficientCredit(of === "limit" ? "limit" : "balance", needed, formatAmount(short.available, unit));
 }

@@ -31,6 +31,7 @@ import { isStrict } from "../check/strict.ts";
 import { type Validate, validateLong } from "../check/validate.ts";
 import { attemptOrder, shortestRest } from "./attempt-plan.ts";
 import type { Candidate, CandidatesFor } from "./candidates.ts";
+import type { CallSettings } from "./model-call.ts";
 import { firstPart } from "./parts.ts";
 
 /** The operation that is explained, and the form of its answer. */
@@ -92,6 +93,7 @@ export interface ExplainOptions {
   readonly limitsLeft: LimitsLeft;
   /** Throws a Refusal where the caller accepts only a cached answer and there is none. */
   readonly cacheState: (asked: Operation, form: Form, call: Call) => CacheState;
+  readonly settings: () => Pick<CallSettings, "unit">;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
@@ -135,7 +137,7 @@ async function explainRequest(
   prepare: Prepare,
   options: RequestOptions,
 ): Promise<Omit<Explained, "limits"> & { readonly ofModels: readonly LimitLeft[] }> {
-  const { validate, candidatesFor, targets, clock, cacheState, limitsLeft } = options;
+  const { validate, candidatesFor, targets, clock, cacheState, limitsLeft, settings: settingsNow } = options;
   const own = { ...given, record: newCallRecord() };
   await (own.request.isLong ? validateLong(own.request, validate) : validate(own.request));
   const call = await prepare(asked, own);
@@ -146,6 +148,7 @@ async function explainRequest(
   const resting = candidates.filter((candidate) => !order.includes(candidate));
   const translateFor = createTranslator({ call, form, arrivedAt: clock() });
   await withDocuments(call.request, () => attachedTo(call.request), call.signal);
+  const settings = settingsNow();
   const found: ExplainedTarget[] = [];
   const rates = new Map<Model, readonly LimitLeft[]>();
   for (const candidate of [...order, ...resting]) {
@@ -153,7 +156,7 @@ async function explainRequest(
     // Counting tokens takes nothing of a model's rate.
     const ofModel = rates.get(model) ?? (asked === "count_tokens" ? [] : await limitsLeft.ofModel(call.caller, model));
     rates.set(model, ofModel);
-    const target = await explainTarget(candidate, translateFor, { call, operation: asked }, options);
+    const target = await explainTarget(candidate, translateFor, { call, operation: asked, settings }, options);
     found.push({ ...target, refusal: target.refusal ?? firstRefusal(ofModel) });
   }
   const cache = cacheState(asked, form, call);
@@ -242,7 +245,7 @@ function explainHold(
     const short = isOfBudget ? ({ of: "budget", available: least, budget } as const) : credit;
     return {
       hold: { max, min, available, outputBound, rates },
-      refusal: isShort ? shortOf(min, short, now) : undefined,
+      refusal: isShort ? shortOf(min, short, estimated.settings.unit, now) : undefined,
     };
   } catch (error) {
     return { hold: undefined, refusal: refusalOf(error) };

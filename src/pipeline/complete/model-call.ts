@@ -25,6 +25,12 @@ export interface CallSettings {
   readonly retries: { readonly attempts: number };
   /** After how many milliseconds a second attempt is made beside the first; undefined: never. */
   readonly hedging: { readonly afterMs: number } | undefined;
+  readonly unit: Unit;
+}
+
+/** Unit is the unit of money, by the code that refusals tell amounts in. */
+export interface Unit {
+  readonly code: string;
 }
 
 export interface ModelCall {

@@ -14,6 +14,7 @@ import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { budgetHeaderAfter } from "../charge/budget-words.ts";
 import { type ChargeCall, captureOnce } from "../charge/capture-once.ts";
 import { shortOf } from "../charge/hold.ts";
+import type { Unit } from "../complete/model-call.ts";
 import { serverTiming } from "../complete/server-timing.ts";
 import type { CachedAnswer } from "./answer-cache.ts";
 import { bodyOf, framesOf } from "./recorded-answer.ts";
@@ -21,7 +22,7 @@ import { bodyOf, framesOf } from "./recorded-answer.ts";
 export interface CacheHitOptions {
   readonly ledger: Ledger;
   /** Returns the share of its first cost that a cached answer costs, 0 to 1; undefined where the cache is off. */
-  readonly settings: () => { readonly cache: { readonly priceShare: number } | undefined };
+  readonly settings: () => { readonly cache: { readonly priceShare: number } | undefined; readonly unit: Unit };
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** Called with errors that no caller waits for. */
@@ -41,6 +42,7 @@ interface HitCall {
   /** The share of its first cost, in millionths. */
   readonly share: number;
   readonly arrivedAt: number;
+  readonly unit: Unit;
   held: Hold | undefined;
   /** isHeld is whether what it costs is held, or it costs nothing. A call that did not get so far is never charged. */
   isHeld: boolean;
@@ -54,10 +56,11 @@ export function createCacheHit(options: CacheHitOptions): AnswerHit {
     const [startedAt, arrivedAt] = [performance.now(), clock()];
     const { record } = call;
     Object.assign(record, { operation, form, model: hit.model, replayed: "cache" });
-    const share = millionthsOf(settings().cache?.priceShare ?? 0);
+    const { cache, unit } = settings();
+    const share = millionthsOf(cache?.priceShare ?? 0);
     const cost = shareOf(hit.cost, share);
     const state = { held: undefined, isHeld: false, isOver: false };
-    const hitCall: HitCall = { hit, call, operation, cost, share, arrivedAt, ...state };
+    const hitCall: HitCall = { hit, call, operation, cost, share, arrivedAt, unit, ...state };
     return captureOnce(
       { call, arrivedAt, meter: { isOver: () => hitCall.isOver } },
       chargeOf(hitCall, ledger),
@@ -71,11 +74,11 @@ export function createCacheHit(options: CacheHitOptions): AnswerHit {
   };
 }
 
-async function holdFor({ hit, call, operation, cost, arrivedAt }: HitCall, ledger: Ledger): Promise<Hold> {
+async function holdFor({ hit, call, operation, cost, arrivedAt, unit }: HitCall, ledger: Ledger): Promise<Hold> {
   const { accountId, keyId, isLimited, asOf, budgets } = call.caller;
   const names = { requestId: call.id, accountId, keyId, isLimited, asOf, budgets, operation, model: hit.model };
   const held = await ledger.hold({ ...names, max: cost, min: cost, now: arrivedAt });
-  if (held.kind === "short") throw shortOf(cost, held, arrivedAt);
+  if (held.kind === "short") throw shortOf(cost, held, unit, arrivedAt);
   return held;
 }
 

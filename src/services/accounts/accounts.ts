@@ -77,7 +77,7 @@ export function accountService(parts: AccountParts): ServiceImplementation<typeo
       }
       if (claimed.kind === "none") throw redeemCodeNotFound();
       if (claimed.kind === "claimed") throw conflict("CODE_CLAIMED");
-      if (claimed.kind === "full") throw creditedInFull();
+      if (claimed.kind === "full") throw creditedInFull(unit);
       throw internal(new Error(`a redeem code could not be recorded: ${claimed.kind}`));
     },
     async listCatalog({ caller }) {

@@ -20,7 +20,7 @@ import type { Caller, ServiceImplementation } from "../../call/call.ts";
 import { invalidValue, resourceNotFound } from "../../call/refusals.ts";
 import { creditWhenRead } from "../../pipeline/admit/known-keys.ts";
 import type { AccountRate } from "../../pipeline/admit/limit.ts";
-import { formatDecimal } from "../../runtime/decimal.ts";
+import { formatAmount, formatDecimal } from "../../runtime/decimal.ts";
 import { hashKeySecret, maskKeySecret, newKeySecret } from "../../runtime/secrets.ts";
 import type { ApiKey, KeyStore, KeyWithAccount } from "../../storage/keys.ts";
 import type { BudgetStore } from "../../storage/money/budget-store.ts";
@@ -150,7 +150,7 @@ function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" |
       const change = readChange(request.message(), catalog, now, budgets ?? null);
       const updated = await keys.update(caller.accountId, id, change, now);
       if (updated.kind === "absent") throw notFound(id);
-      if (updated.kind === "below") throw belowSpent(updated.key);
+      if (updated.kind === "below") throw belowSpent(updated.key, parts.unit);
       return whole(UpdateKeyResponseSchema, { key: await shown(updated.key, now) });
     },
     async deleteKey({ request, caller }) {
@@ -193,7 +193,7 @@ function notFound(id: string) {
   return resourceNotFound("key", id.startsWith("key_") ? id : maskKeySecret(id));
 }
 
-function belowSpent({ spent, held }: ApiKey) {
-  const least = `${formatDecimal(spent)} spent and ${formatDecimal(held)} reserved`;
+function belowSpent({ spent, held }: ApiKey, code: string) {
+  const least = `${formatAmount(spent, { code })} spent and ${formatAmount(held, { code })} reserved`;
   return invalidValue("credit_limit", `the key has ${least}; expected at least ${formatDecimal(spent + held)}`);
 }

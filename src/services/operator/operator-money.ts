@@ -45,11 +45,11 @@ function entryRpcs({ storage, settings, clock }: OperatorParts): EntryRpcs {
   return {
     async recordEntry(call) {
       const { account: named = "", kind = EntryKind.UNSPECIFIED, amount = 0n, note } = call.request.message();
-      const now = clock();
+      const [now, unit] = [clock(), settings().unit.code];
       if (kind === EntryKind.REFUND) await recall((await findAccount(accounts, named)).id);
       const { id, headers } = await createOnce(transact, call, now, async ({ accounts, entries }) => {
         const { id: accountId } = await findAccount(accounts, named);
-        const init = { accountId, kind, amount: Number(amount), note: note || null, now };
+        const init = { accountId, kind, amount: Number(amount), note: note || null, unit, now };
         return recordEntry(entries, init);
       });
       const entry = await entries.find(id);

@@ -59,7 +59,7 @@ describe("a key's budget", () => {
     const { message, code, type } = await errorOf(refused);
     expect([code, type]).toEqual(["budget_exceeded", "insufficient_quota"]);
     expect(message).toMatch(
-      /^This call needs at least 0\.000\d+ and 0\.000\d+ is left of the API key's budget of 0\.0005 for this month until 2026-02-01T00:00:00Z\./,
+      /^This call needs at least 0\.000\d+ JPY and 0\.000\d+ JPY is left of the API key's budget of 0\.0005 JPY for this month until 2026-02-01T00:00:00Z\./,
     );
     stage.pass(30 * day);
     expect((await asked(secret)).status).toBe(200);

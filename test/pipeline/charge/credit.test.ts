@@ -170,7 +170,7 @@ describe("a caller's own bound", () => {
     expect(asked).toHaveLength(1);
     const { error } = JSON.parse(refused.text) as { error: { message: string } };
     expect(error.message).toMatch(
-      /^This call needs at least 0\.\d+ and 0\.\d+ is left of the account's balance\. Recharge /,
+      /^This call needs at least 0\.\d+ JPY and 0\.\d+ JPY is left of the account's balance\. Recharge /,
     );
     expect(refused.headers["x-should-retry"]).toBe("false");
   });
@@ -304,7 +304,7 @@ describe("prices", () => {
     const answer = await say(payer, { model: "gpt-gold", messages, max_tokens: 4e9 });
     expect([answer.status, answer.text]).toEqual([
       402,
-      expect.stringContaining("no call can be held more than 3000000000.00 for"),
+      expect.stringContaining("no call can be held more than 3000000000.00 JPY for"),
     ]);
     expect(asked).toHaveLength(0);
     expect(await books.of(payer)).toMatchObject({ balance: 0, held: 0, requests: [] });

@@ -170,6 +170,7 @@ const settings = {
   breaker: { failures: 5, openMs: 1000 },
   retries: { attempts: 1, share: 0 },
   hedging: undefined,
+  unit: { code: "JPY" },
 };
 
 function completeAt(upstream: Upstream) {

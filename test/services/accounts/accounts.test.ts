@@ -72,7 +72,7 @@ describe("an account", () => {
     await record("recharge", "10");
     await record("grant", "5");
     expect((await bank.refused("recordEntry", { account, kind: "refund", amount: "10.01" })).message).toContain(
-      "10.00 may be refunded",
+      "Cannot refund 10.01 JPY: 10.00 JPY may be refunded",
     );
     await bank.charge(account, { id: "req_1", key_id: "key_1", cost: 8_000_000 });
     const hold = { requestId: "req_2", accountId: account, keyId: "key_1", operation: "chat", model: "m" };
@@ -80,7 +80,7 @@ describe("an account", () => {
     expect((await bank.money.hold({ ...hold, ...wish })).kind).toBe("held");
     const refusal = await bank.refused("recordEntry", { account, kind: "refund", amount: "4.000001" });
     expect(refusal).toMatchObject({ reason: Reason.CONFLICT, status: 409 });
-    expect(refusal.message).toContain("4.00 may be refunded");
+    expect(refusal.message).toContain("4.00 JPY may be refunded");
     await record("refund", "4");
     expect(await standing()).toMatchObject({ balance: "3.00", held: "3.00", recharged: "6.00" });
   });
@@ -89,7 +89,7 @@ describe("an account", () => {
     for (let i = 0; i < 6; i++) await record("grant", "1000000000");
     const refusal = await bank.refused("recordEntry", { account, kind: "grant", amount: "0.000001" });
     expect(refusal).toMatchObject({ reason: Reason.CONFLICT, status: 409 });
-    expect(refusal.message).toContain("credited at most 6000000000.00 in its life");
+    expect(refusal.message).toContain("credited at most 6000000000.00 JPY in its life");
     expect(await bank.refused("recordEntry", { account, kind: "recharge", amount: "1" })).toMatchObject({
       status: 409,
     });

@@ -284,7 +284,7 @@ describe("a credit limit", () => {
       send(caller, "updateKey", { json: { id: key.id, credit_limit, name: "n" } });
     expect(await change("1.249999")).toMatchObject({
       ...{ status: 400, reason: "INVALID_VALUE", param: "credit_limit" },
-      message: expect.stringMatching(/0\.00 spent and 1\.25 reserved; expected at least 1\.25/),
+      message: expect.stringMatching(/0\.00 JPY spent and 1\.25 JPY reserved; expected at least 1\.25/),
     });
     expect((await listed(caller)).find(({ id }) => id === key.id)).toMatchObject({
       name: "there",

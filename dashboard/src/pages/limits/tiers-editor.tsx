@@ -11,6 +11,7 @@ import { ReviewBar } from "../../configuration/review-bar.tsx";
 import { type Edition, useDirty, useEdition } from "../../configuration/use-edition.ts";
 import { useReview } from "../../configuration/use-review.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { AmountField } from "../../parts/amount-field.tsx";
 import { RemoveRow } from "../../parts/row-buttons.tsx";
 import { Section } from "../../parts/section.tsx";
 import { limitSections } from "./limit-sections.ts";
@@ -152,11 +153,7 @@ function TierRow({ tier, number, faultOf, onChange, onRemove }: RowProps) {
       <Box pos="relative">
         <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} pe={{ base: 0, md: 46 }}>
           <TextInput {...field(t.name, "name", "name")} />
-          <TextInput
-            {...field(t.recharge, "recharge", "recharge")}
-            inputMode="decimal"
-            placeholder={isFirst ? "0" : ""}
-          />
+          <AmountField {...field(t.recharge, "recharge", "recharge")} placeholder={isFirst ? "0" : ""} />
           <TextInput {...field(t.requests, "requestsPerMinute", "requests_per_minute")} inputMode="numeric" />
           <TextInput
             {...field(t.tokens, "tokensPerMinute", "tokens_per_minute")}
