@@ -13,6 +13,11 @@ export interface Conflict {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
+/** openRemedy says what to do where the stored configuration cannot be opened. */
+export const openRemedy =
+  "Set GATEWAY_CONFIG_KEY, GATEWAY_CONFIG_KEY_FILE or config_key_file to the key that it was sealed by; without Postgres, " +
+  "put the file configuration.key that was in the data folder back there";
+
 /** texts has the message of each reason. Its parameters are those of its comment in reasons.proto. */
 const texts: Readonly<Record<ConflictWord, (of: Conflict["parameters"]) => string>> = {
   CODE_CLAIMED: () => "This redeem code was claimed before. Each is worth its amount once.",
@@ -36,8 +41,7 @@ const texts: Readonly<Record<ConflictWord, (of: Conflict["parameters"]) => strin
   NOT_SERVING: () => "Upstreams are tested by a gateway that serves. Ask one.",
   CONFIGURATION_CHANGED: ({ version, paths }) =>
     `The configuration was changed meanwhile, to version ${version}: ${paths}. Look at it, and make the change on that version.`,
-  CONFIGURATION_LOCKED: () =>
-    "The stored configuration cannot be opened: set GATEWAY_CONFIG_KEY or GATEWAY_CONFIG_KEY_FILE to the key that it was sealed by.",
+  CONFIGURATION_LOCKED: () => `The stored configuration cannot be opened. ${openRemedy}.`,
   SEAL_KEY_MISSING: () =>
     "There is no key to seal credentials by: set GATEWAY_CONFIG_KEY on every node to the same 32 bytes, in hex or base64 " +
     "(`openssl rand -hex 32` makes them), or GATEWAY_CONFIG_KEY_FILE to the path of a file with them, and start anew.",

@@ -94,7 +94,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   telemetry: ["pipeline/observe.ts (types)", "call", "runtime"],
   tokens: ["call", "wire (types)", "wire/is-object.ts", "package", "runtime"],
   storage: ["ledger/reprice.ts", "ledger/price-card.ts", "package", "runtime"],
-  config: ["call/tiers.ts", "call/price.ts", "call/key-bounds.ts", "package", "runtime"],
+  config: ["call/tiers.ts", "call/price.ts", "call/key-bounds.ts", "call/conflicts.ts", "package", "runtime"],
   http1: ["runtime"],
   call: ["wire", "runtime"],
   wire: ["runtime"],

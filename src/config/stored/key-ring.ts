@@ -4,6 +4,7 @@
  */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { type ConflictWord, conflictMessage } from "../../call/conflicts.ts";
 import { publish, unusedName } from "../../runtime/files/durable-files.ts";
 import type { Config } from "../shape.ts";
 import { newSealKey, readSealKeys, type SealKeys } from "./seal-keys.ts";
@@ -15,21 +16,20 @@ export interface KeyRing {
   seal(): SealKeys;
 }
 
-/** KeyRingError is thrown where there is no key. Its message says what to do, and holds nothing of a key. */
+/** KeyRingError is thrown where there is no key. Its message is that of the conflict: what to do, and nothing of a key. */
 export class KeyRingError extends Error {
   override readonly name = "KeyRingError";
   readonly reason: KeyRingReason;
   readonly parameters: Readonly<Record<string, string>>;
 
-  constructor(reason: KeyRingReason, message: string, parameters: Readonly<Record<string, string>> = {}) {
-    super(message);
+  constructor(reason: KeyRingReason, parameters: Readonly<Record<string, string>> = {}) {
+    super(conflictMessage({ reason, parameters }));
     this.reason = reason;
     this.parameters = parameters;
   }
 }
 
-/** KeyRingReason is the name of a ConflictReason of the contract. */
-type KeyRingReason = `SEAL_KEY_${"MISSING" | "MALFORMED" | "UNREADABLE" | "UNWRITABLE"}`;
+type KeyRingReason = Extract<ConflictWord, `SEAL_KEY_${string}`>;
 
 const keyFileName = "configuration.key";
 
@@ -51,23 +51,16 @@ export function createKeyRing({
     seal() {
       const keys = open();
       if (keys.length > 0) return keys;
-      if (beside === undefined) throw new KeyRingError("SEAL_KEY_MISSING", noKey);
+      if (beside === undefined) throw new KeyRingError("SEAL_KEY_MISSING");
       makeKeyFile(beside);
       return open();
     },
   };
 }
 
-const noKey =
-  "there is no key to seal credentials by: set GATEWAY_CONFIG_KEY on every node to the same 32 bytes, in hex or base64 " +
-  "(`openssl rand -hex 32` makes them), or GATEWAY_CONFIG_KEY_FILE to the path of a file with them, and start anew";
-
 function keysIn(text: string, where: string): SealKeys {
   const keys = readSealKeys(text);
-  if (!keys) {
-    const message = `${where}: expected 32 bytes in hex or base64, or several such with commas between them`;
-    throw new KeyRingError("SEAL_KEY_MALFORMED", message, { where });
-  }
+  if (!keys) throw new KeyRingError("SEAL_KEY_MALFORMED", { where });
   return keys;
 }
 
@@ -75,13 +68,13 @@ function readKeyFile(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    throw unreadable(`config_key_file: ${path}`, path, error);
+    throw unreadable(path, error);
   }
 }
 
-function unreadable(what: string, path: string, error: unknown): KeyRingError {
+function unreadable(path: string, error: unknown): KeyRingError {
   const code = String((error as NodeJS.ErrnoException).code);
-  return new KeyRingError("SEAL_KEY_UNREADABLE", `${what} cannot be read (${code})`, { path, code });
+  return new KeyRingError("SEAL_KEY_UNREADABLE", { path, code });
 }
 
 function readIfThere(path: string): string | undefined {
@@ -90,7 +83,7 @@ function readIfThere(path: string): string | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;
-    throw unreadable(path, path, error);
+    throw unreadable(path, error);
   }
 }
 
@@ -103,7 +96,7 @@ function makeKeyFile(path: string): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST") return;
-    throw new KeyRingError("SEAL_KEY_UNWRITABLE", `${path} cannot be written (${code})`, { path, code: String(code) });
+    throw new KeyRingError("SEAL_KEY_UNWRITABLE", { path, code: String(code) });
   } finally {
     rmSync(own, { force: true });
   }

@@ -5,6 +5,7 @@
  * Secrets are sealed before they are stored (`seal.ts`), and leave here as masks only, but for `load` and `open`.
  */
 
+import { openRemedy } from "../../call/conflicts.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { type Config, type ReadConfig, readConfig, type UpstreamConfig } from "../config.ts";
 import { ConfigError } from "../config-error.ts";
@@ -302,7 +303,7 @@ function openedRow({ version, document }: StoredRow, keys: KeyRing): Json {
     return opened(json, keys.open());
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
-    throw new LockedError([{ file: storedName(version), isStored: true, message: `${error.message}. ${sealRemedy}` }]);
+    throw new LockedError([{ file: storedName(version), isStored: true, message: `${error.message}. ${openRemedy}` }]);
   }
 }
 
@@ -313,10 +314,6 @@ export class LockedError extends ConfigError {}
 function closedRow({ document }: StoredRow): Json {
   return mapSecrets(JSON.parse(document) as Json, () => maskOf(""));
 }
-
-const sealRemedy =
-  "Set GATEWAY_CONFIG_KEY, GATEWAY_CONFIG_KEY_FILE or config_key_file to the key that it was sealed by; without Postgres, " +
-  "put the file configuration.key that was in the data folder back there";
 
 function checkSize(document: Json): void {
   if (JSON.stringify(document).length <= maxCharacters) return;

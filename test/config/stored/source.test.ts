@@ -6,6 +6,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { conflictMessage } from "../../../src/call/conflicts.ts";
 import { ConfigError } from "../../../src/config/config-error.ts";
 import { createKeyRing, KeyRingError } from "../../../src/config/stored/key-ring.ts";
 import { type ConfigurationSource, openConfigurationSource } from "../../../src/config/stored/source.ts";
@@ -209,7 +210,7 @@ describe("the key", () => {
   test("is never made with Postgres: what needs it is refused with what to set", () => {
     const database = { url: "postgres://nowhere", poolSize: 1, replica: undefined };
     expect(() => ring({ database }).seal()).toThrow(
-      /^there is no key to seal credentials by: set GATEWAY_CONFIG_KEY on every node/,
+      /^There is no key to seal credentials by: set GATEWAY_CONFIG_KEY on every node/,
     );
     expect(ring({ database }).open()).toEqual([]);
   });
@@ -230,6 +231,8 @@ describe("the key", () => {
       })();
       expect(error).toBeInstanceOf(KeyRingError);
       expect(String(error)).not.toContain("passphrase");
+      const { reason, parameters, message } = error as KeyRingError;
+      expect(message).toBe(conflictMessage({ reason, parameters }));
     }
   });
 
