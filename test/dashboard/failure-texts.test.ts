@@ -44,7 +44,7 @@ describe("failures of upstreams", () => {
   });
 
   test("keep the code, and what is not known stays as it is", () => {
-    expect(failureText("the connection to it broke (ECONNRESET)", "zh-CN")).toBe("与上游的连接中断 (ECONNRESET)");
+    expect(failureText("the connection to it broke (ECONNRESET)", "zh-CN")).toBe("与上游的连接中断（ECONNRESET）");
     expect(failureText("something else", "zh-CN")).toBe("something else");
     expect(failureText("constructor", "zh-CN")).toBe("constructor");
   });

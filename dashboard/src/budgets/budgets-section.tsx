@@ -36,7 +36,7 @@ const said = texts(
     save: "保存",
     zone: "时区",
     zoneAbout: "每天、每周和每月按该时区开始，密钥的预算也是如此。",
-    zoneBound: "运营方设定的预算以该时区计算：如需更改，请联系运营方。",
+    zoneBound: "网关管理员设置的预算按该时区计算，如需更改，请联系网关管理员。",
     zoneNow: (zone: string) => `按 ${zone} 的时间计算每天的开始。`,
     nothing: "没有匹配项",
   },

@@ -2,6 +2,7 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Group, Text } from "@mantine/core";
 import type { AttemptMeasures } from "../../../gen/modelgateway/v1/measures_pb.ts";
+import { useJoin } from "../language/join.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import type { Buckets } from "./span.ts";
 import classes from "./spark.module.css";
@@ -25,6 +26,7 @@ const [width, height] = [240, 36];
 
 export function Spark({ title, head, sums, buckets, of, write }: Props) {
   const t = useTexts(said);
+  const join = useJoin();
   const at = new Map(sums.map((sum) => [sum.beginsAt ? timestampMs(sum.beginsAt) : 0, of(sum)]));
   const values = buckets.begins.map((begins) => at.get(begins));
   const known = values.filter((value) => value !== undefined);
@@ -33,7 +35,7 @@ export function Spark({ title, head, sums, buckets, of, write }: Props) {
   const most = Math.max(...known);
   const range = t.range(write(Math.min(...known)), write(most));
   return (
-    <div role="img" aria-label={`${title}: ${range}`} title={title}>
+    <div role="img" aria-label={join.labelled(title, range)} title={title}>
       {head && (
         <Text size="xs" c="dimmed" aria-hidden>
           {head}

@@ -2,6 +2,7 @@
 import { Alert, Code, List, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import type { DocumentFault } from "../../../gen/modelgateway/v1/errors_pb.ts";
+import { useJoin } from "../language/join.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { useReasonText } from "../language/use-reason-text.ts";
 import { Failure } from "../parts/failure.tsx";
@@ -33,10 +34,11 @@ export function Faults({ of }: { readonly of: unknown }) {
 /** useFaultText returns what is wrong at a fault's place, with the line of a file that has it. */
 function useFaultText(): (fault: DocumentFault) => string {
   const tell = useReasonText(faultInChinese);
+  const join = useJoin();
   return (fault) => {
     const { file, line } = fault;
     const text = tell(fault);
-    return file === "" ? text : `${file}${line > 0 ? `:${line}` : ""}: ${text}`;
+    return file === "" ? text : join.labelled(line > 0 ? `${file}:${line}` : file, text);
   };
 }
 

@@ -17,7 +17,7 @@ export const pageContents = texts(
     "operator/audit": "Who did what, and from where",
   },
   {
-    keys: "密钥的密文、预算和速率",
+    keys: "密钥内容、预算和速率",
     usage: "请求、被拒绝的调用、错误、费用、导出",
     recharge: "余额、预算、等级、使用兑换码、账目",
     "operator/accounts": "增加额度、退款、预算、停用、后付费",

@@ -46,15 +46,16 @@ const patterns: readonly (readonly [RegExp, (...parts: string[]) => string])[] =
   [/^it serves no (.+)$/, (operation) => `上游不提供 ${operation}`],
 ];
 
-/** failureText returns the text in a language. An error's code, such as `(ECONNRESET)`, stays behind it. */
+/** failureText returns the text in a language. An error's code, such as ECONNRESET, stays behind it in brackets. */
 export function failureText(text: string, language: string): string {
   if (language !== "zh-CN") return text;
-  const [, words = text, code = ""] = /^(.*?)( \([A-Z_0-9]+\))?$/.exec(text) ?? [];
+  const [, words = text, code] = /^(.*?)(?: \(([A-Z_0-9]+)\))?$/.exec(text) ?? [];
+  const aside = code === undefined ? "" : `（${code}）`;
   const whole = chinese.get(words);
-  if (whole !== undefined) return `${whole}${code}`;
+  if (whole !== undefined) return `${whole}${aside}`;
   for (const [pattern, tell] of patterns) {
     const found = pattern.exec(words);
-    if (found) return `${tell(...found.slice(1))}${code}`;
+    if (found) return `${tell(...found.slice(1))}${aside}`;
   }
   return text;
 }

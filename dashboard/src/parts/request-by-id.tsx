@@ -3,6 +3,7 @@ import { ActionIcon, TextInput } from "@mantine/core";
 import { IconArrowRight, IconSearch } from "@tabler/icons-react";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { useJoin } from "../language/join.ts";
 import { texts, useTexts } from "../language/language.tsx";
 
 const said = texts(
@@ -29,6 +30,7 @@ export function isRequestId(text: string): boolean {
 
 export function RequestById({ to }: Props) {
   const t = useTexts(said);
+  const join = useJoin();
   const navigate = useNavigate();
   const [id, setId] = useState("");
   const [isWrong, setWrong] = useState(false);
@@ -45,7 +47,7 @@ export function RequestById({ to }: Props) {
     >
       <TextInput
         aria-label={t.label}
-        placeholder={`${t.label}: req_…`}
+        placeholder={join.labelled(t.label, "req_…")}
         maw={460}
         spellCheck={false}
         autoComplete="off"

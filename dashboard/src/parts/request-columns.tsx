@@ -6,6 +6,7 @@ import type { ReactNode } from "react";
 import type { Request, Running, Usage } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { counted } from "../language/counted.ts";
 import { type Format, useFormat } from "../language/format.ts";
+import { useJoin } from "../language/join.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { Money } from "./money.tsx";
 import { OutcomeMark } from "./outcome.tsx";
@@ -142,8 +143,9 @@ function Input({ usage, format }: { readonly usage: Usage | undefined; readonly 
 
 /** Clipped shows a long name shortened in a table; the tooltip has the whole name, and `title` where it says something else. */
 export function Clipped({ of, title = of }: { readonly of: string; readonly title?: string }) {
+  const join = useJoin();
   return (
-    <Text inherit className={text.name} title={title === of ? of : `${of} (${title})`}>
+    <Text inherit className={text.name} title={title === of ? of : join.aside(of, title)}>
       {of}
     </Text>
   );

@@ -4,6 +4,7 @@ import { IconArrowBackUp, IconListDetails } from "@tabler/icons-react";
 import { useState } from "react";
 import type { ConfigurationVersion } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { useAuthorName } from "../../configuration/author.tsx";
+import { useJoin } from "../../language/join.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { ColumnList, type ListColumn } from "../../parts/column-list.tsx";
 import { Moment } from "../../parts/moment.tsx";
@@ -74,6 +75,7 @@ export function VersionTable({ of, newest }: Props) {
 
 function useColumns(newest: number): readonly ListColumn<ConfigurationVersion>[] {
   const t = useTexts(said);
+  const join = useJoin();
   const nameOf = useAuthorName();
   return [
     {
@@ -95,7 +97,7 @@ function useColumns(newest: number): readonly ListColumn<ConfigurationVersion>[]
       ...{ name: "what", head: t.what, isLong: true },
       cell: ({ changed }) => (
         <Text size="sm" ff="monospace" miw={150} className={text.anywhere}>
-          {changed.slice(0, shownNames).join(", ")}
+          {join.list(changed.slice(0, shownNames))}
           {changed.length > shownNames && ` ${t.more(String(changed.length - shownNames))}`}
         </Text>
       ),

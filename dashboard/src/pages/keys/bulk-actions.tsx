@@ -6,6 +6,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { type ApiKey, KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { counted } from "../../language/counted.ts";
+import { useJoin } from "../../language/join.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
 import { notify } from "../../parts/notify.ts";
@@ -98,6 +99,7 @@ export function BulkActions({ keys, onDone }: Props) {
     bulk.reset();
     setAsked(action);
   };
+  const join = useJoin();
   const shown = asked ?? "disable";
   return (
     <Paper withBorder p="xs" role="region" aria-label={t.bar}>
@@ -125,10 +127,7 @@ export function BulkActions({ keys, onDone }: Props) {
         <Stack gap="xs">
           <Text size="sm">{t[`${shown}About`]}</Text>
           <Text size="sm" c="dimmed">
-            {keys
-              .slice(0, namedKeys)
-              .map(({ name }) => name)
-              .join(", ")}
+            {join.list(keys.slice(0, namedKeys).map(({ name }) => name))}
             {keys.length > namedKeys && ` ${t.and(keys.length - namedKeys)}`}
           </Text>
         </Stack>

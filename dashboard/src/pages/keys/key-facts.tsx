@@ -3,6 +3,7 @@ import { Badge, Group, Progress, Stack, Text, Tooltip } from "@mantine/core";
 import { IconAlertTriangle, IconBan, IconCircleCheck, IconClockOff, IconShieldLock } from "@tabler/icons-react";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { useFormat } from "../../language/format.ts";
+import { useJoin } from "../../language/join.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import text from "../../parts/text.module.css";
 import { stateOf, stateTexts } from "./key-state.ts";
@@ -63,6 +64,7 @@ const shownModels = 2;
 
 export function KeyModels({ of: { models } }: { readonly of: ApiKey }) {
   const t = useTexts(said);
+  const join = useJoin();
   if (models.length === 0) return <Text size="sm">{t.allModels}</Text>;
   const names = models.map((entry) => (entry.startsWith("family:") ? t.family(entry.slice("family:".length)) : entry));
   const rest = names.length - shownModels;
@@ -82,7 +84,7 @@ export function KeyModels({ of: { models } }: { readonly of: ApiKey }) {
   );
   if (rest <= 0) return lines;
   return (
-    <Tooltip label={names.join(", ")} multiline maw={320}>
+    <Tooltip label={join.list(names)} multiline maw={320}>
       {lines}
     </Tooltip>
   );

@@ -27,10 +27,10 @@ const said = texts(
     requests: "每分钟请求数",
     tokens: "每分钟 Token 数",
     unbounded: "不限",
-    rates: "单个 RPC 的频率",
+    rates: "单个 RPC 的速率",
     rpc: "RPC",
     perSecond: "每秒调用次数",
-    none: "没有单独限制频率的 RPC。",
+    none: "没有单独限制速率的 RPC。",
   },
 );
 

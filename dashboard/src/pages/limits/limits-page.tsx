@@ -30,7 +30,7 @@ const said = texts(
     title: "限制与设置",
     about: "账户的用量上限，以及网关处理调用的方式。更改对下一次调用生效。",
     rates: limitSections["zh-CN"].rates,
-    ratesAbout: "除等级限制外，每个账户调用以下 RPC 的频率上限。这是 API 的一部分。",
+    ratesAbout: "除等级限制外，每个账户调用以下 RPC 的速率上限。这是 API 的一部分。",
     process: limitSections["zh-CN"].process,
     processAbout: "仅在 gateway.yaml 或环境变量中设置，网关启动时生效。",
   },

@@ -28,7 +28,7 @@ const said = texts(
     first: (count: string) => (count === "1" ? "The first is shown." : `The first ${count} are shown.`),
   },
   {
-    none: (all: string) => `没有账户受影响：全部 ${all} 个账户的等级和频率保持不变。`,
+    none: (all: string) => `没有账户受影响：全部 ${all} 个账户的等级和速率保持不变。`,
     some: (count: string, all: string) => `${all} 个账户中有 ${count} 个受影响：`,
     accounts: "受影响的账户",
     account: "账户",

@@ -2,6 +2,7 @@
 import { Text } from "@mantine/core";
 import type { CatalogModel, ModelPrice, TokenRates } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";
+import { useJoin } from "../../language/join.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import classes from "./models.module.css";
 
@@ -61,10 +62,11 @@ export function FurtherPrices({ prices }: { readonly prices: readonly string[] }
 export function useFurtherPrices({ price }: CatalogModel): readonly string[] {
   const t = useTexts(said);
   const { money } = useFormat();
+  const join = useJoin();
   const cards = useRateCards(price);
   const surcharges = useSurcharges(price);
   return [
-    ...cards.map(({ name, rates }) => `${name}: ${t.rates(money(rates.input), money(rates.output))}`),
+    ...cards.map(({ name, rates }) => join.labelled(name, t.rates(money(rates.input), money(rates.output)))),
     ...surcharges,
   ];
 }

@@ -7,6 +7,7 @@ import {
   type TokenRates,
 } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";
+import { useJoin } from "../../language/join.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import inCards from "../../parts/cards.module.css";
 import { Fact } from "../../parts/fact.tsx";
@@ -71,11 +72,8 @@ export function ModelPrices({ model: { kind, price, callable } }: { readonly mod
 function Characters({ of }: { readonly of: ModelPrice }) {
   const t = useTexts(said);
   const format = useFormat();
-  return (
-    <Text size="sm">
-      {t.perCharacters}: {format.money(of.characters)}
-    </Text>
-  );
+  const join = useJoin();
+  return <Text size="sm">{join.labelled(t.perCharacters, format.money(of.characters))}</Text>;
 }
 
 function RateTable({ of, kind }: { readonly of: ModelPrice; readonly kind: ModelKind }) {

@@ -5,6 +5,7 @@ import type { Configuration } from "../../../../gen/modelgateway/v1/configuratio
 import type { AttemptMeasures, DescribedModel } from "../../../../gen/modelgateway/v1/measures_pb.ts";
 import { answeredShare } from "../../charts/measure-charts.tsx";
 import { useFormat } from "../../language/format.ts";
+import { useJoin } from "../../language/join.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { ColumnList, type ListColumn } from "../../parts/column-list.tsx";
 import { useDollars } from "../../parts/dollars.ts";
@@ -156,10 +157,11 @@ function amountOf(price: ModelPrice, rate: Rate, isSpeech: boolean): bigint {
 
 function Targets({ of: { targets, served } }: { readonly of: DescribedModel }) {
   const t = useTexts(said);
+  const join = useJoin();
   if (!served) return <Text size="sm">{t.notServed}</Text>;
   return (
     <Text size="sm" miw={96} className={text.anywhere}>
-      {targets.map(({ upstream }) => upstream).join(", ")}
+      {join.list(targets.map(({ upstream }) => upstream))}
     </Text>
   );
 }

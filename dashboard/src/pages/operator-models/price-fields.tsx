@@ -33,7 +33,7 @@ const said = texts(
     long: "长提示",
     longAbout: "提示超过此长度时，整次调用适用的费率。",
     modes: "服务模式",
-    modesAbout: "请求没有费率的模式会被拒绝。",
+    modesAbout: "使用没有费率的模式的请求会被拒绝。",
   },
 );
 

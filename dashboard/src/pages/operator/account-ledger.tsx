@@ -24,7 +24,7 @@ const said = texts(
     all: "全部",
     recorded: "不含消费",
     none: "还没有收支记录",
-    noneHow: "可记录一笔充值，或由账户兑换兑换码。",
+    noneHow: "可记录一笔充值，或由账户使用兑换码。",
   },
 );
 

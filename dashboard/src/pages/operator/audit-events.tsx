@@ -2,13 +2,14 @@
 import { Group, Paper, Stack, Table, Text } from "@mantine/core";
 import { IconBan } from "@tabler/icons-react";
 import type { Act, Actor } from "../../../../gen/modelgateway/v1/operator_pb.ts";
+import { useJoin } from "../../language/join.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { AccountLink } from "./account-link.tsx";
 import { useActionNames } from "./action-names.ts";
-import { useDetailNames, useToldMembers, useToldSums } from "./detail-names.ts";
+import { useDetailNames, useDetailValues, useToldMembers } from "./detail-names.ts";
 import { readDetails } from "./read-details.ts";
 import { useRefusalNames } from "./refusal-names.ts";
 
@@ -169,13 +170,14 @@ function Subject({ act: { subject, accountId } }: { readonly act: Act }) {
 function Details({ act: { details } }: { readonly act: Act }) {
   const nameOf = useDetailNames();
   const told = useToldMembers();
-  const withUnit = useToldSums();
-  return readDetails(details, told).map(([name, value]) => (
+  const tellValue = useDetailValues();
+  const join = useJoin();
+  return readDetails(details, told, join.list).map(([name, value]) => (
     <Text key={name} size="xs" className={text.anywhere}>
       <Text span inherit c="dimmed">
-        {nameOf(name)}:
-      </Text>{" "}
-      {withUnit(name, value)}
+        {join.label(nameOf(name))}
+      </Text>
+      {tellValue(name, value)}
     </Text>
   ));
 }

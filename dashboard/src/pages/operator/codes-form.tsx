@@ -20,7 +20,7 @@ const said = texts(
     create: "Create",
   },
   {
-    amount: "每个金额",
+    amount: "面额",
     count: "数量",
     badCount: "请输入 1 到 1,000 的整数",
     expiry: "有效期至",

@@ -18,7 +18,7 @@ const said = texts(
   {
     title: "运营方损失",
     sum: (waived: string, cost: string) => `${waived} 未收取，已收取 ${cost}。`,
-    means: "这些调用的费用超出了为其预留的金额。账户只支付预留部分，其余由运营方向供应商支付。",
+    means: "这些调用的费用超出了为其预留的金额。账户只支付预留部分，其余由运营方向厂商支付。",
     of: (waived: string) => `：${waived}`,
   },
 );

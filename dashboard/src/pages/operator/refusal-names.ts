@@ -1,5 +1,9 @@
 /** The reasons of refusals in plain language, by the names that the audit log has. */
+import type { Reason } from "../../../../gen/modelgateway/v1/errors_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+
+/** Names has all reasons, so that one that is added cannot be forgotten here. */
+type Names = Readonly<Record<Exclude<keyof typeof Reason, "UNSPECIFIED">, string>>;
 
 const said = texts(
   {
@@ -19,7 +23,32 @@ const said = texts(
     INTERNAL: "the gateway failed",
     CROSS_SITE: "came from another site",
     ADDRESS_NOT_PERMITTED: "not from this address",
-  },
+    MALFORMED_BODY: "the body cannot be read",
+    UNSUPPORTED_MEDIA_TYPE: "wrong content type",
+    REQUEST_TOO_LARGE: "the request is too large",
+    REQUEST_TIMEOUT: "the body came too slowly",
+    INVALID_API_KEY: "wrong key",
+    MODEL_NOT_FOUND: "no such model",
+    UNKNOWN_PATH: "no such path",
+    METHOD_NOT_ALLOWED: "wrong method",
+    UPSTREAM_REFUSED: "the upstream refused it",
+    UPSTREAM_FAILED: "the upstream failed",
+    UPSTREAM_TIMEOUT: "the upstream did not answer in time",
+    CANCELLED: "the caller disconnected",
+    WOULD_BE_DROPPED: "a field would be dropped",
+    PREVIOUS_RESPONSE_NOT_FOUND: "no such response",
+    NOT_STORED: "not kept",
+    MODEL_NOT_PERMITTED: "the model is not allowed",
+    MODEL_UNPRICED: "the model has no price",
+    INSUFFICIENT_CREDIT: "no credit",
+    RATE_LIMITED: "too often",
+    UPSTREAM_BUSY: "the upstream's queue is full",
+    IDEMPOTENCY_RUNNING: "repeated while it runs",
+    NOT_CACHED: "not in the cache",
+    GATEWAY_BUSY: "the gateway is busy",
+    STORAGE_UNAVAILABLE: "the database is away",
+    BUDGET_EXCEEDED: "the budget is spent",
+  } satisfies Names,
   {
     SIGN_IN_FAILED: "密码或验证码错误",
     SECOND_FACTOR_NEEDED: "缺少验证码",
@@ -37,6 +66,31 @@ const said = texts(
     INTERNAL: "网关内部出错",
     CROSS_SITE: "来自其他网站",
     ADDRESS_NOT_PERMITTED: "不允许此地址",
+    MALFORMED_BODY: "请求体无法读取",
+    UNSUPPORTED_MEDIA_TYPE: "内容类型错误",
+    REQUEST_TOO_LARGE: "请求过大",
+    REQUEST_TIMEOUT: "请求体到达过慢",
+    INVALID_API_KEY: "密钥错误",
+    MODEL_NOT_FOUND: "没有此模型",
+    UNKNOWN_PATH: "没有此路径",
+    METHOD_NOT_ALLOWED: "请求方法错误",
+    UPSTREAM_REFUSED: "被上游拒绝",
+    UPSTREAM_FAILED: "上游失败",
+    UPSTREAM_TIMEOUT: "上游未及时应答",
+    CANCELLED: "调用方已断开",
+    WOULD_BE_DROPPED: "有字段会被丢弃",
+    PREVIOUS_RESPONSE_NOT_FOUND: "没有此应答",
+    NOT_STORED: "未保留",
+    MODEL_NOT_PERMITTED: "模型未授权",
+    MODEL_UNPRICED: "模型没有价格",
+    INSUFFICIENT_CREDIT: "余额不足",
+    RATE_LIMITED: "过于频繁",
+    UPSTREAM_BUSY: "上游队列已满",
+    IDEMPOTENCY_RUNNING: "重复提交，原请求仍在进行",
+    NOT_CACHED: "缓存中没有",
+    GATEWAY_BUSY: "网关繁忙",
+    STORAGE_UNAVAILABLE: "数据库不可用",
+    BUDGET_EXCEEDED: "预算已用尽",
   },
 );
 

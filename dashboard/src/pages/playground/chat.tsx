@@ -5,6 +5,7 @@
 import { Box, Button, Group, Paper, Select, Text, VisuallyHidden } from "@mantine/core";
 import { IconRefresh, IconTrash } from "@tabler/icons-react";
 import { type ReactNode, type RefObject, useRef, useState } from "react";
+import { useJoin } from "../../language/join.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import text from "../../parts/text.module.css";
 import { ChatSettingsForm, settingsOf, unset } from "./chat-settings.tsx";
@@ -184,9 +185,10 @@ function Small({ icon, says, on }: { readonly icon: ReactNode; readonly says: st
 /** Announcement reads an answer out to screen readers when it is complete, not part by part. */
 function Announcement({ turn }: { readonly turn: Turn | undefined }) {
   const t = useTexts(said);
+  const join = useJoin();
   return (
     <VisuallyHidden role="status" aria-live="polite">
-      <Text>{turn?.by === "model" && announced(turn, t)}</Text>
+      <Text>{turn?.by === "model" && announced(turn, t, join)}</Text>
     </VisuallyHidden>
   );
 }
@@ -194,9 +196,10 @@ function Announcement({ turn }: { readonly turn: Turn | undefined }) {
 function announced(
   answer: Extract<Turn, { by: "model" }>,
   t: ReturnType<typeof useTexts<(typeof said)["en"]>>,
+  join: ReturnType<typeof useJoin>,
 ): string {
   if (answer.state === "coming") return "";
   if (answer.state === "failed") return t.failed;
-  if (answer.calls.length > 0) return t.called(answer.calls.map(({ name }) => name).join(", "));
+  if (answer.calls.length > 0) return t.called(join.list(answer.calls.map(({ name }) => name)));
   return t.answered(answer.text);
 }

@@ -27,7 +27,7 @@ const said = texts(
     stored: (mask: string) => `已存储 ${mask}。留空则保持不变。`,
     moved: (mask: string) => `地址已更改，请重新输入密钥。${mask} 只会发往其存储时的地址。`,
     add: "再添加一个密钥",
-    several: "多个密钥轮流使用；被拒绝或用尽频率的密钥会暂停使用。",
+    several: "多个密钥轮流使用；被拒绝或达到速率上限的密钥会暂停使用。",
     remove: (name: string) => `删除 ${name}`,
   },
 );

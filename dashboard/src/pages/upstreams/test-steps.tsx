@@ -10,6 +10,7 @@ import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts"
 import { Faults } from "../../configuration/faults.tsx";
 import { counted } from "../../language/counted.ts";
 import { useFormat } from "../../language/format.ts";
+import { useJoin } from "../../language/join.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { useReasonText } from "../../language/use-reason-text.ts";
 import text from "../../parts/text.module.css";
@@ -135,12 +136,11 @@ export function TestUpstream({ ofName, entryOf }: Props) {
 
 function Pending({ hasList }: { readonly hasList: boolean }) {
   const t = useTexts(said);
+  const join = useJoin();
   return (
     <Group gap="sm">
       <Loader size={24} aria-hidden />
-      <Text size="sm">
-        {hasList ? t.call : t.list}: {t.running}
-      </Text>
+      <Text size="sm">{join.labelled(hasList ? t.call : t.list, t.running)}</Text>
     </Group>
   );
 }
@@ -172,17 +172,17 @@ function Steps({ of, upstream }: StepsProps) {
 function AlsoElsewhere({ models, upstream }: { readonly models: readonly string[]; readonly upstream: string }) {
   const t = useTexts(said);
   const format = useFormat();
+  const join = useJoin();
   const elsewhere = useServedElsewhere(upstream);
   const found = models.flatMap((model) => {
     const upstreams = elsewhere.get(model);
-    return upstreams ? [t.at(model, upstreams.join(", "))] : [];
+    return upstreams ? [t.at(model, join.list(upstreams))] : [];
   });
   if (found.length === 0) return null;
-  const more = found.length > shownModels ? `, ${t.more(format.count(found.length - shownModels))}` : "";
+  const more = found.length > shownModels ? [t.more(format.count(found.length - shownModels))] : [];
   return (
     <Text size="sm" mt={4} ml={36} className={text.anywhere}>
-      {t.elsewhere} {found.slice(0, shownModels).join(", ")}
-      {more}
+      {t.elsewhere} {join.list([...found.slice(0, shownModels), ...more])}
     </Text>
   );
 }
@@ -200,6 +200,7 @@ function OneStep({ of }: { readonly of: TestStep }) {
   const t = useTexts(said);
   const format = useFormat();
   const tell = useReasonText(stepInChinese);
+  const join = useJoin();
   const [name, Icon, color] = looks[of.outcome] ?? unknown;
   const title = of.kind === TestStepKind.CALL ? (of.model ? t.callOf(of.model) : t.call) : t.list;
   const facts = [
@@ -218,7 +219,7 @@ function OneStep({ of }: { readonly of: TestStep }) {
       </ThemeIcon>
       <div style={{ minWidth: 0 }}>
         <Text size="sm" fw={600} className={text.anywhere}>
-          {title}: {t[name]}
+          {join.labelled(title, t[name])}
         </Text>
         <Text size="xs" c="dimmed">
           {facts.join(" · ")}

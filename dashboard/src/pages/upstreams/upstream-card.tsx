@@ -11,6 +11,7 @@ import { Spark } from "../../charts/spark.tsx";
 import { originOf, textAt, writtenEntry } from "../../configuration/document.ts";
 import { FileMark } from "../../configuration/in-file.tsx";
 import { useFormat } from "../../language/format.ts";
+import { useJoin } from "../../language/join.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
@@ -172,16 +173,14 @@ function CardHead({ name, about, configuration, isServed, children }: HeadProps)
 export function Figures({ of }: { readonly of: Upstream }) {
   const t = useTexts(said);
   const format = useFormat();
+  const join = useJoin();
   const { attempts, failures, running, queued, maxConcurrent, passesChecks, lastFailureAt } = of;
   const ms = (value: number | undefined) => (value === undefined ? "–" : format.duration(value));
-  const failed = attempts > 0 ? ` (${format.percent(failures / attempts)})` : "";
+  const failed = format.count(failures);
   return (
     <SimpleGrid component="dl" cols={{ base: 2, xs: 3 }} m={0} verticalSpacing="xs">
       <Fact name={t.attempts}>{format.count(attempts)}</Fact>
-      <Fact name={t.failures}>
-        {format.count(failures)}
-        {failed}
-      </Fact>
+      <Fact name={t.failures}>{attempts > 0 ? join.aside(failed, format.percent(failures / attempts)) : failed}</Fact>
       <Fact name={t.running}>
         {maxConcurrent === undefined
           ? format.count(running)

@@ -11,6 +11,7 @@ import { useConfiguration } from "../../configuration/use-configuration.ts";
 import { useEdition } from "../../configuration/use-edition.ts";
 import { PageMissing } from "../../frame/page-states.tsx";
 import { useFormat } from "../../language/format.ts";
+import { useJoin } from "../../language/join.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Page } from "../../parts/page.tsx";
@@ -120,8 +121,9 @@ function OneUpstream({ name, state, configuration }: Props) {
 function Served({ models }: { readonly models: readonly string[] }) {
   const t = useTexts(said);
   const format = useFormat();
+  const join = useJoin();
   return (
-    <Section title={`${t.models} (${format.count(models.length)})`}>
+    <Section title={join.aside(t.models, format.count(models.length))}>
       {models.length === 0 && (
         <Text size="sm">
           {t.noModels}{" "}

@@ -36,7 +36,7 @@ const said = texts(
     overtaken: "已放弃",
     quicker: "另一次尝试更快返回。",
     told: (input: string, output: string) =>
-      `上游报告了 ${input} 个输入 token 和 ${output} 个输出 token，不计入账户费用。`,
+      `上游报告了 ${input} 个输入 Token 和 ${output} 个输出 Token，不计入账户费用。`,
     lost: (amount: string) => `上游可能就此向网关收取约 ${amount}，不计入账户费用。`,
   },
 );

@@ -14,6 +14,7 @@ import {
 } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { PageMissing } from "../../frame/page-states.tsx";
 import { useFormat } from "../../language/format.ts";
+import { useJoin } from "../../language/join.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { Copy } from "../../parts/copy.tsx";
@@ -212,6 +213,7 @@ function RequestFacts({ request, charges, nameOf, account }: FactsProps) {
 function Details({ request, nameOf, account }: Omit<FactsProps, "charges">) {
   const t = useTexts(said);
   const format = useFormat();
+  const join = useJoin();
   const { upstream, operation, keyId, keyTags, keyOwner, createdAt } = request;
   return (
     <Section title={t.details}>
@@ -221,7 +223,7 @@ function Details({ request, nameOf, account }: Omit<FactsProps, "charges">) {
           <span title={keyId}>{nameOf(keyId) ?? keyId}</span>
         </Fact>
         {keyOwner !== undefined && <Fact name={t.owner}>{keyOwner}</Fact>}
-        {keyTags.length > 0 && <Fact name={t.tags}>{keyTags.join(", ")}</Fact>}
+        {keyTags.length > 0 && <Fact name={t.tags}>{join.list(keyTags)}</Fact>}
         <Fact name={t.operation}>{operation}</Fact>
         <Fact name={t.upstream}>{upstream || t.noUpstream}</Fact>
         {account && <Fact name={t.account}>{account(request.accountId)}</Fact>}

@@ -3,6 +3,7 @@ import { Badge, Group, Text, Tooltip } from "@mantine/core";
 import type { ApiKey } from "../../../../../gen/modelgateway/v1/keys_pb.ts";
 import { counted } from "../../../language/counted.ts";
 import { useFormat } from "../../../language/format.ts";
+import { useJoin } from "../../../language/join.ts";
 import { texts, useTexts } from "../../../language/language.tsx";
 
 const said = texts(
@@ -28,6 +29,7 @@ const said = texts(
 export function KeyBounds({ of }: { readonly of: ApiKey }) {
   const t = useTexts(said);
   const format = useFormat();
+  const join = useJoin();
   const { requestsPerMinute, tokensPerMinute, maxConcurrent, modelRates, allowedIps } = of;
   const bounds = [
     ...(requestsPerMinute === undefined ? [] : [t.requests(format.count(requestsPerMinute))]),
@@ -39,7 +41,7 @@ export function KeyBounds({ of }: { readonly of: ApiKey }) {
   if (bounds.length === 0) return null;
   const line = bounds.join(" · ");
   return (
-    <Text size="xs" c="dimmed" maw={220} style={{ whiteSpace: "normal" }} title={allowedIps.join(", ")}>
+    <Text size="xs" c="dimmed" maw={220} style={{ whiteSpace: "normal" }} title={join.list(allowedIps)}>
       {line}
     </Text>
   );
@@ -49,6 +51,7 @@ const shownTags = 3;
 
 export function KeyTags({ of: { tags } }: { readonly of: Pick<ApiKey, "tags"> }) {
   const t = useTexts(said);
+  const join = useJoin();
   if (tags.length === 0) return null;
   const rest = tags.length - shownTags;
   const badges = (
@@ -66,7 +69,7 @@ export function KeyTags({ of: { tags } }: { readonly of: Pick<ApiKey, "tags"> })
     </Group>
   );
   return rest > 0 ? (
-    <Tooltip label={tags.join(", ")} multiline maw={320}>
+    <Tooltip label={join.list(tags)} multiline maw={320}>
       {badges}
     </Tooltip>
   ) : (
