@@ -45,8 +45,8 @@ const pages = (accountId: string, requestId: string, model: string) => ({
 
 if (chromiumPath === undefined) throw new Error("there is no Chromium here; CHROMIUM may name one");
 mkdirSync(folder, { recursive: true });
-const { models, upstreams } = loadConfig(undefined, { ...vendorKeys });
-const config = { models: withEmbedded({ models, embeddedModels: true }), upstreams };
+const { models, upstreams, tiers, unit } = loadConfig(undefined, { ...vendorKeys });
+const config = { models: withEmbedded({ models, embeddedModels: true }), upstreams, tiers, unit };
 const gateway = await startTestGateway(config, { clock: Date.now, postpaid: false, recharge: 0 });
 const { storage, accountId } = gateway;
 await storage.accounts.update(accountId, { name: "Acme" });

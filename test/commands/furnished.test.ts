@@ -1,9 +1,8 @@
 /** `npm run demo -- --furnished`: a month of calls that the books hold, the same each time. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { furnish } from "../../src/commands/demo/furnish.ts";
+import { foundAccount, furnish } from "../../src/commands/demo/furnish.ts";
 import { vendorKeys } from "../../src/commands/demo/plan.ts";
 import { loadConfig } from "../../src/config/config.ts";
-import { newId } from "../../src/runtime/ids.ts";
 import { openStorage, type Storage } from "../../src/storage/storage.ts";
 import { temporaryFolder } from "../support/command.ts";
 
@@ -25,8 +24,8 @@ async function furnished() {
   const storage = await openStorage(`${folder.path}/gateway.db`);
   folders.push(folder);
   storages.push(storage);
-  const accountId = newId("acc", now);
-  await storage.accounts.insert({ id: accountId, name: "demo", created_at: now, postpaid: 0 });
+  await foundAccount(storage, "demo", now);
+  const accountId = (await storage.accounts.find("demo"))?.id ?? "";
   const options = { config: loadConfig(undefined, vendorKeys), storage, accountId, now };
   await furnish(options);
   return { storage, accountId, options };
@@ -48,7 +47,7 @@ test("a month of calls at three vendors reconciles, and is furnished once", asyn
   expect(days.size).toBeGreaterThanOrEqual(30);
   const refused = await storage.refused.sums({ ...month, accountId, groupBy: "reason" }, 20);
   expect(refused.total).toBeGreaterThan(300);
-  expect(refused.groups.length).toBe(5);
+  expect(refused.groups.length).toBe(6);
   expect((await storage.refused.page({ accountId }, undefined, 1000)).length).toBe(120);
   const keys = await storage.keys.list(accountId);
   // Two more are those of every demo.

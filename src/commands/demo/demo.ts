@@ -23,7 +23,7 @@ import { readOptions } from "../line/read-options.ts";
 import { operatorClient } from "../operator.ts";
 import { rootUrl } from "../serving/listening.ts";
 import { runGateway } from "../serving/run-gateway.ts";
-import { furnish } from "./furnish.ts";
+import { foundAccount, foundedAt, furnish } from "./furnish.ts";
 import { vendorKeys } from "./plan.ts";
 
 /** Demo is the content of `demo.json`. */
@@ -53,8 +53,10 @@ export async function demo(args: readonly string[]): Promise<void> {
     warmsModels: true,
     ...{ file: values.config, environment, adapt },
     async prepare(gateway, storage) {
-      made = await prepareDemo(config, gateway, storage);
-      if (furnished) await furnish({ config, storage, accountId: made.account_id, now: Date.now() });
+      const now = Date.now();
+      if (furnished) await foundAccount(storage, accountName, now);
+      made = await prepareDemo(config, gateway, storage, furnished ? foundedAt(now) : now);
+      if (furnished) await furnish({ config, storage, accountId: made.account_id, now });
     },
     async greet() {
       console.log(introduction(made, join(config.dataDir, "demo.json")));
@@ -85,8 +87,8 @@ function quiet(config: Config): Config {
   return config.logLevel === "info" ? { ...config, logLevel: "warn" } : config;
 }
 
-/** prepareDemo creates what the demo's account lacks and writes `demo.json`. */
-export async function prepareDemo(config: Config, gateway: Gateway, storage: Storage): Promise<Demo> {
+/** prepareDemo creates what the demo's account lacks and writes `demo.json`. A new user was there since `since`, in milliseconds since 1970. */
+async function prepareDemo(config: Config, gateway: Gateway, storage: Storage, since: number): Promise<Demo> {
   const file = join(config.dataDir, "demo.json");
   const before = readDemo(file);
   const account_id = await accountId(config, storage);
@@ -98,7 +100,7 @@ export async function prepareDemo(config: Config, gateway: Gateway, storage: Sto
     admin_key: await workingKey(storage, account_id, before.admin_key, true),
     account_id,
     email,
-    password: await workingPassword(storage, account_id, before.password),
+    password: await workingPassword(storage, account_id, before.password, since),
   };
   writeDemo(file, made);
   return made;
@@ -144,13 +146,18 @@ async function workingKey({ keys }: Storage, accountId: string, secret: string |
 /**
  * workingPassword makes the sign-in in the file work and its user an operator, so that the whole dashboard is visible.
  */
-async function workingPassword(storage: Storage, accountId: string, before: string | undefined): Promise<string> {
+async function workingPassword(
+  storage: Storage,
+  accountId: string,
+  before: string | undefined,
+  since: number,
+): Promise<string> {
   const { users } = storage;
   const user = await users.findByEmail(email);
   const works = user && before ? await verifyPassword(before, user.password_hash) : false;
   const password = before && works ? before : newPassword();
   if (!user) {
-    const init = { email, passwordHash: await hashPassword(password), accountId, operator: true, now: Date.now() };
+    const init = { email, passwordHash: await hashPassword(password), accountId, operator: true, now: since };
     await storage.transact((stores) => addUser(stores, init));
     return password;
   }

@@ -70,7 +70,7 @@ const key = (name: string, habit: PlannedKey["habit"], weight: number, more: Par
   ...more,
 });
 
-/** The keys of the demo's own account: thirty, with the two of every demo. */
+/** The keys of the demo's own account: thirty, with the two of every demo. Two of them reach their credit limit. */
 const ownKeys: readonly PlannedKey[] = [
   key("Support chat, production", "assistant", 30, { limit: 40_000 }),
   key("Support chat, staging", "assistant", 3),
@@ -96,10 +96,10 @@ const ownKeys: readonly PlannedKey[] = [
   key("Dmitri’s laptop", "agent", 1, { age: 20, limit: 3_000 }),
   key("Elif’s laptop", "agent", 1, { age: 8, limit: 3_000 }),
   key("Hackathon", "assistant", 2, { age: 16, limit: 500, expiresIn: -2 }),
-  key("Sales demo", "assistant", 1, { age: 15, limit: 800 }),
+  key("Sales demo", "assistant", 1, { age: 15, limit: 20 }),
   key("Onboarding bot", "assistant", 3, { age: 14 }),
   key("Log triage", "agent", 2, { age: 10 }),
-  key("Prompt experiments", "research", 1, { age: 5, limit: 1_000 }),
+  key("Prompt experiments", "research", 1, { age: 5, limit: 30 }),
 ];
 
 export const plannedAccounts: readonly PlannedAccount[] = [

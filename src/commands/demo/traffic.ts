@@ -3,8 +3,9 @@ import type { CallUsage } from "../../call/usage.ts";
 import type { PastCharges } from "../../composition/past-charges.ts";
 import { idOf } from "../../runtime/ids.ts";
 import type { Capture } from "../../storage/columns.ts";
+import type { ApiKey } from "../../storage/keys.ts";
 import type { Model } from "../../targets/catalog.ts";
-import type { Habit } from "./plan.ts";
+import type { Habit, habits } from "./plan.ts";
 import type { Random } from "./random.ts";
 
 export interface Caller {
@@ -12,6 +13,9 @@ export interface Caller {
   readonly keyId: string;
   readonly weight: number;
   readonly habits: readonly Habit[];
+  /** planned is the kind of program that it is, whose habits it has as far as its key permits. */
+  readonly planned: keyof typeof habits;
+  readonly key: Pick<ApiKey, "expires_at" | "max_concurrent" | "models" | "requests_per_minute">;
   /** from is when the key was created, and when it stops to be used; in milliseconds since 1970. */
   readonly from: number;
   readonly to: number;
@@ -35,6 +39,18 @@ export const days = 30;
 /** The share of a day's calls in each hour, by UTC. */
 const hours = [2, 2, 1, 1, 1, 2, 3, 5, 7, 8, 8, 7, 6, 7, 8, 8, 7, 6, 4, 3, 2, 2, 2, 2];
 const wholeDay = hours.reduce((sum, share) => sum + share, 0);
+
+/** momentOfDay returns a moment, in milliseconds since midnight by UTC, in an hour as likely as it is busy. */
+export function momentOfDay(random: Random): number {
+  const { hour } = random.choose(hours.map((weight, hour) => ({ weight, hour })));
+  return hour * hourMs + random.whole(0, hourMs - 1);
+}
+
+/** operationFor returns the operation that programs call a model by: its vendor's own. */
+export function operationFor(model: Model | undefined): "chat" | "messages" | "embeddings" {
+  if (model?.kind === "embedding") return "embeddings";
+  return model?.targets[0]?.upstream === "anthropic" ? "messages" : "chat";
+}
 
 /** One vendor has a bad afternoon so many days ago. */
 const incident = { upstream: "anthropic", daysAgo: 9, fromHour: 13, toHour: 16 } as const;
@@ -77,7 +93,7 @@ function madeCall({ callers, models, charges, random, now }: TrafficOptions, at:
   return {
     ...{ id: idOf("req", at, `${caller.keyId} ${at} ${random.next()}`), created_at: at },
     ...{ account_id: caller.accountId, key_id: caller.keyId, model: model.id, upstream, outcome },
-    operation: model.kind === "embedding" ? "embeddings" : upstream === "anthropic" ? "messages" : "chat",
+    operation: operationFor(model),
     ...{ input: used.input, cache_read: used.cacheRead, cache_write: used.cacheWrite, output: used.output },
     ...{ reasoning: used.reasoning, characters: 0, estimated: outcome === 3 ? 1 : 0, ...priced },
     duration_ms: took,
