@@ -118,8 +118,8 @@ function detailOf({ reason, message, param = "" }: Refusal, service: DescService
   return quotable.has(reason) ? message : knownPath(service, param);
 }
 
-/** The reasons whose messages have nothing in them that a caller sent. */
-const quotable: ReadonlySet<Reason> = new Set([
+/** quotable are the reasons whose messages have nothing in them that a caller sent: these are kept whole. */
+export const quotable: ReadonlySet<Reason> = new Set([
   ...[
     Reason.RATE_LIMITED,
     Reason.INSUFFICIENT_CREDIT,
