@@ -1,27 +1,17 @@
 /** Budgets of an account in a real browser: set by the account and by the operator, shown as they stand, and taken away again. */
 import { AxeBuilder } from "@axe-core/playwright";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chromiumPath, closeWindows, desktop, phone, sharedBrowser, visit } from "../support/dashboard/browser.ts";
-import { type Furnished, startFurnished } from "../support/dashboard/furnished.ts";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { chromiumPath, desktop, phone } from "../support/dashboard/browser.ts";
+import { gateway, setFurnishedStage, signedIn } from "../support/dashboard/furnished-stage.ts";
 
 describe.skipIf(chromiumPath === undefined)("budgets in Chromium", () => {
-  let gateway: Furnished;
-  let browser: Browser;
+  setFurnishedStage();
   let page: Page;
   let complaints: readonly string[];
 
   beforeAll(async () => {
-    gateway = await startFurnished();
-    browser = await sharedBrowser();
-    const visitor = await visit(browser);
-    ({ page, complaints } = visitor);
-    const { rootUrl: url, token: value } = gateway;
-    await visitor.context.addCookies([{ name: "gateway_session", value, url, httpOnly: true, sameSite: "Strict" }]);
-  });
-  afterAll(async () => {
-    await closeWindows();
-    await gateway?.close();
+    ({ page, complaints } = await signedIn());
   });
 
   const section = () =>

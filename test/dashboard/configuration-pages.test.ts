@@ -4,41 +4,21 @@
  */
 import { AxeBuilder } from "@axe-core/playwright";
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { chromiumPath, closeWindows, sharedBrowser } from "../support/dashboard/browser.ts";
-import { pricedModels } from "../support/dashboard/furnished.ts";
-import { askRpc, type SignedIn, signIn } from "../support/dashboard/session.ts";
-import { type SignedInWindow, signedInWindow, unexpected } from "../support/dashboard/signed-in-window.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chromiumPath } from "../support/dashboard/browser.ts";
+import { askRpc } from "../support/dashboard/session.ts";
+import { signedInWindow, unexpected } from "../support/dashboard/signed-in-window.ts";
+import { ada, browser, gateway, page, setStage, window } from "../support/dashboard/stage.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 
 describe.skipIf(chromiumPath === undefined)("the configuration's pages in Chromium", () => {
   let far: TestGateway;
-  let gateway: TestGateway;
-  let ada: SignedIn;
-  let browser: Browser;
-  let window: SignedInWindow;
-  let page: Page;
 
   beforeAll(async () => {
     far = await startTestGateway();
-    gateway = await startTestGateway({ models: [...pricedModels] }, { clock: Date.now });
-    ada = await signIn(gateway, Date.now(), { email: "ada@example.com", operator: true });
-    browser = await sharedBrowser();
   });
-  afterAll(async () => {
-    await closeWindows();
-    await gateway?.close();
-    await far?.close();
-  });
-  beforeEach(async () => {
-    window = await signedInWindow(browser, gateway, ada);
-    page = window.page;
-  });
-  afterEach(async () => {
-    expect(unexpected(window)).toEqual([]);
-    await window.context.close();
-  });
+  afterAll(() => far?.close());
+  setStage();
 
   const ask = async (name: string, request: JsonObject = {}) => {
     const { status, json } = await askRpc(gateway, `OperatorService.${name}`, request, ada.headers);

@@ -4,10 +4,11 @@
  */
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
-import { chromiumPath, closeWindows, phone, sharedBrowser, type Visitor, visit } from "../support/dashboard/browser.ts";
-import { type Furnished, pricedModels, startFurnished } from "../support/dashboard/furnished.ts";
+import { chromiumPath, phone, type Visitor } from "../support/dashboard/browser.ts";
+import { pricedModels, startFurnished } from "../support/dashboard/furnished.ts";
+import { gateway, setFurnishedStage, signedIn } from "../support/dashboard/furnished-stage.ts";
 import { directMoney } from "../support/money/direct.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 import { paidModel } from "../support/upstreams/paid-models.ts";
@@ -15,13 +16,12 @@ import { answerAsOpenAi } from "../support/vendors.ts";
 
 describe.skipIf(chromiumPath === undefined)("pages about upstreams, in Chromium", () => {
   let upstream: ScriptedUpstream;
-  let gateway: Furnished;
-  let browser: Browser;
 
-  beforeAll(async () => {
+  afterAll(() => upstream?.close());
+  setFurnishedStage(async () => {
     upstream = await startScriptedUpstream();
     const queue = { max_concurrent: 1, max_queued: 9, max_wait_seconds: 60 };
-    gateway = await startFurnished({
+    return startFurnished({
       upstreams: [{ name: "local", kind: "openai", base_url: upstream.baseUrl, queue }],
       models: [...pricedModels, paidModel("busy-chat", "local"), paidModel("broken-chat", "local")],
       breaker: { failures: 1, openMs: 600_000 },
@@ -30,19 +30,11 @@ describe.skipIf(chromiumPath === undefined)("pages about upstreams, in Chromium"
       cache: { maxBytes: 256 * 1024 ** 2, keepMs: 3_600_000, priceShare: 0.1 },
       retention: { requestsMs: 90 * 86_400_000, auditMs: undefined, refusedMs: 7_776_000_000 },
     });
-    browser = await sharedBrowser();
-  });
-  afterAll(async () => {
-    await closeWindows();
-    await gateway?.close();
-    await upstream?.close();
   });
 
   async function at(path: string, options: Parameters<Browser["newContext"]>[0] = {}): Promise<Visitor> {
-    const visitor = await visit(browser, options);
-    const { rootUrl: url, token: value } = gateway;
-    await visitor.context.addCookies([{ name: "gateway_session", value, url, httpOnly: true, sameSite: "Strict" }]);
-    await visitor.page.goto(`${url}/dashboard${path}`);
+    const visitor = await signedIn(options);
+    await visitor.page.goto(`${gateway.rootUrl}/dashboard${path}`);
     await visitor.page.getByRole("heading", { level: 1 }).first().waitFor();
     await visitor.page.locator(".mantine-Skeleton-root").first().waitFor({ state: "detached" });
     return visitor;

@@ -1,37 +1,10 @@
-/**
- * The focus is never lost: whoever works by the keyboard goes on where they were, however late data and files arrive, and whatever is
- * taken away meanwhile.
- */
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
-import { chromiumPath, closeWindows, sharedBrowser } from "../support/dashboard/browser.ts";
-import { pricedModels } from "../support/dashboard/furnished.ts";
-import { type SignedIn, signIn } from "../support/dashboard/session.ts";
-import { type SignedInWindow, signedInWindow } from "../support/dashboard/signed-in-window.ts";
-import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { chromiumPath } from "../support/dashboard/browser.ts";
+import { gateway, page, setStage, window } from "../support/dashboard/stage.ts";
 
 describe.skipIf(chromiumPath === undefined)("the focus in Chromium", { timeout: 120_000 }, () => {
-  let gateway: TestGateway;
-  let ada: SignedIn;
-  let browser: Browser;
-  let window: SignedInWindow;
-  let page: Page;
-
-  beforeAll(async () => {
-    gateway = await startTestGateway({ models: [...pricedModels] }, { clock: Date.now });
-    ada = await signIn(gateway, Date.now(), { email: "ada@example.com", operator: true });
-    browser = await sharedBrowser();
-  });
-  afterAll(async () => {
-    await closeWindows();
-    await gateway?.close();
-  });
-  beforeEach(async () => {
-    window = await signedInWindow(browser, gateway, ada);
-    page = window.page;
-  });
-  afterEach(() => window.context.close());
+  setStage({ mayComplain: true });
 
   /** focus tells what has the focus: its label or text, or its id. */
   const focus = () =>

@@ -1,9 +1,9 @@
 /** The dialogs, forms and menus of the dashboard, open: nothing in them is cut off or scrolls sideways, at any width, in both languages. */
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chromiumPath, closeWindows, sharedBrowser, type Visitor, visit } from "../support/dashboard/browser.ts";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { chromiumPath } from "../support/dashboard/browser.ts";
 import { cutOff } from "../support/dashboard/cut-off.ts";
-import { type Furnished, startFurnished } from "../support/dashboard/furnished.ts";
+import { gateway, setFurnishedStage, signedIn } from "../support/dashboard/furnished-stage.ts";
 import { configure, open, settled, windowWidths } from "../support/dashboard/pages.ts";
 
 /** long is what somebody types who writes no spaces. */
@@ -124,25 +124,9 @@ const forms: Readonly<Record<string, readonly [path: string, begin: (page: Page)
 };
 
 describe.skipIf(chromiumPath === undefined)("forms in Chromium", () => {
-  let gateway: Furnished;
-  let browser: Browser;
+  setFurnishedStage();
 
-  beforeAll(async () => {
-    gateway = await startFurnished();
-    await configure(gateway);
-    browser = await sharedBrowser();
-  });
-  afterAll(async () => {
-    await closeWindows();
-    await gateway?.close();
-  });
-
-  async function signedIn(locale: string): Promise<Visitor> {
-    const visitor = await visit(browser, { locale });
-    const { rootUrl: url, token: value } = gateway;
-    await visitor.context.addCookies([{ name: "gateway_session", value, url, httpOnly: true, sameSite: "Strict" }]);
-    return visitor;
-  }
+  beforeAll(() => configure(gateway));
 
   /** Opens a form on a phone, where all of them are; it stays open as the window becomes wider. */
   async function faultsOf(page: Page, form: keyof typeof forms): Promise<string[]> {
@@ -161,7 +145,7 @@ describe.skipIf(chromiumPath === undefined)("forms in Chromium", () => {
   }
 
   test.for(["en-GB", "zh-CN"])("are whole at every width: %s", { timeout: 600_000 }, async (locale) => {
-    const { page, complaints, context } = await signedIn(locale);
+    const { page, complaints, context } = await signedIn({ locale });
     const found: Record<string, string[]> = {};
     for (const form of Object.keys(forms)) {
       const faults = await faultsOf(page, form).catch((error) => [String(error)]);

@@ -2,43 +2,17 @@
  * Keys on the dashboard after they were made, in a real browser; and what holds on every page: it can be used by the keyboard
  * alone, and names are text, whatever is written in them.
  */
-import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Locator } from "playwright-core";
+import { describe, expect, test } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
-import { chromiumPath, closeWindows, sharedBrowser } from "../support/dashboard/browser.ts";
-import { pricedModels } from "../support/dashboard/furnished.ts";
-import { bearer, type SignedIn, signIn } from "../support/dashboard/session.ts";
-import { type SignedInWindow, signedInWindow, unexpected } from "../support/dashboard/signed-in-window.ts";
-import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { chromiumPath } from "../support/dashboard/browser.ts";
+import { bearer, signIn } from "../support/dashboard/session.ts";
+import { ada, enter, gateway, page, setStage, window } from "../support/dashboard/stage.ts";
 
 describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", () => {
-  let gateway: TestGateway;
-  let ada: SignedIn;
-  let browser: Browser;
-  let window: SignedInWindow;
-  let page: Page;
+  setStage();
 
-  beforeAll(async () => {
-    gateway = await startTestGateway({ models: [...pricedModels] }, { clock: Date.now });
-    ada = await signIn(gateway, Date.now(), { email: "ada@example.com", operator: true });
-    browser = await sharedBrowser();
-  });
-  afterAll(async () => {
-    await closeWindows();
-    await gateway?.close();
-  });
-  beforeEach(async () => enter(ada));
-  afterEach(async () => {
-    expect(unexpected(window)).toEqual([]);
-    await window.context.close();
-  });
-
-  async function enter(person: SignedIn): Promise<void> {
-    await window?.context.close();
-    window = await signedInWindow(browser, gateway, person);
-    page = window.page;
-  }
   const newKey = (name: string, more: object = {}) =>
     issueKey(gateway.storage.keys, { accountId: gateway.accountId, name, now: Date.now(), admin: false, ...more });
   const keyRow = (id: string) => gateway.storage.keys.find(gateway.accountId, id);

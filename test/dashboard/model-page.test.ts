@@ -1,11 +1,11 @@
 /** A page a model for callers: what it costs them, how it does, what limits and what they used, and nothing of anybody else's use. */
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
 import { mayUse, snippetsOf } from "../../dashboard/src/pages/keys/snippets.ts";
 import { ModelKind } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
-import { chromiumPath, closeWindows, sharedBrowser, type Visitor, visit } from "../support/dashboard/browser.ts";
-import { type Furnished, startFurnished } from "../support/dashboard/furnished.ts";
+import { chromiumPath } from "../support/dashboard/browser.ts";
+import { gateway, setFurnishedStage, signedIn } from "../support/dashboard/furnished-stage.ts";
 import { signIn } from "../support/dashboard/session.ts";
 
 describe("examples of calls", () => {
@@ -32,35 +32,15 @@ describe("examples of calls", () => {
 });
 
 describe.skipIf(chromiumPath === undefined)("a model's page in Chromium", () => {
-  let gateway: Furnished;
-  let browser: Browser;
+  setFurnishedStage();
 
   beforeAll(async () => {
-    gateway = await startFurnished();
-    browser = await sharedBrowser();
     const { storage, accountId } = gateway;
     await issueKey(storage.keys, {
       ...{ accountId, name: "Other models", admin: false, now: Date.now() },
       models: '["family:other"]',
     });
   });
-  afterAll(async () => {
-    await closeWindows();
-    await gateway?.close();
-  });
-
-  async function signedIn(value: string): Promise<Visitor> {
-    const visitor = await visit(browser);
-    const cookie = {
-      name: "gateway_session",
-      value,
-      url: gateway.rootUrl,
-      httpOnly: true,
-      sameSite: "Strict",
-    } as const;
-    await visitor.context.addCookies([cookie]);
-    return visitor;
-  }
 
   async function open(page: Page, path: string): Promise<void> {
     await page.goto(`${gateway.rootUrl}/dashboard${path}`);
@@ -75,7 +55,7 @@ describe.skipIf(chromiumPath === undefined)("a model's page in Chromium", () => 
       .last();
 
   test("is opened from the list, and tells abilities, every rate, limits, own use and how to call it", async () => {
-    const { page, complaints, context } = await signedIn(gateway.token);
+    const { page, complaints, context } = await signedIn();
     await open(page, "/models");
     await page.getByRole("link", { name: "embedded-chat", exact: true }).click();
     await page.getByRole("heading", { level: 1, name: "embedded-chat" }).waitFor();
@@ -110,7 +90,7 @@ describe.skipIf(chromiumPath === undefined)("a model's page in Chromium", () => 
       20,
     );
     const tenant = await signIn(gateway, Date.now(), { accountId: otherAccountId });
-    const { page, complaints, context } = await signedIn(tenant.headers.cookie?.split("=")[1] ?? "");
+    const { page, complaints, context } = await signedIn({}, tenant.headers.cookie?.split("=")[1] ?? "");
     const answers: string[] = [];
     page.on("response", (response) => {
       if (response.url().startsWith(`${rootUrl}/modelgateway`)) void response.text().then((text) => answers.push(text));
@@ -132,7 +112,7 @@ describe.skipIf(chromiumPath === undefined)("a model's page in Chromium", () => 
   });
 
   test("is missing for a model that is not served", async () => {
-    const { page, context } = await signedIn(gateway.token);
+    const { page, context } = await signedIn();
     await open(page, "/models/gpt-4.1");
     await page.getByRole("heading", { level: 1, name: "There is no such page" }).waitFor();
     await context.close();

@@ -3,20 +3,12 @@
  * the window, in both languages, and without a complaint of the browser's, whose policy lets nothing foreign in.
  */
 import { AxeBuilder } from "@axe-core/playwright";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
-import {
-  chromiumPath,
-  closeWindows,
-  desktop,
-  phone,
-  sharedBrowser,
-  type Visitor,
-  visit,
-} from "../support/dashboard/browser.ts";
+import { chromiumPath, desktop, phone, visit } from "../support/dashboard/browser.ts";
 import { cutOff, widths } from "../support/dashboard/cut-off.ts";
-import { type Furnished, startFurnished } from "../support/dashboard/furnished.ts";
+import { browser, gateway, setFurnishedStage, signedIn } from "../support/dashboard/furnished-stage.ts";
 import { configure, goTo, open, settled, signedInPages, windowWidths } from "../support/dashboard/pages.ts";
 
 /** DASHBOARD_LOOKS=all has axe look at every page in both themes at every width, in both languages: in a quarter of an hour. */
@@ -61,30 +53,14 @@ async function faults(page: Page): Promise<string[]> {
 const ends = (box: { readonly x: number; readonly width: number } | null) => (box ? box.x + box.width : Number.NaN);
 
 describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
-  let gateway: Furnished;
-  let browser: Browser;
+  setFurnishedStage();
 
-  beforeAll(async () => {
-    gateway = await startFurnished();
-    await configure(gateway);
-    browser = await sharedBrowser();
-  });
-  afterAll(async () => {
-    await closeWindows();
-    await gateway?.close();
-  });
+  beforeAll(() => configure(gateway));
 
   const latestRequest = async () => {
     const [request] = await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
     return request?.id ?? "";
   };
-
-  async function signedIn(options: Parameters<Browser["newContext"]>[0] = {}): Promise<Visitor> {
-    const visitor = await visit(browser, options);
-    const { rootUrl: url, token: value } = gateway;
-    await visitor.context.addCookies([{ name: "gateway_session", value, url, httpOnly: true, sameSite: "Strict" }]);
-    return visitor;
-  }
 
   /** Has axe look at the open page. */
   async function inLooks(page: Page, looks: readonly Look[]): Promise<string[]> {

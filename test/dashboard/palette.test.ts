@@ -1,12 +1,12 @@
 /** The palette: what it finds, in which order, for whom, and by the keyboard alone. */
 import { AxeBuilder } from "@axe-core/playwright";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
 import { docsAddresses, docsTitles } from "../../dashboard/src/palette/docs-pages.ts";
 import { fitOf, ranked } from "../../dashboard/src/palette/rank.ts";
 import { addressOf, sections } from "../../site/sidebar.ts";
-import { chromiumPath, closeWindows, phone, sharedBrowser, type Visitor, visit } from "../support/dashboard/browser.ts";
-import { type Furnished, startFurnished } from "../support/dashboard/furnished.ts";
+import { chromiumPath, phone, type Visitor } from "../support/dashboard/browser.ts";
+import { gateway, setFurnishedStage, signedIn } from "../support/dashboard/furnished-stage.ts";
 import { askRpc, signIn } from "../support/dashboard/session.ts";
 
 describe("what is typed", () => {
@@ -74,26 +74,12 @@ test("pages of the documentation are those of the site, each with a title in bot
 });
 
 describe.skipIf(chromiumPath === undefined)("the palette in Chromium", { timeout: 240_000 }, () => {
-  let gateway: Furnished;
-  let browser: Browser;
+  setFurnishedStage();
   let operator: Visitor;
 
   beforeAll(async () => {
-    gateway = await startFurnished();
-    browser = await sharedBrowser();
-    operator = await signedIn(gateway.token);
+    operator = await signedIn();
   });
-  afterAll(async () => {
-    await closeWindows();
-    await gateway?.close();
-  });
-
-  async function signedIn(token: string, options: Parameters<Browser["newContext"]>[0] = {}): Promise<Visitor> {
-    const visitor = await visit(browser, options);
-    const cookie = { name: "gateway_session", value: token, url: gateway.rootUrl, httpOnly: true };
-    await visitor.context.addCookies([{ ...cookie, sameSite: "Strict" }]);
-    return visitor;
-  }
 
   const dialog = (page: Page) => page.getByRole("dialog", { name: /^(Search|搜索)$/ });
   const field = (page: Page) => dialog(page).getByRole("combobox");
@@ -201,7 +187,7 @@ describe.skipIf(chromiumPath === undefined)("the palette in Chromium", { timeout
   });
 
   test("finds Chinese by English and the other way round, and goes on composing on Enter", async () => {
-    const { page, context } = await signedIn(gateway.token, { locale: "zh-CN" });
+    const { page, context } = await signedIn({ locale: "zh-CN" });
     for (const [typed, first] of [
       ["审计", "审计日志"],
       ["audit log", "审计日志"],
@@ -221,7 +207,7 @@ describe.skipIf(chromiumPath === undefined)("the palette in Chromium", { timeout
   test("shows others nothing of the operator's, and asks nothing that they may not", async () => {
     const { otherAccountId } = gateway;
     const tenant = await signIn(gateway, Date.now(), { accountId: otherAccountId });
-    const { page, complaints, context } = await signedIn(tenant.headers.cookie?.split("=")[1] ?? "");
+    const { page, complaints, context } = await signedIn({}, tenant.headers.cookie?.split("=")[1] ?? "");
     await open(page);
     for (const typed of ["audit", "acme", "retention", "add an upstream", gateway.accountId, gateway.keyId]) {
       await field(page).fill(typed);
@@ -237,7 +223,7 @@ describe.skipIf(chromiumPath === undefined)("the palette in Chromium", { timeout
 
   test("is accessible with much, with little and with nothing found, on a phone too", async () => {
     for (const colorScheme of ["light", "dark"] as const) {
-      const { page, context } = await signedIn(gateway.token, { colorScheme, viewport: phone });
+      const { page, context } = await signedIn({ colorScheme, viewport: phone });
       await open(page);
       for (const typed of ["", "embedded", "nothing of the kind"]) {
         await field(page).fill(typed);

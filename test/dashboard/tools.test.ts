@@ -2,49 +2,32 @@
  * Calls on the dashboard, in a real browser: made in the playground, and told of in the list of calls.
  */
 import { readFile } from "node:fs/promises";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
-import { chromiumPath, closeWindows, sharedBrowser } from "../support/dashboard/browser.ts";
+import { chromiumPath } from "../support/dashboard/browser.ts";
 import { pricedModels } from "../support/dashboard/furnished.ts";
-import { bearer, type SignedIn, signIn } from "../support/dashboard/session.ts";
-import { type SignedInWindow, signedInWindow, unexpected } from "../support/dashboard/signed-in-window.ts";
-import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
+import { bearer } from "../support/dashboard/session.ts";
+import { gateway, page, setStage, window } from "../support/dashboard/stage.ts";
+import { startTestGateway, upstreamAt } from "../support/gateway.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 
 describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium", () => {
   let upstream: ScriptedUpstream;
-  let gateway: TestGateway;
-  let ada: SignedIn;
-  let browser: Browser;
-  let window: SignedInWindow;
-  let page: Page;
   let aheadMs = 0;
 
-  beforeAll(async () => {
-    upstream = await startScriptedUpstream();
-    const { upstreams = [], models = [] } = upstreamAt(upstream.baseUrl);
-    const slow = models.map((model) => ({ ...model, id: "slow-chat", price: { input: 500_000, output: 2_000_000 } }));
-    gateway = await startTestGateway(
-      { upstreams, models: [...pricedModels, ...slow], disconnectDrainMs: 100 },
-      { clock: () => Date.now() + aheadMs },
-    );
-    ada = await signIn(gateway, Date.now(), { email: "ada@example.com" });
-    browser = await sharedBrowser();
-  });
-  afterAll(async () => {
-    await closeWindows();
-    await gateway?.close();
-    await upstream?.close();
-  });
-  beforeEach(async () => {
-    window = await signedInWindow(browser, gateway, ada);
-    page = window.page;
-  });
-  afterEach(async () => {
-    expect(unexpected(window)).toEqual([]);
-    await window.context.close();
+  afterAll(() => upstream?.close());
+  setStage({
+    async start() {
+      upstream = await startScriptedUpstream();
+      const { upstreams = [], models = [] } = upstreamAt(upstream.baseUrl);
+      const slow = models.map((model) => ({ ...model, id: "slow-chat", price: { input: 500_000, output: 2_000_000 } }));
+      return startTestGateway(
+        { upstreams, models: [...pricedModels, ...slow], disconnectDrainMs: 100 },
+        { clock: () => Date.now() + aheadMs },
+      );
+    },
+    person: {},
   });
 
   const newKey = (name: string, more: object = {}) =>

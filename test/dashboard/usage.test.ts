@@ -1,28 +1,16 @@
-/** Usage on the dashboard, in a real browser: totals and groups, the search for a call, and what a call's page leads with. */
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import type { Capture } from "../../src/storage/columns.ts";
-import { chromiumPath, closeWindows, sharedBrowser } from "../support/dashboard/browser.ts";
-import { pricedModels } from "../support/dashboard/furnished.ts";
-import { type SignedIn, signIn } from "../support/dashboard/session.ts";
-import { type SignedInWindow, signedInWindow, unexpected } from "../support/dashboard/signed-in-window.ts";
-import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { chromiumPath } from "../support/dashboard/browser.ts";
+import { gateway, page, setStage, window } from "../support/dashboard/stage.ts";
 
 const hour = 3_600_000;
 
 describe.skipIf(chromiumPath === undefined)("usage in Chromium", () => {
-  let gateway: TestGateway;
-  let ada: SignedIn;
-  let browser: Browser;
-  let window: SignedInWindow;
-  let page: Page;
+  setStage();
   let retried: string;
 
   beforeAll(async () => {
-    gateway = await startTestGateway({ models: [...pricedModels] }, { clock: Date.now });
-    ada = await signIn(gateway, Date.now(), { email: "ada@example.com", operator: true });
-    browser = await sharedBrowser();
     const now = Date.now();
     retried = newId("req", now - 2 * hour);
     const tried = [
@@ -36,18 +24,6 @@ describe.skipIf(chromiumPath === undefined)("usage in Chromium", () => {
         { id: retried, at: now - 2 * hour, model: "alpha", upstream: "south", tried: JSON.stringify(tried), cost: 30 },
       ],
     ]);
-  });
-  afterAll(async () => {
-    await closeWindows();
-    await gateway?.close();
-  });
-  beforeEach(async () => {
-    window = await signedInWindow(browser, gateway, ada);
-    page = window.page;
-  });
-  afterEach(async () => {
-    expect(unexpected(window)).toEqual([]);
-    await window.context.close();
   });
 
   async function record(calls: readonly (Partial<Capture> & { readonly at: number })[]): Promise<void> {
