@@ -128,7 +128,11 @@ function readNull(member: FieldPlan | UnionPlan, target: Target): boolean {
 
 function readUnion(union: UnionPlan, target: Target, value: JsonValue, depth: number, options: ReadOptions): boolean {
   const found = (isNumberList(value) && union.numberList) || union.byType.get(jsonType(value));
-  if (!found) throw expected([...union.byType.keys()].map(article).join(" or "), value);
+  if (!found) {
+    const text = union.byType.get("string");
+    if (text && isFutureWord(text, value)) return false;
+    throw expected([...union.byType.keys()].map(article).join(" or "), value);
+  }
   if (isFutureWord(found, value)) return false;
   target[union.name] = { case: found.case, value: readValue(found.value, value, depth, options) };
   return true;

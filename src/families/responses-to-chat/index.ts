@@ -1,11 +1,12 @@
 /**
  * Responses over a chat model, for upstreams without responses or with fewer item types than the request has.
  *
- * Translated: instructions and items with text, images, files, audio, reasoning, calls and results; function, custom
- * and namespaced tools, client-side tool search, and the choice among them; the output bound, sampling, formats,
- * reasoning effort, verbosity, log probabilities, compaction. Dropped and named: items and tools that only a vendor
- * knows, `truncation`, `max_tool_calls`, another vendor's encrypted reasoning. Refused: prompt templates, references
- * to unknown items, images and files that only a vendor has.
+ * Translated: instructions and items with text, images, files, audio, reasoning, calls and results, those of vendors'
+ * tools included; function, custom and namespaced tools, tools that the caller runs by their kind, and the choice
+ * among them; the output bound, sampling, formats, reasoning effort, verbosity, log probabilities, compaction. Dropped
+ * and named: items that tell of no tool at work, tools that only a vendor runs, `truncation`, `max_tool_calls`, another
+ * vendor's encrypted reasoning. Refused: prompt templates, references to unknown items, images and files that only a
+ * vendor has, approved calls of MCP servers.
  *
  * References to stored responses and items have been resolved before.
  */

@@ -6,10 +6,11 @@
  */
 import { createHash } from "node:crypto";
 import { shortened } from "../messages-to-chat/tool-names.ts";
+import type { ClientToolKind } from "./client-tools.ts";
 
 /** CallerTool is what a call of a tool is to the caller. */
 export interface CallerTool {
-  readonly kind: "function" | "custom" | "tool_search";
+  readonly kind: "function" | "custom" | ClientToolKind;
   readonly name: string;
   readonly namespace: string | undefined;
   /** isWrapped is whether its free text comes as the only argument of a function. */

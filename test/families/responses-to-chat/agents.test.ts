@@ -249,6 +249,54 @@ describe("a search for tools", () => {
   });
 });
 
+describe("tools that the caller runs by their kind", () => {
+  const tools = [{ type: "shell", environment: { type: "local" } }, { type: "apply_patch" }, { type: "local_shell" }];
+  const item = { status: "completed", call_id: "c1" };
+
+  test("are functions to the model and calls of their own kinds to the caller", async () => {
+    expect(namesSent({ tools })).toEqual(["shell", "apply_patch", "local_shell"]);
+    expect(translate({ tools }).dropped).toEqual([]);
+    const action = { commands: ["ls"], timeout_ms: 900, max_output_length: null };
+    expect(await itemsOf({ tools }, [call("shell", '{"commands":["ls"],"timeout_ms":900}')])).toEqual([
+      { ...item, id: "sh_a_0", type: "shell_call", action, environment: { type: "local" } },
+    ]);
+    const operation = { type: "update_file", path: "a", diff: "@@\n-x\n+y" };
+    expect(await itemsOf({ tools }, [call("apply_patch", JSON.stringify(operation))])).toEqual([
+      { ...item, id: "apc_a_0", type: "apply_patch_call", operation },
+    ]);
+    expect(await itemsOf({ tools }, [call("local_shell", '{"command":["ls","-l"]}')])).toMatchObject([
+      { ...item, type: "local_shell_call", action: { type: "exec", command: ["ls", "-l"], env: {} } },
+    ]);
+    expect(await itemsOf({ tools }, [call("shell", "no json")])).toMatchObject([{ action: { commands: [] } }]);
+  });
+
+  test("have their calls back in the history as the model made them", async () => {
+    const made = [call("shell", '{"commands":["ls"]}'), call("apply_patch", '{"type":"delete_file","path":"a"}', "c2")];
+    const results = [
+      { type: "shell_call_output", call_id: "c1", output: [{ stdout: "a", stderr: "", outcome: { type: "exit" } }] },
+      { type: "apply_patch_call_output", call_id: "c2", status: "failed", output: "No such file." },
+    ];
+    const { messages } = sent({ tools, input: [user, ...(await itemsOf({ tools }, made)), ...results] });
+    expect(messages[1]?.tool_calls).toEqual(made);
+    expect(messages.slice(2)).toEqual([
+      { role: "tool", tool_call_id: "c1", content: "a" },
+      { role: "tool", tool_call_id: "c2", content: "No such file." },
+    ]);
+  });
+
+  test("can be chosen, and only where they are offered", () => {
+    const choice = { tools, tool_choice: { type: "shell" } };
+    expect(sent(choice).tool_choice).toEqual({ type: "function", function: { name: "shell" } });
+    expect(() => translate({ tools: [fn("f")], tool_choice: { type: "shell" } })).toThrow("tool_choice");
+  });
+
+  test("are dropped and named where the vendor runs them", () => {
+    expect(translate({ tools: [{ type: "shell", environment: { type: "container_auto" } }] }).dropped).toEqual([
+      "tools[0]",
+    ]);
+  });
+});
+
 describe("a tool with free text as input", () => {
   const format = { type: "grammar", syntax: "lark", definition: "start: /.+/s" };
   const tools = [{ type: "custom", name: "apply_patch", description: "patches", format }];

@@ -184,6 +184,24 @@ describe.each([false, true])("an answer, stream: %s", (stream) => {
   });
 });
 
+test("a history of vendors' tools reaches a server that knows them unchanged", async () => {
+  script((exchange) => respond(exchange, responseAnswer([outputMessage("Hello")])));
+  const screenshot = { type: "computer_screenshot", image_url: "data:image/png;base64,aGk=" };
+  const printed = { stdout: "a", stderr: "", outcome: { type: "exit", exit_code: 0 } };
+  const input = [
+    { type: "message", role: "user", content: "hi" },
+    { type: "computer_call", id: "cu_1", call_id: "c1", status: "completed", pending_safety_checks: [], actions: [] },
+    { type: "computer_call_output", call_id: "c1", output: screenshot, acknowledged_safety_checks: [] },
+    { type: "shell_call", id: "sh_1", call_id: "c2", status: "completed", action: { commands: ["ls"] } },
+    { type: "shell_call_output", call_id: "c2", output: [printed], max_output_length: 9 },
+    { type: "mcp_call", id: "m_1", server_label: "s", name: "n", arguments: "{}", output: null, error: null },
+    { type: "mcp_approval_response", approval_request_id: "r_1", approve: true },
+    { type: "program_output", id: "po_1", call_id: "c3", result: "1", status: "completed" },
+  ];
+  expect((await create({ input })).status).toBe(200);
+  expect(asked.at(-1).input).toEqual(input);
+});
+
 /** Returns the record of a call. */
 async function written({ headers }: Told): Promise<Any> {
   const id = headers.get("x-request-id");

@@ -10,6 +10,7 @@ import { missingField } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
+import { interrupted } from "../../paired-results.ts";
 import { assistantBlocks } from "./assistant.ts";
 import { cacheMark, contentBlocks } from "./content.ts";
 import { Calls } from "./tool-calls.ts";
@@ -22,7 +23,6 @@ export interface Conversation {
 
 /** Keys outside the schema that every message may have. */
 const marks = ["cache_control"];
-const interrupted = "The tool call was interrupted: there is no result.";
 
 export function* conversationOf(messages: readonly ChatMessage[], dropped: Dropped): CooperativeTask<Conversation> {
   const builder = new ConversationBuilder(dropped);

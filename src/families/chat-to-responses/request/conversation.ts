@@ -10,7 +10,9 @@ import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../..
 import { unsignedId } from "../../call-signature.ts";
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
+import { interrupted } from "../../paired-results.ts";
 import type { ReasoningItems } from "../../translation.ts";
+import { isCall } from "../answer/parts.ts";
 import { contentOf, textOfParts } from "./content.ts";
 import { PastReasoning } from "./reasoning.ts";
 
@@ -25,7 +27,28 @@ export function* itemsOf(
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     if (isObject(message)) yield* conversation.take(message, `messages[${i}]`);
   }
-  return conversation.items;
+  return pairedItems(conversation.items);
+}
+
+/**
+ * pairedItems returns the same items where every call has its result. A call without one gets one that says so, and a
+ * result without a call becomes text of the user's.
+ */
+function pairedItems(items: JsonObject[]): JsonObject[] {
+  const called = new Set(items.filter(isCall).map(({ call_id: id }) => id));
+  const answered = new Set(items.filter(isResult).map(({ call_id: id }) => id));
+  const isPaired = called.size === answered.size && [...called].every((id) => answered.has(id));
+  if (isPaired) return items;
+  return items.flatMap((item): JsonObject[] => {
+    const { type, call_id: id = null, output = "" } = item;
+    if (isResult(item) && !called.has(id)) return [{ type: "message", role: "user", content: output }];
+    const isOpen = isCall(item) && !answered.has(id);
+    return isOpen ? [item, { type: `${type}_output`, call_id: id, output: interrupted }] : [item];
+  });
+}
+
+function isResult({ type }: JsonObject): boolean {
+  return type === "function_call_output" || type === "custom_tool_call_output";
 }
 
 class Conversation {

@@ -18,6 +18,7 @@ import {
 import { invalidValue } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
+import { pairedResults } from "../../paired-results.ts";
 import { summaryFollows } from "../../responses-to-chat/compaction.ts";
 import { isCompaction, summaryIn } from "../compaction.ts";
 import { assistantMessage, type ConversationContext } from "./assistant.ts";
@@ -45,7 +46,7 @@ export function* conversationOf(
     } else if (role === Role.ASSISTANT) messages.push(yield* assistantMessage(blocks, context));
     else messages.push(...(yield* userMessages(blocks)));
   }
-  return messages;
+  return pairedResults(messages);
 }
 
 /** sinceCompaction returns the turns since the last summary, and that; all turns where there is none. */

@@ -1,19 +1,20 @@
 /**
- * CallItem is a tool call as an item of the caller's kind: a function call, a custom tool call, or a tool search.
+ * CallItem is a tool call as an item of the caller's kind: a function call, a custom tool call, or the call of a tool
+ * that the caller runs by its kind (`../client-tools.ts`).
  *
  * Arguments of functions, and native free text, are streamed piece by piece. Free text wrapped in a function's
- * argument is unwrapped when it is complete, and so is the object of a search.
+ * argument is unwrapped when it is complete, and so are the arguments of a tool by its kind.
  */
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { definedFields } from "../../fields.ts";
 import { freeTextIn } from "../../tools/free-text.ts";
+import { type ClientTool, clientTools } from "../client-tools.ts";
 import type { CallerTool } from "../tool-names.ts";
 import { added, done, type Item, type ItemStatus } from "./items.ts";
 
 const kinds = {
   function: { type: "function_call", prefix: "fc" },
   custom: { type: "custom_tool_call", prefix: "ctc" },
-  tool_search: { type: "tool_search_call", prefix: "tsc" },
 } as const;
 
 export class CallItem implements Item {
@@ -27,10 +28,10 @@ export class CallItem implements Item {
 
   constructor(index: number, answerId: string, tool: CallerTool, callId: string) {
     this.#index = index;
-    this.#id = `${kinds[tool.kind].prefix}_${answerId}_${index}`;
+    this.#id = `${own(tool)?.prefix ?? kinds[tool.kind as keyof typeof kinds].prefix}_${answerId}_${index}`;
     this.#tool = tool;
     this.#callId = callId;
-    this.#isPlain = tool.kind !== "tool_search" && !tool.isWrapped;
+    this.#isPlain = own(tool) === undefined && !tool.isWrapped;
   }
 
   begin(): JsonObject[] {
@@ -46,7 +47,7 @@ export class CallItem implements Item {
   end(status: ItemStatus): JsonObject[] {
     const { kind, name } = this.#tool;
     const last = done(this, this.#index, status);
-    if (kind === "tool_search") return [last];
+    if (own(this.#tool)) return [last];
     if (kind === "custom") {
       const input = this.#text();
       const late = this.#isPlain || input === "" ? [] : [this.#event("delta", { delta: input })];
@@ -59,9 +60,10 @@ export class CallItem implements Item {
 
   json(status: ItemStatus): JsonObject {
     const { kind, name, namespace } = this.#tool;
-    const { type } = kinds[kind];
+    const client = own(this.#tool);
+    const type = client?.itemType ?? kinds[kind as keyof typeof kinds].type;
     const call = { id: this.#id, type, status, call_id: this.#callId };
-    if (kind === "tool_search") return { ...call, execution: "client", arguments: argumentsIn(this.#input) };
+    if (client) return { ...call, ...client.membersOf(argumentsIn(this.#input)) };
     if (kind === "custom") {
       // Until it is complete the text is still wrapped.
       const input = this.#isPlain || status !== "in_progress" ? this.#text() : "";
@@ -78,6 +80,11 @@ export class CallItem implements Item {
     const about = this.#tool.kind === "custom" ? "custom_tool_call_input" : "function_call_arguments";
     return { type: `response.${about}.${what}`, item_id: this.#id, output_index: this.#index, ...more };
   }
+}
+
+/** own returns the tool that the caller runs by its kind; undefined for functions and custom tools. */
+function own({ kind }: CallerTool): ClientTool | undefined {
+  return kind === "function" || kind === "custom" ? undefined : clientTools[kind];
 }
 
 /** unwrapped returns the free text of a call. A model may write the bare text, which may be a list. */

@@ -1,8 +1,6 @@
 /** Items of coding agents, as text for a chat model. */
 import type { ResponseContentPart, ResponseItem } from "../../../../gen/modelgateway/v1/responses_pb.ts";
-import { missingField } from "../../../call/refusals.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { unsignedId } from "../../call-signature.ts";
 import type { ToolNames } from "../tool-names.ts";
 import { contentOf, isText } from "./content.ts";
 
@@ -31,12 +29,10 @@ function signedBy(extra: JsonObject | undefined, text: string): string {
   return typeof author !== "string" || author === "" || text.includes(author) ? text : `From ${author}:\n\n${text}`;
 }
 
-/** searchResult returns the tools that a search has found. They are offered from now on. */
-export function searchResult({ callId, extra }: ResponseItem, path: string, names: ToolNames): JsonObject {
-  if (!callId) throw missingField(`${path}.call_id`);
+/** searchResult returns what is said of the tools that a search has found. They are offered from now on. */
+export function searchResult({ extra }: ResponseItem, names: ToolNames): string {
   const found = toolsFound(extra?.tools ?? []).map(([namespace, name]) => names.chatNameOf(namespace, name));
-  const content = found.length > 0 ? `These tools can be called now: ${found.join(", ")}` : "No tools were found.";
-  return { role: "tool", tool_call_id: unsignedId(callId), content };
+  return found.length > 0 ? `These tools can be called now: ${found.join(", ")}` : "No tools were found.";
 }
 
 function toolsFound(tools: JsonValue, namespace?: string): [namespace: string | undefined, name: string][] {

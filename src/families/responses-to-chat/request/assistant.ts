@@ -88,22 +88,24 @@ export class AssistantTurn {
   }
 
   call(item: ResponseItem, path: string): void {
-    const { callId, extra, input = "" } = item;
+    const { callId, name: called, input = "" } = item;
     if (!callId) throw missingField(`${path}.call_id`);
-    const isSearch = extra?.type === "tool_search_call";
-    const called = isSearch ? "tool_search" : item.name;
     if (!called) throw missingField(`${path}.name`);
-    const { names, customTools, target } = this.#context;
-    const id = unsignedId(callId);
-    const signature = signatureForCall(callId, this.#calls.length === 0, target);
+    const { names, customTools } = this.#context;
     const name = names.chatNameOf(item.namespace || undefined, called);
     const isCustom = item.type === ResponseItemType.CUSTOM_TOOL_CALL;
-    if (isCustom && customTools !== false) {
-      this.#calls.push({ id, type: "custom", custom: { name, input }, ...signature });
-    } else {
-      const text = isCustom ? JSON.stringify({ input }) : (item.arguments ?? JSON.stringify(extra?.arguments ?? {}));
-      this.#calls.push({ id, type: "function", function: { name, arguments: text }, ...signature });
-    }
+    if (isCustom && customTools !== false) this.#push(callId, { type: "custom", custom: { name, input } });
+    else this.callTool(callId, name, isCustom ? JSON.stringify({ input }) : argumentsOf(item));
+  }
+
+  /** Adds a call by the tool's name in chat. `input` is JSON text. */
+  callTool(callId: string, name: string, input: string): void {
+    this.#push(callId, { type: "function", function: { name, arguments: input } });
+  }
+
+  #push(callId: string, call: JsonObject): void {
+    const signature = signatureForCall(callId, this.#calls.length === 0, this.#context.target);
+    this.#calls.push({ id: unsignedId(callId), ...call, ...signature });
   }
 
   /** Returns the turn's message, if it has one. */
@@ -125,4 +127,8 @@ export class AssistantTurn {
     });
     return [message];
   }
+}
+
+function argumentsOf({ arguments: text, extra }: ResponseItem): string {
+  return text ?? JSON.stringify(extra?.arguments ?? {});
 }

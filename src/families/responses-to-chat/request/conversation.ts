@@ -2,7 +2,8 @@
  * Instructions and items → the messages of a chat.
  *
  * The model's items between two messages of others become one message (`assistant.ts`). A tool result holds text
- * only: its images and files come after consecutive results, in a user's message that names their call. Items that
+ * only: its images and files come after consecutive results, in a user's message that names their call. Tools that a
+ * vendor has by kind, and those that it ran, become calls with their results (`vendor-items.ts`). Other items that
  * only a vendor knows are dropped and named. References have been resolved before.
  */
 import { Role } from "../../../../gen/modelgateway/v1/chat_pb.ts";
@@ -11,24 +12,27 @@ import {
   type ResponseItem,
   ResponseItemType as Type,
 } from "../../../../gen/modelgateway/v1/responses_pb.ts";
-import { invalidValue, itemNotFound, missingField } from "../../../call/refusals.ts";
+import { invalidType, invalidValue, itemNotFound, missingField } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
-import type { JsonObject } from "../../../wire/json.ts";
+import { isObject, type JsonObject } from "../../../wire/json.ts";
 import { unsignedId } from "../../call-signature.ts";
+import { pairedResults } from "../../paired-results.ts";
 import { isCompacted, isTrigger, summaryMessage, summaryRequest } from "../compaction.ts";
 import { agentMessage, searchResult } from "./agent-items.ts";
+import { ApprovedCalls } from "./approvals.ts";
 import { AssistantTurn, type ConversationContext } from "./assistant.ts";
 import { chatPart, contentOf, isText } from "./content.ts";
+import { type ToolStep, toolStepOf } from "./vendor-items.ts";
 
 /** conversationOf throws a Refusal for what a chat model must not do without. */
 export function* conversationOf(
   { instructions, input }: CreateResponseRequest,
   context: ConversationContext,
 ): CooperativeTask<JsonObject[]> {
-  const conversation = new Conversation(context);
+  const items = input.case === "inputItems" ? input.value.items : [];
+  const conversation = new Conversation(context, new ApprovedCalls(items));
   if (instructions) conversation.add({ role: "system", content: instructions });
   if (input.case === "inputText") conversation.add({ role: "user", content: input.value });
-  const items = input.case === "inputItems" ? input.value.items : [];
   let before: ResponseItem | undefined;
   for (const [i, item] of items.entries()) {
     if (before) conversation.take(before, `input[${i - 1}]`, item);
@@ -47,13 +51,19 @@ const roles: Readonly<Partial<Record<Role, string>>> = {
 
 class Conversation {
   readonly #context: ConversationContext;
+  readonly #approved: ApprovedCalls;
+  /** Ids of calls by the ids of their items, which some results name instead. */
+  readonly #callIds = new Map<string, string>();
+  /** The id of the last tool search, which a vendor's own results do not name. */
+  #searchId = "";
   #messages: JsonObject[] = [];
   #turn: AssistantTurn | undefined;
   /** Images and files of the last tool results. */
   #attached: JsonObject[] = [];
 
-  constructor(context: ConversationContext) {
+  constructor(context: ConversationContext, approved: ApprovedCalls) {
     this.#context = context;
+    this.#approved = approved;
   }
 
   /** A chat that is translated further ends up at a vendor who fetches files by their URL. */
@@ -70,7 +80,7 @@ class Conversation {
   end(): JsonObject[] {
     this.#endTurn();
     this.#endResults();
-    return this.#messages.length > 0 ? this.#messages : [{ role: "user", content: "" }];
+    return this.#messages.length > 0 ? pairedResults(this.#messages) : [{ role: "user", content: "" }];
   }
 
   take(item: ResponseItem, path: string, next?: ResponseItem): void {
@@ -119,18 +129,29 @@ class Conversation {
       case "additional_tools":
       case "configuration_update":
         return;
-      case "tool_search_call":
-        this.#turnFor(path).call(item, path);
-        return;
       case "tool_search_output":
-        this.#endTurn();
-        this.#messages.push(searchResult(item, path, this.#context.names));
+        this.#answer(item.callId || this.#searchId, searchResult(item, this.#context.names));
         return;
       case "agent_message":
         this.add({ role: "user", content: agentMessage(item, path) });
         return;
     }
-    this.#context.dropped.add(path);
+    if (this.#approved.areToldElsewhere(item, type)) return;
+    const step = this.#approved.refused(item, type, path) ?? toolStepOf(item, type, path, this.#context.names);
+    if (step) this.#step(item, type, path, step);
+    else this.#context.dropped.add(path);
+  }
+
+  /** Tells of a tool at work. */
+  #step(item: ResponseItem, type: string, path: string, { id, call, result }: ToolStep): void {
+    if (call) {
+      this.#turnFor(path).callTool(id, call.name, call.input);
+      if (item.id) this.#callIds.set(item.id, id);
+      if (type === "tool_search_call") this.#searchId = id;
+    }
+    if (!result) return;
+    const images = result.images.map((url) => ({ type: "image_url", image_url: { url } }));
+    this.#answer(this.#callIds.get(id) ?? id, result.text, images);
   }
 
   #message(item: ResponseItem, path: string): void {
@@ -156,18 +177,24 @@ class Conversation {
     return this.#turn;
   }
 
-  #result({ callId: signed, output }: ResponseItem, path: string): void {
+  #result({ callId: signed, output, extra }: ResponseItem, path: string): void {
     if (!signed) throw missingField(`${path}.call_id`);
-    const callId = unsignedId(signed);
-    this.#endTurn();
+    if (isObject(extra?.output)) throw invalidType(`${path}.output`, "expected a string or a list, got an object");
     const parts = output.case === "outputParts" ? output.value.parts : [];
     const text = output.case === "outputText" ? output.value : parts.filter(isText).map((part) => part.text ?? "");
-    this.#messages.push({ role: "tool", tool_call_id: callId, content: [text].flat().join("\n") });
     const others = parts.flatMap((part, i) =>
       isText(part) ? [] : [chatPart(part, `${path}.output[${i}]`, this.#takesLinks)],
     );
-    if (others.length === 0) return;
-    this.#attached.push({ type: "text", text: `Attached to the result of ${callId}:` }, ...others);
+    this.#answer(signed, [text].flat().join("\n"), others);
+  }
+
+  /** Adds the result of a call. `others` is what its text cannot hold. */
+  #answer(signed: string, content: string, others: readonly JsonObject[] = []): void {
+    const callId = unsignedId(signed);
+    this.#endTurn();
+    this.#messages.push({ role: "tool", tool_call_id: callId, content });
+    if (others.length > 0)
+      this.#attached.push({ type: "text", text: `Attached to the result of ${callId}:` }, ...others);
   }
 
   #endTurn(): void {

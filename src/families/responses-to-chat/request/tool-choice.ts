@@ -10,6 +10,7 @@ import { invalidValue, missingField } from "../../../call/refusals.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
+import { clientTools } from "../client-tools.ts";
 import type { Toolset } from "./tools.ts";
 
 /** chosenTools returns `tools`, `tool_choice` and `parallel_tool_calls`, where there are any. Throws a Refusal. */
@@ -65,15 +66,23 @@ function choiceOf(
 
 /** isOwn reports whether the tool is the caller's: the gateway runs no vendor's tools. */
 function isOwn({ type, extra }: ResponseToolChoice): boolean {
-  return type === ToolType.FUNCTION || type === ToolType.CUSTOM || extra?.type === "tool_search";
+  return type === ToolType.FUNCTION || type === ToolType.CUSTOM || chosenKind(extra) !== undefined;
+}
+
+/** chosenKind returns the kind of a tool that its caller runs and that has no other name. */
+function chosenKind(extra: JsonObject | undefined): string | undefined {
+  const type = extra?.type;
+  return typeof type === "string" && Object.hasOwn(clientTools, type) ? type : undefined;
 }
 
 function chatNameOf(choice: ResponseToolChoice, path: string, { names }: Toolset): string {
   if (!isOwn(choice)) {
-    throw invalidValue(path, "the model behind this name has no tools but those that the request describes");
+    throw notDescribed(path);
   }
   const { extra } = choice;
-  if (extra?.type === "tool_search") return names.chatNameOf(undefined, "tool_search");
+  const kind = chosenKind(extra);
+  if (kind !== undefined && names.has(undefined, kind)) return names.chatNameOf(undefined, kind);
+  if (kind !== undefined) throw notDescribed(path);
   const { name } = choice;
   if (!name) throw missingField(`${path}.name`);
   if (typeof extra?.namespace === "string") return names.chatNameOf(extra.namespace, name);
@@ -86,4 +95,8 @@ function chatNameOf(choice: ResponseToolChoice, path: string, { names }: Toolset
 function chosen({ offered }: Toolset, name: string): JsonObject {
   const isCustom = offered.get(name)?.type === "custom";
   return isCustom ? { type: "custom", custom: { name } } : { type: "function", function: { name } };
+}
+
+function notDescribed(path: string) {
+  return invalidValue(path, "the model behind this name has no tools but those that the request describes");
 }

@@ -2,8 +2,9 @@
  * The offered tools, flat here and nested in chat.
  *
  * Namespaced tools become functions (`../tool-names.ts`). A custom tool stays one, or becomes a function of one
- * string where the server has no custom tools. The caller's own tool search becomes a function. Tools that a vendor
- * runs are dropped and named: clients offer some with every request, and the model does without them.
+ * string where the server has no custom tools. Tools that the caller runs by their kind alone (`../client-tools.ts`)
+ * become functions. Tools that a vendor runs are dropped and named: clients offer some with every request, and the
+ * model does without them.
  */
 import { ToolType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateResponseRequest, ResponseTool } from "../../../../gen/modelgateway/v1/responses_pb.ts";
@@ -13,6 +14,7 @@ import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
+import { clientToolKind, clientTools } from "../client-tools.ts";
 import { type CallerTool, ToolNames } from "../tool-names.ts";
 import { type DescribedTool, describedTools } from "./described-tools.ts";
 
@@ -56,22 +58,24 @@ export function* toolsetOf(
 function kindOf({ type, extra }: ResponseTool): CallerTool["kind"] | undefined {
   if (type === ToolType.FUNCTION) return "function";
   if (type === ToolType.CUSTOM) return "custom";
-  return extra?.type === "tool_search" && extra.execution === "client" ? "tool_search" : undefined;
+  return clientToolKind(extra ?? {});
 }
 
 function nameOf({ tool: { name }, path }: DescribedTool, kind: CallerTool["kind"]): string {
-  if (kind === "tool_search") return kind;
+  if (kind !== "function" && kind !== "custom") return kind;
   if (!name) throw missingField(`${path}.name`);
   return name;
 }
 
 function chatTool(name: string, tool: ResponseTool, isWrapped: boolean, path: string, dropped: Dropped): JsonObject {
   const { type, description, parameters, strict, format, extra } = tool;
-  dropped.addExtra(extra, path, ["type", "execution"]);
+  dropped.addExtra(extra, path, ["type", "execution", "environment"]);
   if (isWrapped) return wrappedTool(name, tool, path, dropped);
   if (type === ToolType.CUSTOM) {
     return { type: "custom", custom: definedFields({ name, description, format: format && chatFormat(format) }) };
   }
+  const known = clientTools[clientToolKind(extra ?? {}) ?? "tool_search"].function;
+  if (known) return { type: "function", function: { name, ...known } };
   const schema = parameters && repairedSchema(plainSchema(parameters) as JsonObject);
   return { type: "function", function: definedFields({ name, description, parameters: schema, strict }) };
 }

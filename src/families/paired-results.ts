@@ -1,0 +1,64 @@
+/**
+ * Puts the results of tools right behind their calls in the messages of a chat, as chat servers demand.
+ *
+ * Histories of agents may be broken: a result that comes after other messages moves to its call, a call without a
+ * result gets one that says so, and a result without a call becomes text of the user's. Complete histories stay.
+ */
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../wire/json.ts";
+
+/** What a call without a result is answered with. */
+export const interrupted = "The tool call was interrupted: there is no result.";
+
+interface Turn {
+  readonly message: JsonObject;
+  /** By the id of the call; undefined where none has come. */
+  readonly results: Map<string, JsonObject | undefined>;
+}
+
+/** pairedResults returns the same list where every result stands right behind its calls. */
+export function pairedResults(messages: JsonObject[]): JsonObject[] {
+  if (isPaired(messages)) return messages;
+  const turns: Turn[] = [];
+  const turnOf = new Map<string, Turn>();
+  for (const message of messages) {
+    const id = textOrEmpty(message.tool_call_id);
+    const called = message.role === "tool" ? turnOf.get(id) : undefined;
+    if (called && called.results.get(id) === undefined) {
+      called.results.set(id, message);
+      continue;
+    }
+    const turn = { message: message.role === "tool" ? asText(message) : message, results: new Map(noneYet(message)) };
+    turns.push(turn);
+    for (const callId of turn.results.keys()) turnOf.set(callId, turn);
+  }
+  return turns.flatMap(({ message, results }) => [
+    message,
+    ...[...results].map(([id, result]) => result ?? { role: "tool", tool_call_id: id, content: interrupted }),
+  ]);
+}
+
+function noneYet(message: JsonObject): [string, undefined][] {
+  return callIdsOf(message).map((id) => [id, undefined]);
+}
+
+function isPaired(messages: readonly JsonObject[]): boolean {
+  let open = new Set<string>();
+  for (const message of messages) {
+    if (message.role === "tool") {
+      if (!open.delete(textOrEmpty(message.tool_call_id))) return false;
+    } else {
+      if (open.size > 0) return false;
+      open = new Set(callIdsOf(message));
+    }
+  }
+  return open.size === 0;
+}
+
+function callIdsOf({ role, tool_calls: calls }: JsonObject): string[] {
+  if (role !== "assistant" || !Array.isArray(calls)) return [];
+  return calls.filter(isObject).map(({ id }) => textOrEmpty(id));
+}
+
+function asText({ content }: JsonObject): JsonObject {
+  return { role: "user", content: content as JsonValue };
+}

@@ -1,0 +1,151 @@
+/**
+ * Tools that the responses API describes by their kind alone and the caller runs: shells, patches, its own tool
+ * search. A chat model gets each as a function, and its call becomes the item that the caller knows.
+ *
+ * Arguments that the model left out, or wrote in another type, are empty in the item: nothing is run by guessing.
+ */
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
+
+export interface ClientTool {
+  /** The type of the item of a call. */
+  readonly itemType: string;
+  /** The beginning of the item's id. */
+  readonly prefix: string;
+  /** The function for the model; undefined where the request describes the tool. */
+  readonly function?: { readonly description: string; readonly parameters: JsonObject } | undefined;
+  /** Returns the members of an item that hold the arguments of a call. */
+  membersOf(input: JsonObject): JsonObject;
+  /** Returns the arguments of the call that an item holds. */
+  inputOf(item: JsonObject): JsonValue;
+}
+
+const milliseconds = { type: "integer", description: "The time after which a command is stopped, in milliseconds." };
+
+const shell: ClientTool = {
+  itemType: "shell_call",
+  prefix: "sh",
+  function: {
+    description: "Runs shell commands, one after another, and returns what each of them prints.",
+    parameters: objectOf(
+      {
+        commands: { type: "array", items: { type: "string" }, description: "The command lines." },
+        timeout_ms: milliseconds,
+        max_output_length: { type: "integer", description: "The most characters of output to return of a command." },
+      },
+      ["commands"],
+    ),
+  },
+  membersOf: ({ commands, timeout_ms, max_output_length }) => ({
+    action: {
+      commands: textsIn(commands),
+      timeout_ms: numberOr(timeout_ms),
+      max_output_length: numberOr(max_output_length),
+    },
+    environment: { type: "local" },
+  }),
+  inputOf: ({ action }) => withoutNulls(action),
+};
+
+const localShell: ClientTool = {
+  itemType: "local_shell_call",
+  prefix: "lsh",
+  function: {
+    description: "Runs a program with its arguments and returns what it prints.",
+    parameters: objectOf(
+      {
+        command: { type: "array", items: { type: "string" }, description: "The program and each of its arguments." },
+        working_directory: { type: "string" },
+        timeout_ms: milliseconds,
+      },
+      ["command"],
+    ),
+  },
+  membersOf: ({ command, working_directory, timeout_ms }) => ({
+    action: {
+      type: "exec",
+      command: textsIn(command),
+      env: {},
+      timeout_ms: numberOr(timeout_ms),
+      user: null,
+      working_directory: textOrEmpty(working_directory) || null,
+    },
+  }),
+  inputOf({ action }) {
+    const { type: _, env, ...rest } = withoutNulls(action);
+    return isObject(env) && Object.keys(env).length > 0 ? { ...rest, env } : rest;
+  },
+};
+
+const applyPatch: ClientTool = {
+  itemType: "apply_patch_call",
+  prefix: "apc",
+  function: {
+    description:
+      "Creates, changes or deletes one file. In `diff` each line of a new file begins with `+`. To change a file, each \
+hunk begins with a line `@@`, optionally followed by the line of code that it is below; lines that stay begin with a \
+space, removed ones with `-`, added ones with `+`. To delete a file no `diff` is needed.",
+    parameters: objectOf(
+      {
+        type: { type: "string", enum: ["create_file", "update_file", "delete_file"] },
+        path: { type: "string" },
+        diff: { type: "string" },
+      },
+      ["type", "path"],
+    ),
+  },
+  membersOf({ type, path, diff }) {
+    const operation = { type: textOrEmpty(type), path: textOrEmpty(path) };
+    return { operation: type === "delete_file" ? operation : { ...operation, diff: textOrEmpty(diff) } };
+  },
+  inputOf: ({ operation }) => withoutNulls(operation),
+};
+
+const toolSearch: ClientTool = {
+  itemType: "tool_search_call",
+  prefix: "tsc",
+  membersOf: (input) => ({ execution: "client", arguments: input }),
+  inputOf: ({ arguments: input }) => input ?? {},
+};
+
+/** By the kind of the tool, which is its name, too. */
+export const clientTools = {
+  shell,
+  local_shell: localShell,
+  apply_patch: applyPatch,
+  tool_search: toolSearch,
+} as const;
+
+export type ClientToolKind = keyof typeof clientTools;
+
+/** clientToolKind returns the kind of a tool that its caller runs; undefined for any other. */
+export function clientToolKind({ type, execution, environment }: JsonObject): ClientToolKind | undefined {
+  if (type === "tool_search") return execution === "client" ? type : undefined;
+  if (type === "shell") return !isObject(environment) || environment.type === "local" ? type : undefined;
+  return type === "local_shell" || type === "apply_patch" ? type : undefined;
+}
+
+const kindsByItem = new Map(Object.entries(clientTools).map(([kind, { itemType }]) => [itemType, kind]));
+
+/** calledClientTool returns the kind of tool whose call an item is; undefined for any other item. */
+export function calledClientTool(itemType: JsonValue | undefined): ClientToolKind | undefined {
+  return typeof itemType === "string" ? (kindsByItem.get(itemType) as ClientToolKind | undefined) : undefined;
+}
+
+function objectOf(properties: JsonObject, required: string[]): JsonObject {
+  return { type: "object", properties, required, additionalProperties: false };
+}
+
+/** textsIn returns a list of texts. A model may write a single one bare. */
+function textsIn(value: JsonValue | undefined): string[] {
+  if (typeof value === "string") return [value];
+  return Array.isArray(value) ? value.filter((text) => typeof text === "string") : [];
+}
+
+function numberOr(value: JsonValue | undefined): number | null {
+  return typeof value === "number" ? value : null;
+}
+
+function withoutNulls(value: JsonValue | undefined): JsonObject {
+  const entries = Object.entries(isObject(value) ? value : {});
+  return Object.fromEntries(entries.filter(([, member]) => member !== null));
+}
