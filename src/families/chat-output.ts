@@ -29,6 +29,8 @@ export interface ChatOutput {
   readonly signature: string;
   /** OpenRouter's signed and encrypted reasoning, which it wants back. */
   readonly details: readonly JsonObject[];
+  /** Blocks of thinking that a vendor signed, which an aggregator passes on and wants back. */
+  readonly signed: readonly JsonObject[];
 }
 
 /** SealedThinking is reasoning that was sealed (`providers/profile/reasoning-seal.ts`). */
@@ -48,7 +50,16 @@ export interface CallPiece {
   readonly signature: string;
 }
 
-const nothing: ChatOutput = { reasoning: "", sealed: [], text: "", refusal: "", calls: [], signature: "", details: [] };
+const nothing: ChatOutput = {
+  reasoning: "",
+  sealed: [],
+  text: "",
+  refusal: "",
+  calls: [],
+  signature: "",
+  details: [],
+  signed: [],
+};
 
 /** deltaOf returns the next part of a choice. Some vendors have it in `message`, as in a unary answer. */
 export function deltaOf({ delta, extra }: Pick<ChunkChoice, "delta" | "extra">): AssistantMessage | undefined {
@@ -71,6 +82,7 @@ export function readChatOutput(message: AssistantMessage | undefined): ChatOutpu
     calls,
     signature: signatureOf(extra) || signatureIn(parts),
     details: details.filter(isWantedBack),
+    signed: signedIn(extra?.thinking_blocks),
   };
 }
 
@@ -93,6 +105,14 @@ function sealedIn(blocks: JsonValue | undefined): SealedThinking[] {
   return blocks.filter(isObject).flatMap(({ thinking, signature, data }) => {
     const seal = isSealedReasoning(signature) ? signature : data;
     return isSealedReasoning(seal) ? [{ thinking: textOrEmpty(thinking), seal }] : [];
+  });
+}
+
+function signedIn(blocks: JsonValue | undefined): JsonObject[] {
+  if (!Array.isArray(blocks)) return [];
+  return blocks.filter(isObject).filter(({ type, signature, data }) => {
+    const proof = type === "redacted_thinking" ? data : signature;
+    return typeof proof === "string" && proof !== "" && !isSealedReasoning(proof);
   });
 }
 

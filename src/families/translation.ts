@@ -47,6 +47,11 @@ export interface TranslationContext {
   readonly estimateTokens: (request: Wire<Input<"chat">>) => number;
 }
 
+/** passesThinkingOn reports whether a chat is translated further, by a translation that reads signed thinking. */
+export function passesThinkingOn({ customTools, reasoningItems }: TranslationContext): boolean {
+  return customTools === undefined || reasoningItems !== undefined;
+}
+
 /** Translated is one translated call. */
 export interface Translated<A extends Operation, B extends Operation> {
   readonly request: Wire<Input<B>>;

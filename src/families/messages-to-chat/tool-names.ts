@@ -6,7 +6,7 @@
  * caller's own name again.
  */
 import { createHash } from "node:crypto";
-import { signedId } from "../call-signature.ts";
+import { portableId, signedId } from "../call-signature.ts";
 
 const longest = 64;
 const kept = 55;
@@ -37,8 +37,8 @@ export class ToolNames {
 }
 
 /**
- * ToolIds makes the ids of one answer's tool calls: the upstream's, with other characters than letters, digits, `_`
- * and `-` replaced. A call without an id, or with a duplicate one, gets a new id.
+ * ToolIds makes the ids of one answer's tool calls: the upstream's, encoded where they have other characters than
+ * letters, digits, `_` and `-`. A call without an id, or with a duplicate one, gets a new id.
  */
 export class ToolIds {
   readonly #answerId: string;
@@ -53,7 +53,7 @@ export class ToolIds {
 
   /** Returns the next call's id. `upstreamId` and `signature` are empty where the upstream gave none. */
   next(upstreamId: string, signature: string): string {
-    let id = upstreamId.replaceAll(/[^A-Za-z0-9_-]/g, "_") || `toolu_${this.#answerId}`;
+    let id = portableId(upstreamId) || `toolu_${this.#answerId}`;
     while (id === `toolu_${this.#answerId}` || this.#taken.has(id)) id = `${id}_${this.#taken.size}`;
     this.#taken.add(id);
     return signedId(id, signature, this.#target);

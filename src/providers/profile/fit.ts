@@ -69,6 +69,7 @@ function fitJson(json: JsonObject, capabilities: Capabilities, isOwn: boolean): 
   const messages = fitMessages(
     json.messages,
     thinksNot(json) ? { ...capabilities, thoughts_demanded: false } : capabilities,
+    isOwn,
   );
   const tools = fitTools(json.tools, capabilities);
   const refused = refusedIn(json, capabilities.refuses, capabilities, effort.reasons);

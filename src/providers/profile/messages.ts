@@ -4,28 +4,39 @@ import { placeInstructions } from "./instructions.ts";
 import type { Capabilities } from "./profile.ts";
 import { bridgeResults, fitCallIds } from "./tool-turns.ts";
 
-/** fitMessages returns the messages and the paths of what was left out; undefined where they can stay as they are. */
+/**
+ * fitMessages returns the messages and the paths of what was left out; undefined where they can stay as they are. `isOwn` says that the
+ * caller wrote them: signed thinking that a translation kept is the server's own.
+ */
 export function fitMessages(
   messages: JsonValue | undefined,
   capabilities: Capabilities,
+  isOwn: boolean,
 ): { readonly messages: readonly JsonObject[]; readonly dropped: readonly string[] } | undefined {
   if (!Array.isArray(messages)) return undefined;
   const dropped: string[] = [];
   const fitted = messages.map((message, i) =>
-    fitMessage(message as JsonObject, capabilities, `messages[${i}]`, dropped),
+    fitMessage(message as JsonObject, capabilities, isOwn, `messages[${i}]`, dropped),
   );
   const folded = bridgeResults(placeInstructions(fitted, capabilities), capabilities);
   const isChanged = folded.length !== messages.length || folded.some((message, i) => message !== messages[i]);
   return isChanged ? { messages: folded, dropped } : undefined;
 }
 
-function fitMessage(message: JsonObject, capabilities: Capabilities, path: string, dropped: string[]): JsonObject {
+function fitMessage(
+  message: JsonObject,
+  capabilities: Capabilities,
+  isOwn: boolean,
+  path: string,
+  dropped: string[],
+): JsonObject {
   const changes: Record<string, JsonValue | undefined> = fitCallIds(message, capabilities);
   const role = message.role === "developer" ? "system" : message.role;
   if (capabilities.plain_text?.some((plain) => plain === role)) {
     const text = textOf(message.content);
     if (text !== undefined) changes.content = text;
   }
+  if (isOwn) dropSignedThinking(message, capabilities, path, changes, dropped);
   fitThoughts(message, capabilities, path, changes, dropped);
   fillThoughts(message, capabilities, changes);
   for (const key of capabilities.refuses ?? []) {
@@ -37,6 +48,19 @@ function fitMessage(message: JsonObject, capabilities: Capabilities, path: strin
   return Object.keys(changes).length === 0 ? message : withChanges(message, changes);
 }
 
+/** Drops blocks of thinking, which another family's vendor has signed. */
+function dropSignedThinking(
+  { role, thinking_blocks: blocks = null }: JsonObject,
+  { thoughts }: Capabilities,
+  path: string,
+  changes: Record<string, JsonValue | undefined>,
+  dropped: string[],
+): void {
+  if (thoughts === undefined || role !== "assistant" || blocks === null) return;
+  changes.thinking_blocks = undefined;
+  dropped.push(`${path}.thinking_blocks`);
+}
+
 /** Renames or drops reasoning: some servers have another name for it, and some refuse it. */
 function fitThoughts(
   message: JsonObject,
@@ -46,11 +70,6 @@ function fitThoughts(
   dropped: string[],
 ): void {
   if (thoughts === undefined || message.role !== "assistant") return;
-  // These blocks are signed by another family's vendor.
-  if ((message.thinking_blocks ?? null) !== null) {
-    changes.thinking_blocks = undefined;
-    dropped.push(`${path}.thinking_blocks`);
-  }
   for (const name of ["reasoning_content", "reasoning"]) {
     const thought = message[name];
     if (name === thoughts || (thought ?? null) === null) continue;

@@ -11,6 +11,7 @@ import { checkRawInSlices, type JsonObject, type JsonValue, longJson, readLongRe
 import type { Dropped } from "../../dropped.ts";
 import { upstreamName } from "../tool-names.ts";
 import { contentBlocks, textBlocks } from "./content.ts";
+import { thinkingBlocks } from "./past-thinking.ts";
 import type { Calls } from "./tool-calls.ts";
 
 /** The depth that nested arguments start from: the blocks around them use up the rest of what a reader allows. */
@@ -39,30 +40,6 @@ export function* assistantBlocks(
 
 export function isThinking({ type }: JsonObject): boolean {
   return type === "thinking" || type === "redacted_thinking";
-}
-
-/** thinkingBlocks reads `thinking_blocks`, as answers of this and other gateways have them. */
-function thinkingBlocks({ extra }: ChatMessage, path: string, dropped: Dropped): JsonObject[] {
-  const given = extra?.thinking_blocks ?? [];
-  if (!Array.isArray(given)) {
-    dropped.add(`${path}.thinking_blocks`);
-    return [];
-  }
-  const blocks: JsonObject[] = [];
-  for (const [i, value] of given.entries()) {
-    const block = signedThinking(value);
-    if (block) blocks.push(block);
-    else dropped.add(`${path}.thinking_blocks[${i}]`);
-  }
-  return blocks;
-}
-
-function signedThinking(value: JsonValue): JsonObject | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  const { type, thinking = "", signature, data } = value;
-  if (type === "redacted_thinking") return typeof data === "string" && data !== "" ? { type, data } : undefined;
-  if (type !== "thinking" || typeof thinking !== "string") return undefined;
-  return typeof signature === "string" && signature !== "" ? { type, thinking, signature } : undefined;
 }
 
 function* callBlocks(

@@ -13,6 +13,7 @@ import type { Dropped } from "../../dropped.ts";
 import { interrupted } from "../../paired-results.ts";
 import { assistantBlocks } from "./assistant.ts";
 import { cacheMark, contentBlocks } from "./content.ts";
+import { thinkingKeys } from "./past-thinking.ts";
 import { Calls } from "./tool-calls.ts";
 import { mendTurns, type Turn } from "./turns.ts";
 
@@ -57,7 +58,7 @@ class ConversationBuilder {
         );
         return;
       case Role.ASSISTANT:
-        this.#nameRest(message, path, [...marks, "thinking_blocks"]);
+        this.#nameRest(message, path, [...marks, ...thinkingKeys]);
         yield* this.#assistant(message, path);
         return;
       case Role.TOOL:

@@ -77,17 +77,18 @@ export function headOf(model: string, context: AnswerContext): JsonObject {
 }
 
 function contentOf(
-  { reasoning, sealed, text, refusal, calls, signature, details }: ChatOutput,
+  { reasoning, sealed, text, refusal, calls, signature, details, signed }: ChatOutput,
   { answerId, names, target }: AnswerContext,
 ): JsonObject[] {
   const ids = new ToolIds(answerId, target);
   const textAndRefusal = text + refusal;
+  const wantedBack = [...details, ...signed];
   const thoughts = sealed.map(({ thinking, seal }) =>
     thinking === "" ? redactedBlock(seal) : thinkingBlock(thinking, seal),
   );
   return [
     ...(sealed.length === 0 && reasoning ? [thinkingBlock(reasoning)] : thoughts),
-    ...(details.length > 0 ? [signatureBlock(sealedDetails(details, target))] : []),
+    ...(wantedBack.length > 0 ? [signatureBlock(sealedDetails(wantedBack, target))] : []),
     ...(textAndRefusal ? [textBlock(textAndRefusal)] : []),
     ...(signature ? [signatureBlock(sealedSignature(signature, target))] : []),
     ...calls.map((call) => toolUseBlock(call, readToolInput(call.input), ids, names)),

@@ -86,7 +86,8 @@ class MessageStream {
   }
 
   #choice(choice: ChunkChoice): JsonObject[] {
-    const { reasoning, sealed, text, refusal, calls, signature, details } = readChatOutput(deltaOf(choice));
+    const { reasoning, sealed, text, refusal, calls, signature, ...output } = readChatOutput(deltaOf(choice));
+    const wantedBack = [...output.details, ...output.signed];
     if (this.#context.compacts) {
       this.#summary.push(text);
       this.#finish ??= finishOf(choice);
@@ -94,7 +95,7 @@ class MessageStream {
     }
     this.#blocks.say("thinking", reasoning);
     for (const thought of sealed) this.#blocks.seal(thought);
-    if (details.length > 0) this.#blocks.sign(sealedDetails(details, this.#context.target));
+    if (wantedBack.length > 0) this.#blocks.sign(sealedDetails(wantedBack, this.#context.target));
     this.#blocks.say("text", text + refusal);
     if (signature !== "") this.#blocks.sign(sealedSignature(signature, this.#context.target));
     for (const call of calls) this.#blocks.call(call);

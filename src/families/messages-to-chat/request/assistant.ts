@@ -12,7 +12,7 @@ import { isSealedReasoning } from "../../../providers/profile/reasoning-seal.ts"
 import { isSealedSignature } from "../../../providers/profile/sealed-signature.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { detailsIn, detailsMember, signatureForCall, signatureForText, unsignedId } from "../../call-signature.ts";
+import { detailsIn, detailsMembers, signatureForCall, signatureForText, unsignedId } from "../../call-signature.ts";
 import { definedFields } from "../../fields.ts";
 import type { ToolNames } from "../tool-names.ts";
 import type { PlacedBlock } from "./content.ts";
@@ -59,7 +59,7 @@ export function* assistantMessage(
     thinking_blocks: thoughts.length > 0 ? thoughts : undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
     ...signatureForText(signature, target),
-    ...detailsMember(details, reasoning),
+    ...detailsMembers(details, reasoning),
   });
 }
 

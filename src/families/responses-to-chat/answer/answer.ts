@@ -35,8 +35,8 @@ export function responseOf(
   return Wire.ofJson(ModelResponseSchema, responseJson(context, progress));
 }
 
-export function outputOf({ compacts, answerId, names, target }: AnswerContext): Output | Compaction {
-  return compacts ? new Compaction(answerId) : new Output(answerId, names, target);
+export function outputOf(context: AnswerContext): Output | Compaction {
+  return context.compacts ? new Compaction(context.answerId) : new Output(context);
 }
 
 /**

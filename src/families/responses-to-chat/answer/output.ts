@@ -8,11 +8,13 @@ import type { AssistantMessage, LogProbs } from "../../../../gen/modelgateway/v1
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { sealedDetails, sealedSignature, signedId } from "../../call-signature.ts";
 import { readChatOutput } from "../../chat-output.ts";
-import type { ToolNames } from "../tool-names.ts";
 import { CallItem } from "./call-item.ts";
 import { type Item, type ItemStatus, ReasoningItem } from "./items.ts";
 import { MessageItem } from "./message.ts";
+import type { AnswerContext } from "./response.ts";
 import { Calls } from "./tool-calls.ts";
+
+export type OutputContext = Pick<AnswerContext, "answerId" | "names" | "target" | "passesBlocks">;
 
 export class Output {
   readonly #answerId: string;
@@ -22,12 +24,14 @@ export class Output {
   readonly #ended = new Map<Item, JsonObject>();
   #prose: ReasoningItem | MessageItem | undefined;
   readonly #target: string | undefined;
+  readonly #passesBlocks: boolean;
   #signature = "";
   refused = false;
 
-  constructor(answerId: string, names: ToolNames, target: string | undefined) {
+  constructor({ answerId, names, target, passesBlocks }: OutputContext) {
     this.#answerId = answerId;
     this.#target = target;
+    this.#passesBlocks = passesBlocks;
     this.#calls = new Calls((id, name, signature) => {
       const index = this.#items.length;
       const own = id || `call_${answerId}_${index}`;
@@ -38,10 +42,13 @@ export class Output {
   }
 
   take(message: AssistantMessage | undefined, logprobs: LogProbs | undefined): JsonObject[] {
-    const { reasoning, text, refusal, calls, signature, details } = readChatOutput(message);
-    const given = message?.extra?.thinking_blocks;
+    const { reasoning, text, refusal, calls, signature, details, signed } = readChatOutput(message);
+    const given = this.#passesBlocks ? message?.extra?.thinking_blocks : undefined;
     const blocks: JsonValue[] = Array.isArray(given) ? [...given] : [];
-    if (details.length > 0) blocks.push({ type: "redacted_thinking", data: sealedDetails(details, this.#target) });
+    const wantedBack = this.#passesBlocks ? details : [...details, ...signed];
+    if (wantedBack.length > 0) {
+      blocks.push({ type: "redacted_thinking", data: sealedDetails(wantedBack, this.#target) });
+    }
     const events = [...this.#reason(reasoning, blocks)];
     events.push(...this.#say(text, logprobs, refusal));
     if (message && this.#prose instanceof MessageItem) events.push(...this.#prose.cite(message.annotations));

@@ -5,7 +5,7 @@ import type { CreateResponseRequestSchema } from "../../../../gen/modelgateway/v
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
 import { type ChatUsageTracker, totalInput } from "../../chat-usage.ts";
-import type { TranslationContext } from "../../translation.ts";
+import { passesThinkingOn, type TranslationContext } from "../../translation.ts";
 import { asksToCompact } from "../compaction.ts";
 import type { ToolNames } from "../tool-names.ts";
 import type { ItemStatus } from "./items.ts";
@@ -19,16 +19,21 @@ export interface AnswerContext {
   readonly names: ToolNames;
   /** The model's name at its upstream. */
   readonly target: string | undefined;
+  /** passesBlocks is whether blocks of thinking come from a translation, which signed them for the next turn. */
+  readonly passesBlocks: boolean;
   /** compacts is whether the answer is the item that stands for the conversation. */
   readonly compacts: boolean;
 }
 
 export function answerContextOf(
   request: Wire<typeof CreateResponseRequestSchema>,
-  { answerId, now, target }: TranslationContext,
+  context: TranslationContext,
   names: ToolNames,
 ): AnswerContext {
-  return { answerId, createdAt: now, asked: request.json(), names, target, compacts: asksToCompact(request.message()) };
+  const { answerId, now, target } = context;
+  const passesBlocks = passesThinkingOn(context);
+  const compacts = asksToCompact(request.message());
+  return { answerId, createdAt: now, asked: request.json(), names, target, passesBlocks, compacts };
 }
 
 /** ResponseState holds the results so far. */

@@ -3,14 +3,15 @@
  *
  * Reasoning comes first, then text, then calls, since chat keeps calls next to their results. Reasoning becomes
  * `reasoning_content`, which some models want with their calls, and the vendor's own signed blocks where the request
- * ends up in the vendor's own API. Reasoning that nothing follows is dropped.
+ * ends up in the vendor's own API or goes back to the aggregator that passed them on. Reasoning that nothing follows is
+ * dropped.
  */
 import { type ResponseItem, ResponseItemType } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import {
   detailsIn,
-  detailsMember,
+  detailsMembers,
   signatureForCall,
   signatureForText,
   signatureOf,
@@ -26,6 +27,8 @@ import { isText } from "./content.ts";
 export interface ConversationContext {
   readonly names: ToolNames;
   readonly customTools: boolean | undefined;
+  /** passesBlocks is whether signed thinking goes on to a translation that reads it. */
+  readonly passesBlocks: boolean;
   readonly dropped: Dropped;
   /** The model's name at its upstream. */
   readonly target: string | undefined;
@@ -69,14 +72,14 @@ export class AssistantTurn {
   }
 
   reason({ summary, content, encryptedContent }: ResponseItem, path: string): void {
-    const { dropped, customTools } = this.#context;
+    const { dropped, passesBlocks } = this.#context;
     const full = content.case === "contentParts" ? content.value.parts : [];
     this.#reasoning.push(...(full.length > 0 ? full : summary).map(({ text = "" }) => text).filter(Boolean));
     if (encryptedContent === undefined) return;
     const blocks = unsealed(encryptedContent);
     const others = (blocks ?? []).filter((block) => !this.#takeDetails(block));
-    if (customTools === undefined) this.#blocks.push(...others);
-    if (!blocks || (customTools !== undefined && others.length > 0)) dropped.add(`${path}.encrypted_content`);
+    if (passesBlocks) this.#blocks.push(...others);
+    if (!blocks || (!passesBlocks && others.length > 0)) dropped.add(`${path}.encrypted_content`);
   }
 
   /** Takes OpenRouter's details. Returns false for any other block. */
@@ -123,7 +126,7 @@ export class AssistantTurn {
       thinking_blocks: this.#blocks.length > 0 ? this.#blocks : undefined,
       tool_calls: this.#calls.length > 0 ? this.#calls : undefined,
       ...signatureForText(this.#signature, this.#context.target),
-      ...detailsMember(this.#details, this.#reasoning.join("\n\n")),
+      ...detailsMembers(this.#details, this.#reasoning.join("\n\n")),
     });
     return [message];
   }

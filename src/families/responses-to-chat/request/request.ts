@@ -18,7 +18,7 @@ import type { Wire } from "../../../wire/wire.ts";
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
 import { readChatRequest } from "../../read-message.ts";
-import type { TranslationContext } from "../../translation.ts";
+import { passesThinkingOn, type TranslationContext } from "../../translation.ts";
 import { asksToCompact } from "../compaction.ts";
 import { conversationOf } from "./conversation.ts";
 import { chosenTools } from "./tool-choice.ts";
@@ -48,7 +48,8 @@ export function* chatRequestOf(
   const { customTools } = context;
   // A summary is plain text, whatever form the answers have.
   const compacts = asksToCompact(request);
-  const conversation = { names: tools.names, customTools, dropped, target: context.target };
+  const passesBlocks = passesThinkingOn(context);
+  const conversation = { names: tools.names, customTools, passesBlocks, dropped, target: context.target };
   const chat = definedFields({
     ...vendorKeys(request, dropped),
     model: request.model,

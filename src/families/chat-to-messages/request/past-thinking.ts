@@ -1,0 +1,76 @@
+/**
+ * Signed thinking of an earlier turn → the blocks that Claude wants back, unchanged.
+ *
+ * Answers of this gateway and of LiteLLM have them in `thinking_blocks`, older ones of LiteLLM below
+ * `provider_specific_fields`, those of OpenRouter in `reasoning_details`, whose text comes in pieces before its signature. Thinking of
+ * another vendor, and what has no signature, is dropped and named.
+ */
+import type { ChatMessage } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import type { Dropped } from "../../dropped.ts";
+
+/** The keys of a message that may hold thinking. */
+export const thinkingKeys = ["thinking_blocks", "reasoning_details", "provider_specific_fields"] as const;
+
+/** thinkingBlocks reads the first of the keys that has any thinking, and names what else there is. */
+export function thinkingBlocks({ extra }: ChatMessage, path: string, dropped: Dropped): JsonObject[] {
+  if (!extra) return [];
+  const { thinking_blocks: given, reasoning_details: details, provider_specific_fields: specific } = extra;
+  const own = blocksIn(given ?? null, `${path}.thinking_blocks`, dropped);
+  const { thinking_blocks: older = null, ...others } = isObject(specific) ? specific : {};
+  dropped.addExtra(others, `${path}.provider_specific_fields`);
+  if (own.length > 0) {
+    dropped.addExtra({ reasoning_details: details ?? null }, path);
+    return own;
+  }
+  const inFields = blocksIn(older, `${path}.provider_specific_fields.thinking_blocks`, dropped);
+  if (inFields.length === 0) return blocksOfDetails(details ?? null, `${path}.reasoning_details`, dropped);
+  dropped.addExtra({ reasoning_details: details ?? null }, path);
+  return inFields;
+}
+
+function blocksIn(given: JsonValue, path: string, dropped: Dropped): JsonObject[] {
+  if (given === null) return [];
+  if (!Array.isArray(given)) {
+    dropped.add(path);
+    return [];
+  }
+  const blocks: JsonObject[] = [];
+  for (const [i, value] of given.entries()) {
+    const block = signedThinking(value);
+    if (block) blocks.push(block);
+    else dropped.add(`${path}[${i}]`);
+  }
+  return blocks;
+}
+
+function signedThinking(value: JsonValue): JsonObject | undefined {
+  if (!isObject(value)) return undefined;
+  const { type, thinking = "", signature, data } = value;
+  if (type === "redacted_thinking") return typeof data === "string" && data !== "" ? { type, data } : undefined;
+  if (type !== "thinking" || typeof thinking !== "string") return undefined;
+  return typeof signature === "string" && signature !== "" ? { type, thinking, signature } : undefined;
+}
+
+function blocksOfDetails(details: JsonValue, path: string, dropped: Dropped): JsonObject[] {
+  if (!Array.isArray(details)) return [];
+  const blocks: JsonObject[] = [];
+  let text = "";
+  let waiting: string[] = [];
+  for (const [i, detail] of details.entries()) {
+    const { type, format, text: piece, signature, data } = isObject(detail) ? detail : {};
+    const isClaudes = typeof format === "string" && format.startsWith("anthropic");
+    if (isClaudes && type === "reasoning.encrypted" && typeof data === "string") {
+      blocks.push({ type: "redacted_thinking", data });
+    } else if (isClaudes && type === "reasoning.text") {
+      text += textOrEmpty(piece);
+      waiting.push(`${path}[${i}]`);
+      if (typeof signature !== "string" || signature === "") continue;
+      blocks.push({ type: "thinking", thinking: text, signature });
+      text = "";
+      waiting = [];
+    } else dropped.add(`${path}[${i}]`);
+  }
+  for (const unsigned of waiting) dropped.add(unsigned);
+  return blocks;
+}

@@ -1,0 +1,244 @@
+/**
+ * Signed thinking and signatures as aggregators carry them come back unchanged to the upstream that made them, whole and
+ * streamed, for callers of every family.
+ */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
+import { portableId, signatureForCall, signatureOf, signedId, unsignedId } from "../../src/families/call-signature.ts";
+import { chatToMessages } from "../../src/families/chat-to-messages/index.ts";
+import { runNow } from "../../src/runtime/cooperative.ts";
+import type { JsonObject } from "../../src/wire/json.ts";
+import { Wire } from "../../src/wire/wire.ts";
+import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: JSON of any shape.
+type Json = Record<string, any>;
+
+/** How an aggregator tells of a turn. */
+interface Manner {
+  readonly name: string;
+  /** Members of the message beside its reasoning and its call. */
+  readonly message: object;
+  /** The same in pieces. */
+  readonly pieces: readonly object[];
+  readonly call: { readonly id: string } & object;
+}
+
+const called = { type: "function", function: { name: "read", arguments: "{}" } };
+const signed = { type: "thinking", thinking: "Hm.", signature: "c2ln" };
+const redacted = { type: "redacted_thinking", data: "b3BhcXVl" };
+
+const manners: readonly Manner[] = [
+  {
+    name: "LiteLLM with Claude",
+    message: { thinking_blocks: [signed, redacted] },
+    pieces: [
+      { thinking_blocks: [{ type: "thinking", thinking: "Hm.", signature: null }] },
+      { thinking_blocks: [{ type: "thinking", thinking: "", signature: "c2ln" }] },
+      { thinking_blocks: [redacted] },
+    ],
+    call: { id: "toolu_1", ...called },
+  },
+  {
+    name: "LiteLLM with Gemini",
+    message: { content: "I read.", provider_specific_fields: { thought_signatures: ["dGV4dA=="] } },
+    pieces: [{ content: "I read." }, { provider_specific_fields: { thought_signatures: ["dGV4dA=="] } }],
+    call: { id: "call_1__thought__a+b/c==", ...called, provider_specific_fields: { thought_signature: "a+b/c==" } },
+  },
+  {
+    name: "Vertex",
+    message: {},
+    pieces: [],
+    call: { id: "fc-1", ...called, extra_content: { vertex: { thought_signature: "dmVydGV4" } } } as Manner["call"],
+  },
+  { name: "Kimi, whose ids count", message: {}, pieces: [], call: { id: "functions.read:0", ...called } },
+];
+
+let manner = manners[0] as Manner;
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+const sentTo = (i: number) => JSON.parse(`${upstream.received.at(i)?.body}`);
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream((exchange) => {
+    const { stream } = JSON.parse(exchange.body.toString());
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    const head = { id: "c1", created: 1, model: "m" };
+    const { message: beside, pieces, call } = manner;
+    if (!stream) {
+      const message = { role: "assistant", content: null, reasoning_content: "Hm.", ...beside, tool_calls: [call] };
+      const choices = [{ index: 0, message, finish_reason: "tool_calls" }];
+      return exchange.json(200, { ...head, object: "chat.completion", choices, usage });
+    }
+    const chunk = (delta: object, finish_reason: string | null = null) => ({
+      ...{ ...head, object: "chat.completion.chunk" },
+      choices: [{ index: 0, delta, finish_reason }],
+    });
+    exchange.stream(
+      chunk({ role: "assistant", content: "", reasoning_content: "Hm." }),
+      ...pieces.map((piece) => chunk(piece)),
+      chunk({ tool_calls: [{ index: 0, ...call }] }),
+      chunk({}, "tool_calls"),
+      { ...head, object: "chat.completion.chunk", choices: [], usage },
+    );
+  });
+  const model = (id: string) => ({
+    ...{ id, aliases: [], family: "f", kind: "chat" as const },
+    targets: [{ upstream: "far", model: id, priority: 0, weight: 1 }],
+  });
+  gateway = await startTestGateway({
+    upstreams: [{ name: "far", kind: "openai", base_url: upstream.baseUrl }],
+    models: [model("m"), model("other")],
+    embeddedModels: false,
+  });
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+async function post(path: string, body: object): Promise<string> {
+  const answer = await fetch(gateway.baseUrl + path, {
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const text = await answer.text();
+  expect([answer.status, text]).toEqual([200, text]);
+  return text;
+}
+
+function eventsOf(text: string): Json[] {
+  const lines = text.split("\n").filter((line) => line.startsWith("data: {"));
+  return lines.map((line) => JSON.parse(line.slice(6)) as Json);
+}
+
+/** The blocks of a streamed message, as an SDK joins them. */
+function blocksOf(text: string): Json[] {
+  const blocks: Json[] = [];
+  for (const { type, index, content_block, delta } of eventsOf(text)) {
+    if (type === "content_block_start") blocks[index] = { ...content_block };
+    if (type === "content_block_delta" && delta.type === "thinking_delta")
+      (blocks[index] as Json).thinking += delta.thinking;
+  }
+  return blocks;
+}
+
+const user = { role: "user", content: "read it" };
+const schema = { type: "object", properties: {} };
+
+/** Expects that the upstream got its turn back as it was; another model gets the call alone. */
+function expectBack(isMaker: boolean): void {
+  const { messages } = sentTo(-1);
+  const [, { role, tool_calls: calls, thinking_blocks: blocks, provider_specific_fields: fields }, result] = messages;
+  const { id } = manner.call;
+  expect([role, result.tool_call_id]).toEqual(["assistant", id]);
+  expect(calls).toEqual([isMaker ? manner.call : { id, ...called }]);
+  const expected = manner.message as Json;
+  expect(blocks).toEqual(isMaker ? expected.thinking_blocks : undefined);
+  expect(fields).toEqual(isMaker ? expected.provider_specific_fields : undefined);
+}
+
+describe.each(manners)("$name", (one) => {
+  beforeEach(() => {
+    manner = one;
+  });
+
+  describe.each([false, true])("stream: %s", (stream) => {
+    test("to a caller of messages", async () => {
+      const tools = [{ name: "read", input_schema: schema }];
+      const text = await post("/messages", { model: "m", max_tokens: 9, stream, messages: [user], tools });
+      const content = stream ? blocksOf(text) : JSON.parse(text).content;
+      const use = content.find(({ type }: Json) => type === "tool_use");
+      expect(use.id).toMatch(/^[A-Za-z0-9_-]+$/);
+      const result = { type: "tool_result", tool_use_id: use.id, content: "A" };
+      const messages = [user, { role: "assistant", content }, { role: "user", content: [result] }];
+      await post("/messages", { model: "m", max_tokens: 9, messages, tools });
+      expectBack(true);
+      await post("/messages", { model: "other", max_tokens: 9, messages, tools });
+      expectBack(false);
+    });
+
+    test("to a caller of responses", async () => {
+      const tools = [{ type: "function", name: "read", parameters: schema, strict: false }];
+      const text = await post("/responses", { model: "m", stream, input: [user], tools });
+      const response = stream ? (eventsOf(text).at(-1) as Json).response : JSON.parse(text);
+      const { output } = response as { output: Json[] };
+      const result = { type: "function_call_output", call_id: output.at(-1)?.call_id, output: "A" };
+      await post("/responses", { model: "m", input: [user, ...output, result], tools, store: false });
+      expectBack(true);
+      await post("/responses", { model: "other", input: [user, ...output, result], tools, store: false });
+      expectBack(false);
+    });
+  });
+});
+
+test.for(["functions.read:0", "call_1__thought__a+b/c==", "é", " ", "a".repeat(99).concat(".")])(
+  "an id that the Messages API refuses comes back unchanged: %s",
+  (id) => {
+    const portable = portableId(id);
+    expect(portable).toMatch(/^[A-Za-z0-9_-]+$/);
+    expect(unsignedId(portable)).toBe(id);
+    expect(unsignedId(signedId(portable, "c2ln", "m"))).toBe(id);
+  },
+);
+
+test.for(["call_1", "a-id-b", "-id-", "a-id-YQ", "toolu_01A"])("an id that only looks encoded stays: %s", (id) => {
+  expect(portableId(id)).toBe(id);
+  expect(unsignedId(id)).toBe(id);
+});
+
+test("a signature without content is none, and one of another kind is no signature", () => {
+  for (const fields of [
+    { thought_signature: "" },
+    { thought_signatures: [] },
+    { thought_signature: 1 },
+    { other: "x" },
+  ])
+    expect(signatureOf({ provider_specific_fields: fields, extra_content: { google: fields, vertex: null } })).toBe("");
+  expect(signatureForCall(signedId("c", "at:no json", "m"), true, "m")).toEqual({});
+});
+
+describe("a chat caller's history for Claude", () => {
+  const translate = (more: object) => {
+    const assistant = { role: "assistant", content: "Yes.", ...more };
+    const request = { model: "claude-x", messages: [user, assistant, user] } as JsonObject;
+    const wire = Wire.ofJson(CreateChatCompletionRequestSchema, request);
+    const context = { form: "whole", maxOutputTokens: 99, answerId: "a", now: 1, estimateTokens: () => 0 } as const;
+    const translated = runNow(chatToMessages.translate(wire, context));
+    const { messages } = translated.request.json() as { messages: Json[] };
+    return { content: messages[1]?.content, dropped: translated.dropped };
+  };
+  const text = { type: "text", text: "Yes." };
+  const format = "anthropic-claude-v1";
+  const detail = (more: object) => ({ type: "reasoning.text", format, index: 0, ...more });
+
+  test("has its thinking as LiteLLM and OpenRouter keep it", () => {
+    const expected = { content: [signed, redacted, text], dropped: [] };
+    expect(translate({ thinking_blocks: [signed, redacted] })).toEqual(expected);
+    expect(translate({ provider_specific_fields: { thinking_blocks: [signed, redacted] } })).toEqual(expected);
+    const encrypted = { type: "reasoning.encrypted", data: redacted.data, format };
+    const whole = detail({ text: "Hm.", signature: "c2ln" });
+    expect(translate({ reasoning_details: [whole, encrypted] })).toEqual(expected);
+    const pieces = [detail({ text: "H" }), detail({ text: "m." }), detail({ text: "", signature: "c2ln" })];
+    expect(translate({ reasoning_details: [...pieces, encrypted] })).toEqual(expected);
+  });
+
+  test("loses what is not signed, or signed by another vendor, by name", () => {
+    const foreign = { type: "reasoning.encrypted", data: "x", format: "google-gemini-v1" };
+    const path = "messages[1].reasoning_details";
+    const lost = translate({ reasoning_details: [foreign, detail({ text: "Hm." }), 1] });
+    expect(lost.content).toEqual([text]);
+    expect([...lost.dropped].sort()).toEqual([0, 1, 2].map((i) => `${path}[${i}]`));
+    const specific = {
+      provider_specific_fields: { citations: [1] },
+      thinking_blocks: [signed],
+      reasoning_details: [foreign],
+    };
+    const { content, dropped } = translate(specific);
+    expect(content).toEqual([signed, text]);
+    expect([...dropped].sort()).toEqual(["messages[1].provider_specific_fields.citations", path]);
+  });
+});
