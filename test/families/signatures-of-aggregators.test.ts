@@ -22,7 +22,7 @@ interface Manner {
   readonly message: object;
   /** The same in pieces. */
   readonly pieces: readonly object[];
-  readonly call: { readonly id: string } & object;
+  readonly call: { readonly id: string; readonly [member: string]: unknown };
 }
 
 const called = { type: "function", function: { name: "read", arguments: "{}" } };
@@ -50,7 +50,7 @@ const manners: readonly Manner[] = [
     name: "Vertex",
     message: {},
     pieces: [],
-    call: { id: "fc-1", ...called, extra_content: { vertex: { thought_signature: "dmVydGV4" } } } as Manner["call"],
+    call: { id: "fc-1", ...called, extra_content: { vertex: { thought_signature: "dmVydGV4" } } },
   },
   { name: "Kimi, whose ids count", message: {}, pieces: [], call: { id: "functions.read:0", ...called } },
 ];

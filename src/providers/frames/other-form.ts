@@ -12,7 +12,7 @@ import type { Accumulator } from "../dialect.ts";
 import { asFailure, readOrFail } from "../errors/fault.ts";
 import { maxAnswerBytes, sniffForm, withoutMark } from "./answer-form.ts";
 import { done } from "./done.ts";
-import { readJson } from "./read-json.ts";
+import { readAnswer } from "./read-answer.ts";
 import type { TrackedStream } from "./take-frames.ts";
 
 /** single yields one item. */
@@ -58,7 +58,7 @@ export async function framesOfAnswer<O extends DescMessage>(
   try {
     const answer = Wire.ofBytes(desc, withoutMark(bytes), true);
     await answer.parseInSlices();
-    const frames = dialect.framesOf?.(readJson(answer, dialect, operation, "whole"), operation);
+    const frames = dialect.framesOf?.(readAnswer(answer, dialect, operation).json, operation);
     if (!frames) throw upstreamFailed("it did not answer with a stream");
     const batch: Wire<O>[] = [];
     for (const json of frames) {

@@ -19,8 +19,8 @@ import type { Dialect } from "../dialect.ts";
 import { asFailure, readOrFail } from "../errors/fault.ts";
 import { maxAnswerBytes, mediaTypeOf, sniffForm, sniffReply, withoutMark } from "../frames/answer-form.ts";
 import { accumulate, framesOfAnswer, single } from "../frames/other-form.ts";
+import { readAnswer } from "../frames/read-answer.ts";
 import { readFrames } from "../frames/read-frames.ts";
-import { readJson } from "../frames/read-json.ts";
 import { ask, askWhole } from "./ask.ts";
 import { readableCodings } from "./content-coding.ts";
 import type { UpstreamReply } from "./reply.ts";
@@ -94,9 +94,9 @@ function wholeAnswer<O extends DescMessage>(
   // Vectors are not read: they hold no errors and no usage.
   const isOfVectors = operation === "embeddings";
   const reading = readOrFail(() => Wire.ofBytes(desc, withoutMark(bytes), true).parseInSlices(isOfVectors));
-  const read = (answer: Wire<O>): Answer<O> => {
+  const read = (sent: Wire<O>): Answer<O> => {
     const takeFault = (fault: JsonObject) => dialect.track(attempt).takeFault?.(fault);
-    const json = readJson(answer, dialect, operation, "whole", takeFault);
+    const { answer, json } = readAnswer(sent, dialect, operation, takeFault);
     readOrFail(() => dialect.measure(json, meter));
     // Its upstream bills also an answer that nobody can use: the attempt's record has what it told.
     const { headers } = forwardedHeaders(reply);

@@ -332,6 +332,46 @@ describe("an answer", () => {
     }
   });
 
+  const envelopes: Readonly<Record<string, (answer: Json) => unknown>> = {
+    "a list of one": (answer) => [answer],
+    "`data`": (answer) => ({ success: true, data: answer }),
+    "`data`, with a code": (answer) => ({ code: 0, msg: "ok", data: answer }),
+    "`response`": (answer) => ({ response: answer }),
+    "`result`": (answer) => ({ result: answer, success: true, errors: [], messages: [] }),
+    "`data`, with the usage beside": ({ usage, ...answer }) => ({ data: answer, usage }),
+  };
+
+  test.each(Object.entries(envelopes))("in %s is taken out of it", async (_, wrap) => {
+    for (const [model, answers] of vendors) {
+      const { whole } = answers["a text"] as Both;
+      for (const family of callers) {
+        const expected = await ask(model, family, false, asJson(whole));
+        const answer = await ask(model, family, false, asJson(wrap(whole) as Json));
+        expect(settled(answer)).toEqual(settled(expected));
+        expect((await ask(model, family, true, asJson(wrap(whole) as Json))).text).toContain("Hello");
+      }
+    }
+  });
+
+  test("in an envelope that names an error, or beside another answer, is none", async () => {
+    const { whole } = ofOpenAi["a text"] as Both;
+    const bodies = [
+      { error: { message: "no" }, data: whole },
+      { success: false, data: whole },
+      [whole, whole],
+      [],
+      [[whole]],
+      { data: [whole] },
+      { data: { data: whole } },
+      { data: {} },
+    ];
+    for (const body of bodies) {
+      upstream.script = (exchange) => exchange.json(200, body);
+      const answer = await call(gateway, { family: "chat", model: "gpt", stream: false, apiKey: gateway.apiKey });
+      expect([JSON.stringify(body), answer.status]).toEqual([JSON.stringify(body), 502]);
+    }
+  });
+
   test("in chunks is joined with all its choices", async () => {
     const choice = (index: number, content: string, finish_reason: string | null = null) => ({
       ...chatChunk({}),

@@ -1,0 +1,66 @@
+/**
+ * Reads a unary answer, also one that an aggregator handed over in an envelope: `{"success": true, "data": {…}}`, or a
+ * list of one. Only what would else be no answer is looked into, and only what is an answer by itself is taken out.
+ */
+import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Operation } from "../../call/operations.ts";
+import { isObject } from "../../wire/json.ts";
+import { Wire } from "../../wire/wire.ts";
+import type { Dialect } from "../dialect.ts";
+import { namesError } from "../errors/errors-in-answers.ts";
+import { readJson } from "./read-json.ts";
+
+export interface ReadAnswer<O extends DescMessage> {
+  readonly answer: Wire<O>;
+  readonly json: JsonObject;
+}
+
+/** readAnswer throws a Refusal for what is no answer, after `onFault` has got its JSON. */
+export function readAnswer<O extends DescMessage>(
+  answer: Wire<O>,
+  dialect: Dialect,
+  operation: Operation,
+  onFault?: (json: JsonObject) => void,
+): ReadAnswer<O> {
+  let faulty: JsonObject | undefined;
+  const keep = (json: JsonObject) => {
+    faulty = json;
+  };
+  try {
+    return { answer, json: readJson(answer, dialect, operation, "whole", keep) };
+  } catch (error) {
+    const json = unwrapped(answer.bytes(), dialect, operation);
+    if (json) return { answer: Wire.ofJson(answer.desc as O, json, true), json };
+    if (faulty) onFault?.(faulty);
+    throw error;
+  }
+}
+
+/** The members that aggregators put an answer into. */
+const envelopes = ["data", "response", "result"] as const;
+
+function unwrapped(bytes: Buffer, dialect: Dialect, operation: Operation): JsonObject | undefined {
+  return candidatesIn(parsed(bytes)).find(
+    (json) => dialect.errorIn(json, Buffer.from(JSON.stringify(json)), operation, "whole") === undefined,
+  );
+}
+
+function candidatesIn(outer: JsonValue | undefined): JsonObject[] {
+  if (Array.isArray(outer)) return outer.length === 1 ? outer.filter(isObject) : [];
+  if (!isObject(outer) || namesError(outer) || outer.success === false) return [];
+  // The usage may stand beside the answer.
+  const { usage } = outer;
+  const beside: JsonObject = usage === undefined ? {} : { usage };
+  return envelopes
+    .map((key) => outer[key])
+    .filter(isObject)
+    .map((inner) => ({ ...beside, ...inner }));
+}
+
+function parsed(bytes: Buffer): JsonValue | undefined {
+  try {
+    return JSON.parse(bytes.toString()) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
