@@ -128,6 +128,12 @@ describe.each([false, true])("stream: %s", (stream) => {
     ["compaction", "stop"],
     ["stop", "stop"],
     ["refusal", "content_filter"],
+    ["sensitive", "content_filter"],
+    ["SAFETY", "content_filter"],
+    ["model_length", "length"],
+    ["model_context_window_exceeded", "length"],
+    ["pause_turn", "stop"],
+    ["eos", "stop"],
     ["never_heard_of", "stop"],
   ])("a message that ends by %j ends a chat by %j", async (said, expected) => {
     word = said;

@@ -1,9 +1,11 @@
 /**
  * Translates why a message ended into the finish reason. Servers that only resemble the vendor's may say it in chat's
- * words. Unknown stop reasons become `stop`, or name the call.
+ * words, or in any other vendor's. Unknown stop reasons become `stop`, or name the call.
  */
+import { FinishReason } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { StopReason } from "../../../../gen/modelgateway/v1/messages_pb.ts";
-import type { JsonObject } from "../../../wire/json.ts";
+import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { finishOf } from "../../finish-words.ts";
 
 /** Called is the kind of call in the answer, as the caller sees it. */
 export type Called = "tool_calls" | "function_call" | undefined;
@@ -14,17 +16,20 @@ interface Ending {
   readonly extra?: JsonObject | undefined;
 }
 
-const otherWords: ReadonlyMap<string, StopReason> = new Map([
-  ["stop", StopReason.END_TURN],
-  ["length", StopReason.MAX_TOKENS],
-  ["max_tokens", StopReason.MAX_TOKENS],
-  ["content_filter", StopReason.REFUSAL],
-  ["compaction", StopReason.END_TURN],
+/** Other servers' words, by what chat makes of them. */
+const otherWords: ReadonlyMap<FinishReason | undefined, StopReason> = new Map([
+  [FinishReason.STOP, StopReason.END_TURN],
+  [FinishReason.LENGTH, StopReason.MAX_TOKENS],
+  [FinishReason.CONTENT_FILTER, StopReason.REFUSAL],
 ]);
 
+function otherReason(word: JsonValue | undefined): StopReason | undefined {
+  if (typeof word !== "string") return undefined;
+  return word === "compaction" ? StopReason.END_TURN : otherWords.get(finishOf({ extra: { finish_reason: word } }));
+}
+
 export function finishReason({ stopReason, extra }: Ending, called: Called): string {
-  const word = extra?.stop_reason;
-  switch (stopReason ?? (typeof word === "string" ? otherWords.get(word.toLowerCase()) : undefined)) {
+  switch (stopReason ?? otherReason(extra?.stop_reason)) {
     case StopReason.MAX_TOKENS:
     case StopReason.MODEL_CONTEXT_WINDOW_EXCEEDED:
       return "length";

@@ -1,8 +1,9 @@
 /**
  * The content of a chat message → content blocks.
  *
- * Blank text is dropped silently: the Messages API refuses it, and nothing is lost. Cache marks stay in place. Audio
- * is refused; anything else that the role cannot hold is dropped and named.
+ * Blank text is dropped silently: the Messages API refuses it, and nothing is lost. Cache marks stay in place. Audio,
+ * video and unknown parts of the user's are refused: a model that never saw them would answer as if it had. Anything
+ * else that the role cannot hold is dropped and named.
  */
 import { type ChatMessage, type ContentPart, ContentPartType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { CacheControlSchema, ContentBlockSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
@@ -38,9 +39,14 @@ export function* contentBlocks(
     const block = blockOf(part, partPath, dropped);
     if (block === "blank") continue;
     if (block && sides[side].some((type) => type === block.type)) blocks.push(block);
+    else if (!block && side === "user" && part.extra?.type !== undefined) throw notGiven(`${partPath}.type`);
     else dropped.add(partPath);
   }
   return blocks;
+}
+
+function notGiven(path: string) {
+  return invalidValue(path, "this model cannot be given this kind of content; send text, images or files");
 }
 
 /** textBlocks returns one text block, or none for a blank text. */

@@ -10,6 +10,7 @@ import { type CreateChatCompletionRequest, ReasoningEffort } from "../../../../g
 import { ThinkingConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
+import { definedFields } from "../../fields.ts";
 import { fitsSchema } from "../fits-schema.ts";
 import { refusesBudget, thinksByBudget } from "../generations.ts";
 
@@ -106,12 +107,16 @@ function ownThinking(
     dropped.add("thinking");
     return undefined;
   }
-  const { budget_tokens: budget = null, ...rest } = json as JsonObject;
+  const { type, display, budget_tokens: budget = null, ...others } = json as JsonObject;
+  dropped.addExtra(others, "thinking");
+  const rest = definedFields({ type, display });
   if (rest.type === "enabled" && budget !== null && refusesBudget(model)) {
     dropped.add("thinking.budget_tokens");
     return { json: { ...adaptive, ...rest, type: "adaptive" }, path: "thinking" };
   }
-  if (rest.type !== "enabled" || budget !== null) return { json: json as JsonObject, path: "thinking" };
+  if (rest.type !== "enabled" || budget !== null) {
+    return { json: definedFields({ ...rest, budget_tokens: budget ?? undefined }), path: "thinking" };
+  }
   const usual = budgets[ReasoningEffort.MEDIUM] as number;
   const completed = thinksByBudget(model)
     ? { ...rest, budget_tokens: usual }

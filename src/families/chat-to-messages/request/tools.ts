@@ -80,6 +80,8 @@ function calledTool({ function: definition, custom, extra }: Tool): CalledTool {
 
 function toolJson(tool: Tool, path: string, strict: boolean, dropped: Dropped): JsonObject | undefined {
   const { function: definition, custom, extra } = tool;
+  // A function that its vendor runs, as Kimi's `builtin_function`.
+  if (definition && typeof extra?.type === "string") return undefined;
   const json = definition
     ? functionTool(definition, `${path}.function`, strict, dropped)
     : custom && customTool(custom, `${path}.custom`, dropped);

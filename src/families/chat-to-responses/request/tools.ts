@@ -30,12 +30,12 @@ function flatTool(tool: JsonValue, path: string, isUnpriced: IsUnpriced | undefi
     dropped.addExtra(rest, `${path}.custom`);
     return [definedFields({ type: "custom", name, description, format: flatFormat(format) })];
   }
-  if (isObject(called)) {
+  if (isObject(called) && (type === null || type === "function")) {
     dropped.addExtra(more, path);
     return flatFunction(called, `${path}.function`, dropped);
   }
   // A tool that the vendor runs. Chat callers name it as responses do.
-  const isVendors = typeof type === "string" && type !== "function" && type !== "custom";
+  const isVendors = typeof type === "string" && type !== "function" && type !== "custom" && !isObject(called);
   if (isVendors && !isUnpriced?.(tool)) return [tool];
   dropped.add(path);
   return [];

@@ -3,8 +3,8 @@
  *
  * Thinking without a signature came from this translation, so from a chat model that shows its reasoning. Some of
  * those fail unless it comes back with their tool calls, so it becomes `reasoning_content`. Thinking signed by a
- * vendor is valid for that vendor only and dropped, as are redacted thinking and the vendor's own tools with their
- * results. Reasoning sealed by this gateway is kept where the upstream is asked for responses.
+ * vendor is valid for that vendor only and dropped, as is redacted thinking. Calls of the vendor's own tools become
+ * calls (`vendor-blocks.ts`). Reasoning sealed by this gateway is kept where the upstream is asked for responses.
  */
 import { ContentBlockType } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
@@ -16,6 +16,7 @@ import { detailsIn, detailsMembers, signatureForCall, signatureForText, unsigned
 import { definedFields } from "../../fields.ts";
 import type { ToolNames } from "../tool-names.ts";
 import type { PlacedBlock } from "./content.ts";
+import { vendorCall } from "./vendor-blocks.ts";
 
 /** ConversationContext is what the translation of a conversation needs. */
 export interface ConversationContext {
@@ -42,7 +43,9 @@ export function* assistantMessage(
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     const { block, path } = placed;
     const sealed = readsSeals ? sealedBlock(block) : undefined;
+    const vendors = vendorCall(block);
     if (sealed) thoughts.push(sealed);
+    else if (vendors) calls.push(callJson(vendors, names, calls.length === 0, target));
     else if (block.type === ContentBlockType.TEXT) text += block.text ?? "";
     else if (block.type === ContentBlockType.TOOL_USE) calls.push(toolCall(placed, names, calls.length === 0, target));
     else if (block.type === ContentBlockType.THINKING && !block.signature) reasoning += block.thinking ?? "";
@@ -77,6 +80,16 @@ function toolCall({ block, path }: PlacedBlock, names: ToolNames, isFirst: boole
   const { id, name, input } = block;
   if (!id) throw missingField(`${path}.id`);
   if (!name) throw missingField(`${path}.name`);
-  const called = { name: names.toChat(name), arguments: JSON.stringify(input ?? {}) };
+  return callJson({ id, name, input: input ?? {} }, names, isFirst, target);
+}
+
+interface Call {
+  readonly id: string;
+  readonly name: string;
+  readonly input: JsonObject;
+}
+
+function callJson({ id, name, input }: Call, names: ToolNames, isFirst: boolean, target?: string): JsonObject {
+  const called = { name: names.toChat(name), arguments: JSON.stringify(input) };
   return { id: unsignedId(id), type: "function", function: called, ...signatureForCall(id, isFirst, target) };
 }

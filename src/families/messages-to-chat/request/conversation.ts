@@ -25,6 +25,7 @@ import { assistantMessage, type ConversationContext } from "./assistant.ts";
 import { contentOf, type PlacedBlock, paragraphs, partsOf, placed } from "./content.ts";
 import { changesTools } from "./offered-tools.ts";
 import { toolResultOf } from "./tool-results.ts";
+import { turnParts } from "./vendor-blocks.ts";
 
 export function* conversationOf(
   request: CreateMessageRequest,
@@ -43,8 +44,10 @@ export function* conversationOf(
       const instructionBlocks = blocks.filter(({ block }) => !changesTools(block));
       if (instructionBlocks.length > 0 || blocks.length === 0)
         messages.push({ role: "system", content: instructionsIn(instructionBlocks) });
-    } else if (role === Role.ASSISTANT) messages.push(yield* assistantMessage(blocks, context));
-    else messages.push(...(yield* userMessages(blocks)));
+    } else if (role === Role.ASSISTANT) {
+      for (const part of turnParts(blocks))
+        messages.push(yield* assistantMessage(part.blocks, context), ...part.results);
+    } else messages.push(...(yield* userMessages(blocks)));
   }
   return pairedResults(messages);
 }

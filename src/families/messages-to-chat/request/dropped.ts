@@ -71,8 +71,13 @@ function visit(shape: Shape, value: JsonValue, path: string, walk: Walk): void {
 
 const blocks = each((value, path, walk) => {
   const type = jsonType(value) === "object" ? (value as JsonObject).type : undefined;
-  ((typeof type === "string" && blockOfType.get(type)) || lostValue)(value, path, walk);
+  ((typeof type === "string" && (blockOfType.get(type) ?? vendorResultOf(type))) || lostValue)(value, path, walk);
 });
+
+/** vendorResultOf returns the shape of a result of the vendor's own tool. */
+function vendorResultOf(type: string): Shape | undefined {
+  return type.endsWith("_tool_result") ? vendorResult : undefined;
+}
 
 /** A failed vendor tool has an object for its result, which is kept as text. */
 const result: Shape = (value, path, walk) => (jsonType(value) === "object" ? kept : blocks)(value, path, walk);
@@ -80,6 +85,8 @@ const result: Shape = (value, path, walk) => (jsonType(value) === "object" ? kep
 const source = keys({ type: kept, media_type: kept, data: kept, url: kept, content: blocks });
 const citations = lostUnless(({ enabled }) => enabled === false);
 const caller = lostUnless(({ type }) => type === "direct");
+
+const vendorResult = keys({ type: kept, tool_use_id: kept, content: kept, is_error: kept, caller });
 
 const blockOfType: ReadonlyMap<string, Shape> = new Map(
   Object.entries({
@@ -90,6 +97,8 @@ const blockOfType: ReadonlyMap<string, Shape> = new Map(
     thinking: keys({ type: kept, thinking: kept, signature: kept }),
     redacted_thinking: keys({ type: kept, data: kept }),
     tool_use: keys({ type: kept, id: kept, name: kept, input: kept, caller }),
+    server_tool_use: keys({ type: kept, id: kept, name: kept, input: kept, caller }),
+    mcp_tool_use: keys({ type: kept, id: kept, name: kept, server_name: kept, input: kept }),
     tool_result: keys({ type: kept, tool_use_id: kept, content: result, is_error: kept }),
     compaction: keys({ type: kept, content: kept, signature: kept, encrypted_content: kept, tool_changes: kept }),
     tool_reference: keys({ type: kept, tool_name: kept }),

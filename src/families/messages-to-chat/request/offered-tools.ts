@@ -3,7 +3,8 @@
  *
  * A deferred tool (`defer_loading`) is offered once a search has named it (`tool_reference`) or a system message has
  * added it. System messages may define and remove tools. Chat has one list, the final one. Tools still deferred are
- * dropped and named; but where no tool searches, and nothing was ever added, all are offered.
+ * dropped and named; but where no tool searches, and nothing was ever added, or where only the vendor would search, all
+ * are offered.
  */
 import {
   type ContentBlock,
@@ -16,6 +17,7 @@ import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperativ
 import { WireFault } from "../../../wire/fault.ts";
 import { isObject, type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
 import { readMessage } from "../../../wire/read.ts";
+import { isVendorsSearch } from "./client-tools.ts";
 import { type PlacedBlock, placed } from "./content.ts";
 
 export interface PlacedTool {
@@ -54,10 +56,13 @@ class Offer {
   readonly #known = new Map<string, PlacedTool>();
   readonly #offered = new Set<string>();
   #isFindable: boolean;
+  /** isForVendor is whether the vendor's own search would find tools, which nobody runs here. */
+  readonly #isForVendor: boolean;
 
   constructor(all: readonly PlacedTool[], omitted: Set<string>) {
     this.#unsaid = omitted;
-    this.#isFindable = all.some(({ tool: { name = "" } }) => /^tool_?search/i.test(name));
+    this.#isFindable = all.some(({ tool }) => /^tool_?search/i.test(tool.name ?? "") && !isVendorsSearch(tool));
+    this.#isForVendor = all.some(({ tool }) => isVendorsSearch(tool));
     for (const placedTool of all) {
       const { tool, path } = placedTool;
       const key = tool.name && !this.#known.has(tool.name) ? tool.name : path;
@@ -81,7 +86,7 @@ class Offer {
 
   tools(): PlacedTool[] {
     // Deferred tools that nothing could find are offered from the start.
-    if (!this.#isFindable) {
+    if (!this.#isFindable || this.#isForVendor) {
       for (const [key, placedTool] of this.#known) {
         if (isPutOff(placedTool)) this.#unsaid.add(`${placedTool.path}.defer_loading`);
         this.#offered.add(key);

@@ -1,8 +1,9 @@
 /**
  * The offered tools and the choice among them.
  *
- * The caller's tools become functions. Of the vendor's tools web search has a counterpart; any other is refused by
- * name, since nobody would run it.
+ * The caller's tools become functions, those without a schema of their own included (`client-tools.ts`). Of the tools
+ * that the vendor runs web search has a counterpart, and its search for tools is dropped, since all tools are offered;
+ * any other is refused by name, since nobody would run it.
  */
 import {
   type MessageTool,
@@ -14,6 +15,7 @@ import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { definedFields } from "../../fields.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
 import type { ToolNames } from "../tool-names.ts";
+import { clientToolOf, isVendorsSearch } from "./client-tools.ts";
 import type { PlacedTool } from "./offered-tools.ts";
 
 /** toolsOf returns `tools` and `web_search_options`, where there are any. Adds the paths of what it drops to `omitted`. */
@@ -22,6 +24,8 @@ export function toolsOf(tools: readonly PlacedTool[], names: ToolNames, omitted:
   let search: JsonObject | undefined;
   for (const { tool, path } of tools) {
     if (tool.type === undefined || tool.type === "custom") functions.push(functionTool(tool, path, names));
+    else if (clientToolOf(tool)) functions.push(functionTool(tool, path, names));
+    else if (isVendorsSearch(tool)) omitted.add(path);
     else if (tool.type.startsWith("web_search_")) {
       if (search) omitted.add(path);
       search ??= searchOptions(tool);
@@ -33,6 +37,8 @@ export function toolsOf(tools: readonly PlacedTool[], names: ToolNames, omitted:
 function functionTool(tool: MessageTool, path: string, names: ToolNames): JsonObject {
   const { name, description, inputSchema, strict } = tool;
   if (!name) throw missingField(`${path}.name`);
+  const known = clientToolOf(tool);
+  if (known) return { type: "function", function: { name: names.toChat(name), ...known } };
   const parameters = parametersOf(repairedSchema(inputSchema ?? {}));
   return { type: "function", function: definedFields({ name: names.toChat(name), description, parameters, strict }) };
 }
