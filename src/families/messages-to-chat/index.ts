@@ -4,8 +4,8 @@
  * Translated: the system prompt, turns with text, images, documents, search results, tool calls and results, those of
  * vendors' tools included; functions, tools that the caller runs by their type, web search, and the choice among tools;
  * the output bound, sampling, up to four stop texts, formats, thinking as reasoning effort, the end user, compaction.
- * Dropped and named: signed and redacted thinking of other vendors, cache marks, unknown keys. Refused: images and files that only the vendor has, tools that
- * only the vendor runs, a stored thread.
+ * Dropped and named: signed and redacted thinking of other vendors, cache marks, unknown keys. Refused: images and
+ * files that only the vendor has, tools that only the vendor runs, a stored thread.
  *
  * The answer has every key that clients know, and a stream's blocks follow one another. An unreadable answer, and a
  * stream without a finish reason, are the upstream's failure.

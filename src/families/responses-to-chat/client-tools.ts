@@ -117,11 +117,14 @@ export const clientTools = {
 
 export type ClientToolKind = keyof typeof clientTools;
 
-/** clientToolKind returns the kind of a tool that its caller runs; undefined for any other. */
+/**
+ * clientToolKind returns the kind of a tool that its caller runs; undefined for any other. `local_shell` is for one model of its vendor's,
+ * and is only known in a history.
+ */
 export function clientToolKind({ type, execution, environment }: JsonObject): ClientToolKind | undefined {
   if (type === "tool_search") return execution === "client" ? type : undefined;
   if (type === "shell") return !isObject(environment) || environment.type === "local" ? type : undefined;
-  return type === "local_shell" || type === "apply_patch" ? type : undefined;
+  return type === "apply_patch" ? type : undefined;
 }
 
 const kindsByItem = new Map(Object.entries(clientTools).map(([kind, { itemType }]) => [itemType, kind]));

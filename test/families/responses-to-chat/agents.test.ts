@@ -250,11 +250,11 @@ describe("a search for tools", () => {
 });
 
 describe("tools that the caller runs by their kind", () => {
-  const tools = [{ type: "shell", environment: { type: "local" } }, { type: "apply_patch" }, { type: "local_shell" }];
+  const tools = [{ type: "shell", environment: { type: "local" } }, { type: "apply_patch" }];
   const item = { status: "completed", call_id: "c1" };
 
   test("are functions to the model and calls of their own kinds to the caller", async () => {
-    expect(namesSent({ tools })).toEqual(["shell", "apply_patch", "local_shell"]);
+    expect(namesSent({ tools })).toEqual(["shell", "apply_patch"]);
     expect(translate({ tools }).dropped).toEqual([]);
     const action = { commands: ["ls"], timeout_ms: 900, max_output_length: null };
     expect(await itemsOf({ tools }, [call("shell", '{"commands":["ls"],"timeout_ms":900}')])).toEqual([
@@ -263,9 +263,6 @@ describe("tools that the caller runs by their kind", () => {
     const operation = { type: "update_file", path: "a", diff: "@@\n-x\n+y" };
     expect(await itemsOf({ tools }, [call("apply_patch", JSON.stringify(operation))])).toEqual([
       { ...item, id: "apc_a_0", type: "apply_patch_call", operation },
-    ]);
-    expect(await itemsOf({ tools }, [call("local_shell", '{"command":["ls","-l"]}')])).toMatchObject([
-      { ...item, type: "local_shell_call", action: { type: "exec", command: ["ls", "-l"], env: {} } },
     ]);
     expect(await itemsOf({ tools }, [call("shell", "no json")])).toMatchObject([{ action: { commands: [] } }]);
   });
@@ -291,9 +288,8 @@ describe("tools that the caller runs by their kind", () => {
   });
 
   test("are dropped and named where the vendor runs them", () => {
-    expect(translate({ tools: [{ type: "shell", environment: { type: "container_auto" } }] }).dropped).toEqual([
-      "tools[0]",
-    ]);
+    const hosted = [{ type: "shell", environment: { type: "container_auto" } }, { type: "local_shell" }];
+    expect(translate({ tools: hosted }).dropped).toEqual(["tools[0]", "tools[1]"]);
   });
 });
 
