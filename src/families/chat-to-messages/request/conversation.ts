@@ -10,7 +10,7 @@ import { missingField } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
-import { interrupted } from "../../paired-results.ts";
+import { interrupted } from "../../tools/paired-results.ts";
 import { assistantBlocks } from "./assistant.ts";
 import { cacheMark, contentBlocks } from "./content.ts";
 import { thinkingKeys } from "./past-thinking.ts";

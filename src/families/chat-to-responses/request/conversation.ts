@@ -10,7 +10,7 @@ import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../..
 import { unsignedId } from "../../call-signature.ts";
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
-import { interrupted } from "../../paired-results.ts";
+import { interrupted } from "../../tools/paired-results.ts";
 import type { ReasoningItems } from "../../translation.ts";
 import { isCall } from "../answer/parts.ts";
 import { contentOf, textOfParts } from "./content.ts";

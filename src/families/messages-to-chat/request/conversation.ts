@@ -18,8 +18,8 @@ import {
 import { invalidValue } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { pairedResults } from "../../paired-results.ts";
 import { summaryFollows } from "../../responses-to-chat/compaction.ts";
+import { pairedResults } from "../../tools/paired-results.ts";
 import { isCompaction, summaryIn } from "../compaction.ts";
 import { assistantMessage, type ConversationContext } from "./assistant.ts";
 import { contentOf, type PlacedBlock, paragraphs, partsOf, placed } from "./content.ts";

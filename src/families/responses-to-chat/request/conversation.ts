@@ -16,7 +16,7 @@ import { invalidType, invalidValue, itemNotFound, missingField } from "../../../
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject } from "../../../wire/json.ts";
 import { unsignedId } from "../../call-signature.ts";
-import { pairedResults } from "../../paired-results.ts";
+import { pairedResults } from "../../tools/paired-results.ts";
 import { isCompacted, isTrigger, summaryMessage, summaryRequest } from "../compaction.ts";
 import { agentMessage, searchResult } from "./agent-items.ts";
 import { ApprovedCalls } from "./approvals.ts";

@@ -4,7 +4,7 @@
  * Histories of agents may be broken: a result that comes after other messages moves to its call, a call without a
  * result gets one that says so, and a result without a call becomes text of the user's. Complete histories stay.
  */
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
 
 /** What a call without a result is answered with. */
 export const interrupted = "The tool call was interrupted: there is no result.";

@@ -1,14 +1,14 @@
 /** A history with a call that lacks its result, or a result that lacks its call, is mended on the way to every family. */
 import { expect, test } from "vitest";
-import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
-import { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
-import { chatToMessages } from "../../src/families/chat-to-messages/index.ts";
-import { chatToResponses } from "../../src/families/chat-to-responses/index.ts";
-import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
-import { pairedResults } from "../../src/families/paired-results.ts";
-import { runNow } from "../../src/runtime/cooperative.ts";
-import type { JsonObject } from "../../src/wire/json.ts";
-import { Wire } from "../../src/wire/wire.ts";
+import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import { CreateMessageRequestSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
+import { chatToMessages } from "../../../src/families/chat-to-messages/index.ts";
+import { chatToResponses } from "../../../src/families/chat-to-responses/index.ts";
+import { messagesToChat } from "../../../src/families/messages-to-chat/index.ts";
+import { pairedResults } from "../../../src/families/tools/paired-results.ts";
+import { runNow } from "../../../src/runtime/cooperative.ts";
+import type { JsonObject } from "../../../src/wire/json.ts";
+import { Wire } from "../../../src/wire/wire.ts";
 
 const context = { form: "whole", maxOutputTokens: undefined, answerId: "a", now: 1, estimateTokens: () => 0 } as const;
 const user = { role: "user", content: "go on" };
