@@ -98,6 +98,9 @@ describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
         if (locale === "en-GB") expect(await page.getByRole("heading").allTextContents(), path).toContain(heading);
         // Names, numbers and code aside, what the page itself says is Chinese.
         else expect(await page.locator("main").textContent(), path).toMatch(/\p{Script=Han}/u);
+        // The menu says where the reader is.
+        const here = await page.locator(".mantine-NavLink-root[aria-current=page]").count();
+        expect(here, path).toBe(path === "/nowhere" ? 0 : 1);
         found[path] = [...(await inLooks(page, looksAt(place, locale))), ...(await atEveryWidth(page))];
       }
       expect(Object.fromEntries(Object.entries(found).filter(([, faults]) => faults.length > 0))).toEqual({});

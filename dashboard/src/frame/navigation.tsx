@@ -70,7 +70,13 @@ const said = texts(
 );
 
 type Name = keyof typeof said.en;
-type Place = readonly [to: LinkProps["to"] & string, name: Name, icon: ComponentType<{ readonly size?: number }>];
+/** Place is a page of the navigation; `also` is another page that belongs to it, although its address is not below. */
+type Place = readonly [
+  to: LinkProps["to"] & string,
+  name: Name,
+  icon: ComponentType<{ readonly size?: number }>,
+  also?: LinkProps["to"] & string,
+];
 
 const places: readonly Place[] = [
   ["/", "overview", IconLayoutDashboard],
@@ -87,8 +93,8 @@ const operatorPlaces: readonly Place[] = [
   ["/operator/accounts", "accounts", IconBuilding],
   ["/operator/users", "users", IconUsers],
   ["/operator/codes", "codes", IconTicket],
-  ["/operator/upstreams", "upstreams", IconCloud],
-  ["/operator/models", "offered", IconStack2],
+  ["/operator/upstreams", "upstreams", IconCloud, "/operator/add-upstream"],
+  ["/operator/models", "offered", IconStack2, "/operator/add-model"],
   ["/operator/requests", "requests", IconList],
   ["/operator/limits", "limits", IconGauge],
   ["/operator/history", "versions", IconVersions],
@@ -101,13 +107,15 @@ export interface ShownPlace {
   /** names are its label, and the same in the other language. */
   readonly names: readonly string[];
   readonly icon: ComponentType<{ readonly size?: number }>;
+  /** also is another page that belongs to it. */
+  readonly also: string | undefined;
 }
 
 /** usePlaces returns the pages of both areas, by the names that the navigation has for them. */
 export function usePlaces(): { readonly own: readonly ShownPlace[]; readonly operators: readonly ShownPlace[] } {
   const t = useTexts(said);
-  const named = ([to, name, icon]: Place) => ({
-    ...{ to, label: t[name], icon },
+  const named = ([to, name, icon, also]: Place) => ({
+    ...{ to, label: t[name], icon, also },
     names: [t[name], said.en[name], said["zh-CN"][name]],
   });
   return { own: places.map(named), operators: operatorPlaces.map(named) };
@@ -127,7 +135,7 @@ export function Navigation({ operator, onNavigate }: Props) {
     <Stack gap="sm">
       {operator && <Areas isOperating={isOperating} />}
       <Stack gap={2}>
-        {(isOperating ? operators : own).map(({ to, label, icon: Icon }) => (
+        {(isOperating ? operators : own).map(({ to, label, icon: Icon, also }) => (
           <NavLink
             key={to}
             component={Link}
@@ -136,8 +144,8 @@ export function Navigation({ operator, onNavigate }: Props) {
             activeOptions={{ exact: to === "/" || to === "/operator" }}
             label={label}
             leftSection={<Icon size={18} aria-hidden />}
-            active={isHere(pathname, to)}
-            aria-current={isHere(pathname, to) ? "page" : undefined}
+            active={isHere(pathname, to, also)}
+            aria-current={isHere(pathname, to, also) ? "page" : undefined}
             onClick={onNavigate}
             variant="light"
           />
@@ -162,7 +170,8 @@ function Areas({ isOperating }: { readonly isOperating: boolean }) {
   );
 }
 
-function isHere(pathname: string, to: string): boolean {
+function isHere(pathname: string, to: string, also: string | undefined): boolean {
+  if (pathname === also) return true;
   return to === "/" || to === "/operator" ? pathname === to || pathname === `${to}/` : isWithin(pathname, to);
 }
 
