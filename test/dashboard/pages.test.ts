@@ -150,6 +150,28 @@ describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
     await context.close();
   });
 
+  test("show a table again once the right face is there, in which it has room", async () => {
+    const { page, context } = await signedIn();
+    await open(page, gateway, "/keys");
+    const table = page.getByRole("table", { name: "API keys" });
+    await table.waitFor();
+    const face = (
+      await page.evaluate<string[]>("performance.getEntriesByType('resource').map(({ name }) => name)")
+    ).find((url) => url.endsWith(".woff2"));
+    // Letters of another face may need more room.
+    const spread = (spacing: string) => page.evaluate(`document.documentElement.style.letterSpacing = "${spacing}"`);
+    await spread("5px");
+    await table.waitFor({ state: "detached" });
+    await spread("");
+    await page.evaluate(`(() => {
+      const face = new FontFace("Another", "url(${face})");
+      document.fonts.add(face);
+      return face.load().then(() => undefined);
+    })()`);
+    await table.waitFor();
+    await context.close();
+  });
+
   test("speak Chinese to whom prefers it, and English again when asked to", async () => {
     const { page, complaints, context } = await signedIn({ locale: "zh-CN" });
     await open(page, gateway, "/keys");

@@ -11,7 +11,7 @@ interface Room {
 
 /**
  * useRoom takes the least width of the table in pixels. A table that turns out to need more, for what is in it, has no room either,
- * until there is as much as it needed.
+ * until there is as much as it needed, or another face has arrived, in which it may need less.
  */
 export function useRoom(minWidth: number): Room {
   const holder = useRef<HTMLDivElement>(null);
@@ -30,7 +30,12 @@ export function useRoom(minWidth: number): Room {
   useLayoutEffect(() => {
     if (table.current) setNeeded((before) => Math.max(before, neededBy(table.current)));
   });
-  // Letters of the right face arrive later.
+  useEffect(() => {
+    const forget = () => setNeeded(minWidth);
+    document.fonts.addEventListener("loadingdone", forget);
+    return () => document.fonts.removeEventListener("loadingdone", forget);
+  }, [minWidth]);
+  // A table grows with what is in it, also between two renderings.
   useEffect(() => {
     const element = table.current;
     if (!element || hasRoom !== true) return;
