@@ -1,6 +1,7 @@
 /** Stacked bars. Loaded on first use, since the chart library is large. */
 import { BarChart } from "@mantine/charts";
 import "@mantine/charts/styles.css";
+import { timeAxis, valueAxis } from "./axes.ts";
 
 export interface BarsProps {
   /** title names what the chart shows. */
@@ -9,12 +10,12 @@ export interface BarsProps {
   readonly rows: readonly Readonly<Record<string, string | number>>[];
   readonly series: readonly { readonly name: string; readonly label: string; readonly color: string }[];
   readonly write: (value: number) => string;
+  /** one is what a chart without any value goes up to. */
+  readonly one: number;
 }
 
-export function Bars({ title, rows, series, write }: BarsProps) {
-  // Without any value the axis has 0 alone: the library's own would count in parts of a cent.
+export function Bars({ title, rows, series, write, one }: BarsProps) {
   const isEmpty = rows.every((row) => series.every(({ name }) => !row[name]));
-  const empty = isEmpty ? { domain: [0, 1], ticks: [0] } : {};
   return (
     <BarChart
       h={200}
@@ -27,8 +28,8 @@ export function Bars({ title, rows, series, write }: BarsProps) {
       maxBarWidth={32}
       barProps={{ isAnimationActive: false }}
       barChartProps={{ title, margin: { left: 0, right: 8, top: 8, bottom: 0 } }}
-      xAxisProps={{ interval: "equidistantPreserveStart", minTickGap: 24 }}
-      yAxisProps={{ width: "auto", allowDecimals: false, ...empty }}
+      xAxisProps={timeAxis(rows.length)}
+      yAxisProps={{ width: "auto", allowDecimals: false, ...valueAxis(isEmpty, one) }}
     />
   );
 }

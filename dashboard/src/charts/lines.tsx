@@ -1,6 +1,7 @@
 /** Lines over time. Loaded on first use, since the chart library is large. */
 import { LineChart } from "@mantine/charts";
 import "@mantine/charts/styles.css";
+import { timeAxis, valueAxis } from "./axes.ts";
 
 export interface LinesProps {
   /** title names what the chart shows. */
@@ -11,9 +12,12 @@ export interface LinesProps {
   readonly write: (value: number) => string;
   /** most is the upper end of the scale; default: that of the values. */
   readonly most?: number;
+  /** one is what a chart without any value goes up to. */
+  readonly one: number;
 }
 
-export function Lines({ title, rows, series, write, most }: LinesProps) {
+export function Lines({ title, rows, series, write, most, one }: LinesProps) {
+  const isEmpty = most === undefined && rows.every((row) => series.every(({ name }) => !row[name]));
   return (
     <LineChart
       h={180}
@@ -28,8 +32,8 @@ export function Lines({ title, rows, series, write, most }: LinesProps) {
       dotProps={{ r: 2 }}
       lineProps={{ isAnimationActive: false }}
       lineChartProps={{ title, margin: { left: 0, right: 8, top: 8, bottom: 0 } }}
-      xAxisProps={{ interval: "equidistantPreserveStart", minTickGap: 24 }}
-      yAxisProps={{ width: "auto", ...(most === undefined ? {} : { domain: [0, most] }) }}
+      xAxisProps={timeAxis(rows.length)}
+      yAxisProps={{ width: "auto", ...(most === undefined ? valueAxis(isEmpty, one) : { domain: [0, most] }) }}
     />
   );
 }

@@ -1,12 +1,13 @@
 /** Draws how upstreams and models did over time: the share that was answered, the time to the first byte, and output tokens a second. */
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
-import { Paper, SimpleGrid, Skeleton, Title } from "@mantine/core";
+import { Box, Paper, SimpleGrid, Skeleton, Title } from "@mantine/core";
 import { lazy, Suspense } from "react";
 import type { AttemptMeasures } from "../../../gen/modelgateway/v1/measures_pb.ts";
 import { counted } from "../language/counted.ts";
 import { useFormat } from "../language/format.ts";
 import { texts, useLanguage, useTexts } from "../language/language.tsx";
 import { ChartTable } from "./chart-table.tsx";
+import { Legend } from "./legend.tsx";
 import { type Buckets, bucketWriter } from "./span.ts";
 
 const Lines = lazy(async () => ({ default: (await import("./lines.tsx")).Lines }));
@@ -57,6 +58,8 @@ interface ChartProps {
   readonly series: readonly Series[];
   readonly write: (value: number) => string;
   readonly most?: number;
+  /** one is what a chart without any value goes up to. Default: 1. */
+  readonly one?: number;
   readonly sums: readonly Measured[];
   readonly buckets: Buckets;
 }
@@ -87,6 +90,7 @@ export function MeasureCharts({ sums, buckets, parts }: Props) {
         {...shared}
         title={t.latency}
         write={format.duration}
+        one={1000}
         series={[
           { label: t.median, color: "indigo.6", of: ({ firstByteP50Ms }) => firstByteP50Ms },
           { label: t.slow, color: "orange.6", of: ({ firstByteP95Ms }) => firstByteP95Ms },
@@ -107,7 +111,7 @@ export function answeredShare({ attempts, failures }: Pick<AttemptMeasures, "att
   return attempts === 0n ? undefined : 1 - Number(failures) / Number(attempts);
 }
 
-function MeasureChart({ title, series, write, most, sums, buckets }: ChartProps) {
+function MeasureChart({ title, series, write, most, one = 1, sums, buckets }: ChartProps) {
   const t = useTexts(said);
   const { language } = useLanguage();
   const when = bucketWriter(buckets, language);
@@ -130,8 +134,13 @@ function MeasureChart({ title, series, write, most, sums, buckets }: ChartProps)
         {title}
       </Title>
       <Suspense fallback={<Skeleton height={180} />}>
-        <Lines {...{ title, rows, write }} {...(most === undefined ? {} : { most })} series={lines} />
+        <Lines {...{ title, rows, write, one }} {...(most === undefined ? {} : { most })} series={lines} />
       </Suspense>
+      {lines.length > 1 && (
+        <Box mt="sm">
+          <Legend of={lines} />
+        </Box>
+      )}
       <ChartTable
         caption={t.overTime(title)}
         columns={lines}

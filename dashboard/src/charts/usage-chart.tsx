@@ -2,12 +2,12 @@
  * One measure of usage over time, stacked by model or key; and the same as a table for readers who cannot see the
  * bars.
  */
-import { ColorSwatch, Group, Paper, Skeleton, Text, Title } from "@mantine/core";
+import { Group, Paper, Skeleton, Text, Title } from "@mantine/core";
 import { lazy, Suspense } from "react";
 import { useFormat } from "../language/format.ts";
 import { texts, useLanguage, useTexts } from "../language/language.tsx";
-import text from "../parts/text.module.css";
 import { ChartTable } from "./chart-table.tsx";
+import { Legend } from "./legend.tsx";
 import { type Buckets, bucketWriter } from "./span.ts";
 import { type Measure, type Part, type Split, total } from "./split.ts";
 
@@ -47,25 +47,14 @@ function useGroups({ of, nameOf }: Pick<Props, "of" | "nameOf">): readonly Serie
   ];
 }
 
-/** ChartLegend names the colours of all charts of the same groups. Readers who cannot see the bars have the tables. */
+/** seriesOf returns the series of the groups. A model's name may look like a path into the data, so series have names of their own. */
+function seriesOf(groups: readonly Series[]) {
+  return groups.map(({ label }, i) => ({ name: `s${i}`, label, color: colors[i] ?? "gray.6" }));
+}
+
+/** ChartLegend names the colours of all charts of the same groups. */
 export function ChartLegend(props: Pick<Props, "of" | "nameOf">) {
-  const groups = useGroups(props);
-  return (
-    <Group gap="md" aria-hidden>
-      {groups.map(({ label }, i) => (
-        <Group key={label} gap={6} wrap="nowrap" miw={0}>
-          <ColorSwatch
-            size={10}
-            color={`var(--mantine-color-${(colors[i] ?? "gray.6").replace(".", "-")})`}
-            withShadow={false}
-          />
-          <Text size="sm" className={text.anywhere}>
-            {label}
-          </Text>
-        </Group>
-      ))}
-    </Group>
-  );
+  return <Legend of={seriesOf(useGroups(props))} />;
 }
 
 export function UsageChart({ title, of, measure, span, nameOf }: Props) {
@@ -77,8 +66,7 @@ export function UsageChart({ title, of, measure, span, nameOf }: Props) {
   const short = (value: number) =>
     measure === "cost" ? format.rounded(BigInt(Math.round(value))) : format.compact(value);
   const groups = useGroups({ of, nameOf });
-  // A model's name may look like a path into the data, so series have names of their own.
-  const series = groups.map(({ label }, i) => ({ name: `s${i}`, label, color: colors[i] ?? "gray.6" }));
+  const series = seriesOf(groups);
   const sumsAt = (parts: readonly Part[]) => groups.map(({ has }) => total(parts.filter(has), measure));
   const rows = of.buckets.map(({ at, parts }) => ({
     at: when(at),
@@ -95,7 +83,7 @@ export function UsageChart({ title, of, measure, span, nameOf }: Props) {
         </Text>
       </Group>
       <Suspense fallback={<Skeleton height={200} />}>
-        <Bars title={title} rows={rows} series={series} write={short} />
+        <Bars title={title} rows={rows} series={series} write={short} one={measure === "cost" ? 1_000_000 : 1} />
       </Suspense>
       <ChartTable
         caption={t.overTime(title)}
