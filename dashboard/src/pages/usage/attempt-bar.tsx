@@ -30,7 +30,7 @@ export function AttemptBar({ from, to, of, firstByte, look }: AttemptBarProps) {
   const ends = Math.min(to, of);
   const first = firstByte === undefined ? undefined : Math.min(ends, Math.max(from, firstByte));
   const spoken = t.span(format.duration(from), format.duration(ends));
-  const title = first === undefined ? spoken : `${spoken}. ${t.waiting(format.duration(first))}.`;
+  const title = first === undefined ? spoken : `${spoken}. ${t.waiting(format.duration(first - from))}.`;
   return (
     <div className={classes.track} role="img" aria-label={title} title={title}>
       <div className={classes[look]} style={{ left: share(from), width: share(ends - from) }} />

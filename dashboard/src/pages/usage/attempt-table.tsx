@@ -47,6 +47,7 @@ interface Row {
   readonly model: string | undefined;
   readonly outcome: ReactNode;
   readonly bar: AttemptBarProps;
+  /** firstByteMs and durationMs count from the attempt's begin. */
   readonly firstByteMs: number | undefined;
   readonly durationMs: number;
 }
@@ -83,7 +84,8 @@ function rowsOf(request: Request): readonly Row[] {
       firstByte: firstByteMs,
       look: looks[request.outcome] ?? "answered",
     },
-    ...{ firstByteMs, durationMs: Math.max(0, durationMs - lastBegin) },
+    firstByteMs: firstByteMs === undefined ? undefined : Math.max(0, firstByteMs - lastBegin),
+    durationMs: Math.max(0, durationMs - lastBegin),
   };
   return [...earlier, last];
 }
