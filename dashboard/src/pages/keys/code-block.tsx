@@ -1,6 +1,7 @@
-/** Code to copy. It scrolls within itself, also by the keyboard. */
-import { Box, Code } from "@mantine/core";
+/** Code to copy. It scrolls within itself, also by the keyboard, beside the button that copies it. */
+import { Box, Code, Group } from "@mantine/core";
 import { Copy } from "../../parts/copy.tsx";
+import classes from "./code-block.module.css";
 
 interface Props {
   readonly code: string;
@@ -10,19 +11,13 @@ interface Props {
 
 export function CodeBlock({ code, what }: Props) {
   return (
-    <Box pos="relative">
-      <Code block tabIndex={0} role="region" aria-label={what} pr={48}>
+    <Group gap={0} wrap="nowrap" align="flex-start" className={classes.block}>
+      <Code block tabIndex={0} role="region" aria-label={what} className={classes.code}>
         {code}
       </Code>
-      <Box
-        pos="absolute"
-        top={4}
-        right={4}
-        bg="light-dark(var(--mantine-color-gray-0), var(--mantine-color-dark-6))"
-        bdrs="sm"
-      >
+      <Box p={4}>
         <Copy value={code} what={what} />
       </Box>
-    </Box>
+    </Group>
   );
 }
