@@ -16,11 +16,16 @@ export function Figure({ title, value, change, children }: Props) {
   return (
     <Paper withBorder p="md">
       <Stack gap={6} h="100%">
-        <Group gap="xs" justify="space-between" align="baseline" wrap="nowrap">
-          <Text size="sm" c="dimmed" component="h2" fw={400}>
+        {/* A line is as high as a small button, whether there is one or not: figures beside one another stand in line. */}
+        <Group gap="xs" justify="space-between" align="flex-start" wrap="nowrap">
+          <Text size="sm" c="dimmed" component="h2" fw={400} lh="26px">
             {title}
           </Text>
-          {value !== undefined && change}
+          {value !== undefined && change && (
+            <Group mih={26} ta="right">
+              {change}
+            </Group>
+          )}
         </Group>
         <Group mih={32} align="baseline">
           {value === undefined ? (
