@@ -13,6 +13,14 @@ export const theme = createTheme({
   headings: { fontWeight: "600" },
   respectReducedMotion: true,
   components: {
+    Code: { classNames: { root: classes.code } },
+    // What is said about a field stands below it, so that fields beside one another are in one line.
+    InputWrapper: {
+      defaultProps: { inputWrapperOrder: ["label", "input", "description", "error"] },
+      classNames: { label: classes.fieldLabel },
+    },
+    // The button that clears it stands in place of the arrow, not over what is chosen.
+    Select: { defaultProps: { clearSectionMode: "clear" }, classNames: { input: classes.choice } },
     Table: { classNames: { thead: classes.head } },
     Button: { classNames: { root: classes.button, inner: classes.buttonInner, label: classes.buttonLabel } },
     SegmentedControl: { classNames: { root: classes.segments } },

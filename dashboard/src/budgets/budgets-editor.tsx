@@ -54,7 +54,13 @@ export function BudgetsEditor({ value, onChange, shown = false, about }: Props) 
   const replace = (key: string, by: Partial<BudgetValue>) =>
     onChange(value.map((one) => (one.key === key ? { ...one, ...by } : one)));
   return (
-    <Input.Wrapper label={t.title} description={about ?? t.about} labelElement="div">
+    <Input.Wrapper
+      label={t.title}
+      description={about ?? t.about}
+      labelElement="div"
+      // What is said stands before the rows, however many these are.
+      inputWrapperOrder={["label", "description", "error", "input"]}
+    >
       <Stack gap="xs" mt="xs">
         {value.map((budget) => (
           <BudgetFields

@@ -20,6 +20,7 @@ const said = texts(
     title: "Search",
     hint: "Pages, models, keys, settings, a request id…",
     hintOperator: "Pages, models, keys, upstreams, accounts, settings, a request id…",
+    hintNarrow: "A page, a name, an id…",
     found: "What is found",
     none: "Nothing found",
     count: (count: number) => counted(count, "result"),
@@ -31,6 +32,7 @@ const said = texts(
     title: "搜索",
     hint: "页面、模型、密钥、设置、请求 ID…",
     hintOperator: "页面、模型、密钥、上游、账户、设置、请求 ID…",
+    hintNarrow: "页面、名称、ID…",
     found: "搜索结果",
     none: "没有找到",
     count: (count: number) => `${count} 个结果`,
@@ -69,6 +71,7 @@ export default function Palette({ operator }: Props) {
 
 function Search({ operator }: Props) {
   const t = useTexts(said);
+  const isNarrow = useNarrow("36em");
   const listId = useId();
   const [query, setQuery] = useState("");
   const groups = useGroups(query.trim());
@@ -110,7 +113,7 @@ function Search({ operator }: Props) {
         aria-expanded={items.length > 0}
         aria-controls={items.length > 0 ? listId : undefined}
         aria-activedescendant={items.length > 0 ? optionId(selected) : undefined}
-        placeholder={operator ? t.hintOperator : t.hint}
+        placeholder={isNarrow ? t.hintNarrow : operator ? t.hintOperator : t.hint}
         autoComplete="off"
         spellCheck={false}
         leftSection={<IconSearch size={18} stroke={1.5} aria-hidden />}

@@ -29,9 +29,7 @@ export function Password({ fresh = false, ...rest }: Props) {
   return (
     <PasswordInput
       label={t.password}
-      {...(fresh && !rest.error
-        ? { description: t.length, inputWrapperOrder: ["label", "input", "description", "error"] }
-        : {})}
+      {...(fresh && !rest.error ? { description: t.length } : {})}
       autoComplete={fresh ? "new-password" : "current-password"}
       visibilityToggleButtonProps={{ "aria-label": t.show, tabIndex: 0 }}
       {...rest}

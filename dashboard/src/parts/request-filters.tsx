@@ -110,8 +110,6 @@ export function RequestFilters({ search, onChange, models, upstreams, tags = [],
       ) : (
         <Picked
           {...{ label: t.outcome, all: t.all, data: outcomeChoices, value: outcome }}
-          // A chosen one has to be readable; without one, all filters fit in a line.
-          width={outcome === undefined ? 128 : 180}
           on={(value) => change("outcome", value)}
         />
       )}
@@ -159,7 +157,8 @@ function Picked({
       data={known ? [...data] : [...data, { value: value ?? "", label: value ?? "" }]}
       searchable
       clearable
-      w={{ base: "100%", xs: width }}
+      w={{ base: "100%", xs: "auto" }}
+      miw={{ base: 0, xs: width }}
     />
   );
 }

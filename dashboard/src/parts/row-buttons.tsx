@@ -30,7 +30,7 @@ interface RemoveProps {
   readonly label: string;
   readonly onClick: () => void;
   /** mt is the space above, where the row has labels above its fields. */
-  readonly mt?: number;
+  readonly mt?: number | string;
 }
 
 export function RemoveRow({ label, onClick, mt = 0 }: RemoveProps) {

@@ -105,7 +105,7 @@ export function FoundKeys({ among, find = "", ...actions }: Props) {
           leftSection={<IconSearch size={16} aria-hidden />}
           value={search}
           onChange={(event) => setSearch(event.currentTarget.value)}
-          flex="1 1 220px"
+          flex="1 1 260px"
           maw={360}
         />
         <Select
@@ -175,7 +175,8 @@ function LabelSelect({ label, all, data, value, onChange }: LabelProps) {
       onChange={onChange}
       searchable
       clearable
-      w={{ base: "calc(50% - 6px)", xs: 160 }}
+      w={{ base: "calc(50% - 6px)", xs: "auto" }}
+      miw={{ base: 0, xs: 160 }}
     />
   );
 }

@@ -1,5 +1,5 @@
 /** The fields of a key, to create or change it. Invalid input is reported before anything is sent. */
-import { Select, SimpleGrid, Stack, Switch, TextInput } from "@mantine/core";
+import { Select, Stack, Switch, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import type { ReactNode } from "react";
 import { isBudgetValid } from "../../budgets/budget-values.ts";
@@ -7,6 +7,7 @@ import { BudgetsEditor } from "../../budgets/budgets-editor.tsx";
 import { texts, useTexts } from "../../language/language.tsx";
 import { readAmount } from "../../parts/amount.ts";
 import { AmountField } from "../../parts/amount-field.tsx";
+import { Fields } from "../../parts/fields.tsx";
 import { FormButtons } from "../../parts/form-buttons.tsx";
 import { expiryChoices, isSameExpiry, type KeyValues, localText } from "./key-values.ts";
 import { LabelFields, useLabelChecks } from "./limits/label-fields.tsx";
@@ -112,7 +113,7 @@ export function KeyForm({ initial, exists, action, busy, onSubmit, onCancel, chi
           about={t.budgetsAbout}
         />
         <ModelPicker value={form.values.models} onChange={(models) => form.setFieldValue("models", models)} />
-        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        <Fields cols={{ base: 1, xs: 2 }}>
           <Select
             label={t.expiry}
             data={expiryChoices.map((value) => ({ value, label: labels[value] }))}
@@ -124,13 +125,12 @@ export function KeyForm({ initial, exists, action, busy, onSubmit, onCancel, chi
               type="datetime-local"
               label={t.moment}
               description={t.momentAbout(Intl.DateTimeFormat().resolvedOptions().timeZone)}
-              inputWrapperOrder={["label", "input", "description", "error"]}
               min={localText(new Date())}
               max="9999-12-31T23:59"
               {...form.getInputProps("expiresAt")}
             />
           )}
-        </SimpleGrid>
+        </Fields>
         <LimitSections form={form} />
         <Switch
           label={t.administrator}

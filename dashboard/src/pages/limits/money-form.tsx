@@ -57,7 +57,6 @@ export function MoneyForm({ section, configuration, ...edition }: Props) {
       <Select
         label={t.unpriced}
         description={t.unpricedAbout}
-        inputWrapperOrder={["label", "input", "error", "description"]}
         data={words.map((word) => ({ value: word, label: t[word] }))}
         value={value.word}
         onChange={(word) => setValue({ ...value, word: (word as Word | null) ?? "refused" })}

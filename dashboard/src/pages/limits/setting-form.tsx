@@ -1,6 +1,6 @@
 /** The settings of one section, as a form. What gateway.yaml has is shown and not changed. */
 import { useQuery } from "@connectrpc/connect-query";
-import { Group, Select, SimpleGrid, TextInput } from "@mantine/core";
+import { Group, Select, TextInput } from "@mantine/core";
 import { type ReactNode, useId, useState } from "react";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
@@ -11,6 +11,7 @@ import { ReviewBar } from "../../configuration/review-bar.tsx";
 import { type Edition, useDirty } from "../../configuration/use-edition.ts";
 import { useReview } from "../../configuration/use-review.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { Fields } from "../../parts/fields.tsx";
 import { Section } from "../../parts/section.tsx";
 import { choiceNames, sectionTexts, settingHelps, settingNames } from "./setting-texts.ts";
 import { changedSettings, type Field, keyOf, type SettingSection, valueAt, writeValue } from "./settings.ts";
@@ -59,7 +60,7 @@ export function SettingForm({ section: { name, fields }, configuration, more, on
           if (isChanged) review.review([{ settings: changed }]);
         }}
       >
-        <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} verticalSpacing="md">
+        <Fields cols={{ base: 1, sm: 2, lg: 3 }}>
           {fields.map((field) => (
             <SettingField
               key={field.path}
@@ -70,7 +71,7 @@ export function SettingForm({ section: { name, fields }, configuration, more, on
               fileName={isInFile(configuration, field.path) ? configuration.fileName : undefined}
             />
           ))}
-        </SimpleGrid>
+        </Fields>
         {more?.fields}
       </form>
       <ReviewBar of={review} {...{ formId, isChanged, onSaved }} title={t.title(titles[name])} onUndo={undo} />
@@ -106,11 +107,7 @@ function SettingField({ field, value, onChange, error, fileName }: FieldProps) {
       {fileName !== undefined && <FileMark fileName={fileName} />}
     </Group>
   );
-  const order: ("label" | "input" | "description" | "error")[] = ["label", "input", "error", "description"];
-  const shared = {
-    ...{ label, description: helps[path], error, disabled: fileName !== undefined },
-    inputWrapperOrder: order,
-  };
+  const shared = { label, description: helps[path], error, disabled: fileName !== undefined };
   if (kind === "choice" || kind === "yes-no") {
     const data = kind === "yes-no" ? ["yes", "no"] : (field.choices ?? []);
     const labels = new Map(Object.entries(choices));
@@ -143,7 +140,6 @@ interface ModelFieldProps {
   readonly description: string;
   readonly error: string | undefined;
   readonly disabled: boolean;
-  readonly inputWrapperOrder: ("label" | "input" | "description" | "error")[];
   readonly value: string;
   readonly onChange: (value: string) => void;
   readonly path: string;

@@ -1,5 +1,5 @@
 /** The tiers, as a form: which accounts they would change is shown before they are saved. */
-import { Box, Button, Paper, SimpleGrid, Stack, TextInput } from "@mantine/core";
+import { Box, Button, Paper, Stack, TextInput } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useId, useState } from "react";
 import type { Tier } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
@@ -12,6 +12,7 @@ import { type Edition, useDirty, useEdition } from "../../configuration/use-edit
 import { useReview } from "../../configuration/use-review.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { AmountField } from "../../parts/amount-field.tsx";
+import { Fields } from "../../parts/fields.tsx";
 import { RemoveRow } from "../../parts/row-buttons.tsx";
 import { Section } from "../../parts/section.tsx";
 import { limitSections } from "./limit-sections.ts";
@@ -151,7 +152,7 @@ function TierRow({ tier, number, faultOf, onChange, onRemove }: RowProps) {
   return (
     <Paper withBorder p="sm" component="section" aria-label={tier.name || `${t.tier} ${number}`}>
       <Box pos="relative">
-        <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} pe={{ base: 0, md: 46 }}>
+        <Fields cols={{ base: 1, xs: 2, md: 4 }} pe={{ base: 0, md: 46 }}>
           <TextInput {...field(t.name, "name", "name")} />
           <AmountField {...field(t.recharge, "recharge", "recharge")} placeholder={isFirst ? "0" : ""} />
           <TextInput {...field(t.requests, "requestsPerMinute", "requests_per_minute")} inputMode="numeric" />
@@ -160,7 +161,7 @@ function TierRow({ tier, number, faultOf, onChange, onRemove }: RowProps) {
             inputMode="numeric"
             placeholder={t.unbounded}
           />
-        </SimpleGrid>
+        </Fields>
         {onRemove && (
           // On a phone beside the first label, so that the fields have the whole width.
           <Box pos="absolute" top={{ base: -10, md: 24 }} right={0}>

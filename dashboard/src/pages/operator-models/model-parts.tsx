@@ -1,7 +1,8 @@
 /** The parts of a model's form: its names, and what it can do. */
-import { Select, SimpleGrid, TagsInput, TextInput } from "@mantine/core";
+import { Select, TagsInput, TextInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
 import { texts, useTexts } from "../../language/language.tsx";
+import { Fields } from "../../parts/fields.tsx";
 import { Folded } from "../../parts/folded.tsx";
 import { Section } from "../../parts/section.tsx";
 import type { ModelValues } from "./model-values.ts";
@@ -83,7 +84,7 @@ export function Names({ form, fixed, at }: PartProps & { readonly fixed: boolean
   const t = useTexts(said);
   return (
     <Section title={t.names}>
-      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+      <Fields cols={{ base: 1, sm: 2 }}>
         <TextInput
           label={t.id}
           description={t.idAbout}
@@ -116,7 +117,7 @@ export function Names({ form, fixed, at }: PartProps & { readonly fixed: boolean
           {...form.getInputProps("kind")}
           error={at("kind")}
         />
-      </SimpleGrid>
+      </Fields>
     </Section>
   );
 }
@@ -127,7 +128,7 @@ export function Abilities({ form, at }: PartProps) {
   const number = { inputMode: "numeric", autoComplete: "off" } as const;
   return (
     <Section title={t.can}>
-      <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }}>
+      <Fields cols={{ base: 1, xs: 2, md: 3 }}>
         <TextInput label={t.window} {...number} {...form.getInputProps("contextWindow")} error={at("context_window")} />
         {kind === "chat" && (
           <TextInput
@@ -140,7 +141,7 @@ export function Abilities({ form, at }: PartProps) {
         {kind === "embedding" && (
           <TextInput label={t.dimensions} {...number} {...form.getInputProps("dimensions")} error={at("dimensions")} />
         )}
-      </SimpleGrid>
+      </Fields>
       <Folded title={t.more}>
         <Options form={form} at={at} />
       </Folded>
@@ -157,7 +158,7 @@ function Options({ form, at }: PartProps) {
     { value: "no", label: t.no },
   ];
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2 }}>
+    <Fields cols={{ base: 1, xs: 2 }}>
       <TextInput
         label={t.vendor}
         description={t.vendorAbout}
@@ -187,6 +188,6 @@ function Options({ form, at }: PartProps) {
           {...form.getInputProps("completions")}
         />
       )}
-    </SimpleGrid>
+    </Fields>
   );
 }

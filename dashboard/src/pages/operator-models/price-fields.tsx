@@ -1,8 +1,9 @@
 /** A model's price: rates a million, in the gateway's unit, with the vendor's beside each; bands of long prompts, and service modes. */
-import { Accordion, SimpleGrid, Stack, Text, TextInput } from "@mantine/core";
+import { Accordion, Stack, Text, TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { ModelPrice } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { Fields } from "../../parts/fields.tsx";
 import { useSession } from "../../session.tsx";
 import { Bands, Modes } from "./price-cards.tsx";
 import { type PriceValues, type RateKey, type Rates, rateKeys } from "./price-values.ts";
@@ -80,7 +81,7 @@ export function PriceFields({ value, onChange, vendor, kind, errorAt }: Props) {
               value={value.rates}
               onChange={setRates}
             />
-            <SimpleGrid cols={{ base: 1, xs: 3 }}>
+            <Fields cols={{ base: 1, xs: 3 }}>
               <Amount
                 label={t.webSearch}
                 value={value.webSearch}
@@ -103,7 +104,7 @@ export function PriceFields({ value, onChange, vendor, kind, errorAt }: Props) {
                 error={errorAt?.("regional")}
                 autoComplete="off"
               />
-            </SimpleGrid>
+            </Fields>
           </Part>
           <Part name="long" title={t.long} about={t.longAbout}>
             <Bands value={value.long} onChange={(long) => onChange({ ...value, long })} />

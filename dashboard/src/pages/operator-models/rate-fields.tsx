@@ -1,8 +1,9 @@
 /** Rates of a million tokens, each with the vendor's below it. */
-import { SimpleGrid, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import type { ModelPrice } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { useDollars } from "../../parts/dollars.ts";
+import { Fields } from "../../parts/fields.tsx";
 import { useSession } from "../../session.tsx";
 import type { RateKey, Rates } from "./price-values.ts";
 
@@ -53,7 +54,7 @@ interface RatesProps {
 export function RateFields({ keys, value, onChange, vendor, errorAt }: RatesProps) {
   const t = useTexts(said);
   return (
-    <SimpleGrid cols={{ base: 1, xs: 3 }}>
+    <Fields cols={{ base: 1, xs: 3 }}>
       {keys.map((key) => (
         <Amount
           key={key}
@@ -64,7 +65,7 @@ export function RateFields({ keys, value, onChange, vendor, errorAt }: RatesProp
           error={errorAt?.(key)}
         />
       ))}
-    </SimpleGrid>
+    </Fields>
   );
 }
 
@@ -90,7 +91,6 @@ export function Amount({ label, value, vendor, onChange, error }: AmountProps) {
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
       description={vendor === undefined ? undefined : t.vendor(dollars(vendor))}
-      inputWrapperOrder={["label", "input", "description", "error"]}
       error={error}
     />
   );

@@ -232,7 +232,6 @@ function TargetRow({ target, targets, upstreams, level, index, isDragged, ...on 
             autoComplete="off"
             flex="0 1 104px"
             description={targets.length > 1 && share !== undefined ? t.share(format.percent(share)) : t.weight}
-            inputWrapperOrder={["input", "description"]}
           />
         </Group>
         <RemoveRow label={t.remove(name)} onClick={on.onRemove} />

@@ -64,7 +64,6 @@ export function Composer({ onSend, onStop, isComing, waits, field, children }: P
         aria-label={t.message}
         placeholder={t.hint}
         description={waits ? t.waits : t.keys}
-        inputWrapperOrder={["input", "description"]}
         autosize
         minRows={2}
         maxRows={8}

@@ -82,7 +82,6 @@ export function Speech({ keyId, model }: Props) {
             label={t.text}
             placeholder={t.textHint}
             description={t.left(format.count(length), format.count(maxCharacters))}
-            inputWrapperOrder={["label", "input", "description"]}
             autosize
             minRows={5}
             maxRows={14}

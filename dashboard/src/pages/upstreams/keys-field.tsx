@@ -3,6 +3,7 @@ import { Button, Group, PasswordInput, Stack } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { texts, useTexts } from "../../language/language.tsx";
+import { labelHeight } from "../../parts/fields.tsx";
 import { RemoveRow } from "../../parts/row-buttons.tsx";
 import { type KeyValue, newKey } from "./upstream-values.ts";
 
@@ -52,7 +53,7 @@ export function KeysField({ value, onChange, error, moved }: Props) {
       {value.map((key, i) => {
         const label = value.length > 1 ? t.keyNumber(i + 1) : t.key;
         return (
-          <Group key={i} gap="xs" wrap="nowrap" align="flex-end">
+          <Group key={i} gap="xs" wrap="nowrap" align="flex-start">
             <PasswordInput
               flex={1}
               miw={0}
@@ -65,7 +66,9 @@ export function KeysField({ value, onChange, error, moved }: Props) {
               visibilityToggleButtonProps={{ "aria-label": t.show, tabIndex: 0 }}
               error={i === 0 ? error : undefined}
             />
-            {(value.length > 1 || key.mask !== "") && <RemoveRow label={t.remove(label)} onClick={() => remove(i)} />}
+            {(value.length > 1 || key.mask !== "") && (
+              <RemoveRow label={t.remove(label)} mt={labelHeight} onClick={() => remove(i)} />
+            )}
           </Group>
         );
       })}

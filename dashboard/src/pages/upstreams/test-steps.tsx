@@ -13,6 +13,7 @@ import { useFormat } from "../../language/format.ts";
 import { useJoin } from "../../language/join.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { useReasonText } from "../../language/use-reason-text.ts";
+import { labelHeight } from "../../parts/fields.tsx";
 import text from "../../parts/text.module.css";
 import { useServedElsewhere } from "./served-elsewhere.ts";
 import { stepInChinese } from "./test-reason-texts.ts";
@@ -105,7 +106,7 @@ export function TestUpstream({ ofName, entryOf }: Props) {
       <Text size="sm" c="dimmed">
         {t.about}
       </Text>
-      <Group align="flex-end" gap="sm">
+      <Group align="flex-start" gap="sm">
         <TextInput
           label={t.model}
           description={t.modelHint}
@@ -116,6 +117,7 @@ export function TestUpstream({ ofName, entryOf }: Props) {
         />
         <Button
           variant="default"
+          mt={{ base: 0, xs: labelHeight }}
           leftSection={<IconPlugConnected size={16} aria-hidden />}
           loading={isRunning}
           onClick={() => void run()}

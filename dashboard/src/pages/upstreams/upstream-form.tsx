@@ -1,6 +1,6 @@
 /** The settings of an upstream, to add or to change it: they are tried before they are saved. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
+import { Select, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useId } from "react";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
@@ -10,6 +10,7 @@ import { ReviewBar } from "../../configuration/review-bar.tsx";
 import { useDirty } from "../../configuration/use-edition.ts";
 import { useReview } from "../../configuration/use-review.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { Fields } from "../../parts/fields.tsx";
 import { Folded } from "../../parts/folded.tsx";
 import { Section } from "../../parts/section.tsx";
 import { KeysField } from "./keys-field.tsx";
@@ -86,7 +87,7 @@ export function UpstreamForm({ configuration, initial, before, vendors, onSaved,
       <Locked of={configuration} />
       <form id={formId} onSubmit={form.onSubmit(() => review.review([{ upstream: entry() }]))} noValidate>
         <Section title={t.settings}>
-          <SimpleGrid cols={{ base: 1, sm: 2 }}>
+          <Fields cols={{ base: 1, sm: 2 }}>
             <TextInput
               label={t.name}
               description={t.nameAbout}
@@ -105,7 +106,7 @@ export function UpstreamForm({ configuration, initial, before, vendors, onSaved,
               allowDeselect={false}
               {...form.getInputProps("kind")}
             />
-          </SimpleGrid>
+          </Fields>
           <TextInput
             label={t.address}
             description={t.addressAbout}

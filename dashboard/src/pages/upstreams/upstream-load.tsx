@@ -1,6 +1,7 @@
 /** Takes how long an upstream may take, how much it is asked at a time, and how its health is checked. */
-import { SimpleGrid, Switch, Text, TextInput } from "@mantine/core";
+import { Switch, Text, TextInput } from "@mantine/core";
 import { texts, useTexts } from "../../language/language.tsx";
+import { Fields } from "../../parts/fields.tsx";
 import { type OptionProps, Part } from "./option-part.tsx";
 
 const said = texts(
@@ -52,12 +53,12 @@ export function TimeOptions({ form }: OptionProps) {
   const t = useTexts(said);
   return (
     <Part title={t.time}>
-      <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
+      <Fields cols={{ base: 1, xs: 2, md: 4 }}>
         <NumberField label={t.connect} hint={t.asDefault("10")} {...form.getInputProps("connectSeconds")} />
         <NumberField label={t.firstByte} hint={t.asDefault("600")} {...form.getInputProps("firstByteSeconds")} />
         <NumberField label={t.idle} hint={t.asDefault("300")} {...form.getInputProps("idleSeconds")} />
         <NumberField label={t.total} hint={t.unbounded} {...form.getInputProps("totalSeconds")} />
-      </SimpleGrid>
+      </Fields>
     </Part>
   );
 }
@@ -69,7 +70,7 @@ export function LoadOptions({ form }: OptionProps) {
   return (
     <>
       <Part title={t.load}>
-        <SimpleGrid cols={{ base: 1, xs: 3 }}>
+        <Fields cols={{ base: 1, xs: 3 }}>
           <NumberField label={t.maxConcurrent} hint={t.unbounded} {...form.getInputProps("maxConcurrent")} />
           {isBounded && (
             <NumberField label={t.maxQueued} hint={t.asDefault("100")} {...form.getInputProps("maxQueued")} />
@@ -77,7 +78,7 @@ export function LoadOptions({ form }: OptionProps) {
           {isBounded && (
             <NumberField label={t.maxWait} hint={t.asDefault("60")} {...form.getInputProps("maxWaitSeconds")} />
           )}
-        </SimpleGrid>
+        </Fields>
         <Text size="xs" c="dimmed">
           {t.maxConcurrentAbout}
         </Text>
@@ -86,7 +87,7 @@ export function LoadOptions({ form }: OptionProps) {
         )}
       </Part>
       <Part title={t.check}>
-        <SimpleGrid cols={{ base: 1, xs: 3 }}>
+        <Fields cols={{ base: 1, xs: 3 }}>
           <TextInput
             label={t.checkPath}
             placeholder="/models"
@@ -99,7 +100,7 @@ export function LoadOptions({ form }: OptionProps) {
           {isChecked && (
             <NumberField label={t.checkFailures} hint={t.asDefault("3")} {...form.getInputProps("checkFailures")} />
           )}
-        </SimpleGrid>
+        </Fields>
         <Text size="xs" c="dimmed">
           {t.checkPathAbout}
         </Text>

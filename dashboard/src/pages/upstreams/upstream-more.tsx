@@ -1,6 +1,7 @@
 /** An upstream's options that most leave as they are. */
-import { JsonInput, Select, SimpleGrid, Stack, Switch, TextInput } from "@mantine/core";
+import { JsonInput, Select, Stack, Switch, TextInput } from "@mantine/core";
 import { texts, useTexts } from "../../language/language.tsx";
+import { Fields } from "../../parts/fields.tsx";
 import { type OptionProps, Part } from "./option-part.tsx";
 import { PairsField } from "./pairs-field.tsx";
 import { LoadOptions, TimeOptions } from "./upstream-load.tsx";
@@ -74,7 +75,7 @@ function ModelOptions({ form, vendors }: Props) {
   const t = useTexts(said);
   return (
     <Part title={t.models}>
-      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+      <Fields cols={{ base: 1, sm: 2 }}>
         <Select
           label={t.discover}
           description={t.discoverAbout}
@@ -96,7 +97,7 @@ function ModelOptions({ form, vendors }: Props) {
           onChange={(vendor) => form.setFieldValue("vendor", vendor ?? "")}
           error={form.errors.vendor}
         />
-      </SimpleGrid>
+      </Fields>
       <Switch
         label={t.regional}
         description={t.regionalAbout}

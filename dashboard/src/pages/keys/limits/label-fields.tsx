@@ -1,7 +1,8 @@
 /** The fields of a key that say whose it is and what it is for. */
-import { SimpleGrid, TagsInput, TextInput } from "@mantine/core";
+import { TagsInput, TextInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
 import { texts, useTexts } from "../../../language/language.tsx";
+import { Fields } from "../../../parts/fields.tsx";
 import type { KeyValues } from "../key-values.ts";
 import { most } from "./limit-values.ts";
 import { useKnownLabels } from "./use-known-labels.ts";
@@ -38,7 +39,7 @@ export function LabelFields({ form }: { readonly form: UseFormReturnType<KeyValu
   const t = useTexts(said);
   const { tags } = useKnownLabels();
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2 }}>
+    <Fields cols={{ base: 1, xs: 2 }}>
       <TextInput
         label={t.owner}
         placeholder={t.ownerHint}
@@ -54,6 +55,6 @@ export function LabelFields({ form }: { readonly form: UseFormReturnType<KeyValu
         acceptValueOnBlur
         {...form.getInputProps("tags")}
       />
-    </SimpleGrid>
+    </Fields>
   );
 }

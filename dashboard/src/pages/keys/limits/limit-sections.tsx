@@ -1,8 +1,9 @@
 /** The sections of a key's form about rates and addresses. One that has nothing yet is closed, so that the form stays short. */
-import { Accordion, SimpleGrid, Stack, TagsInput, Text, TextInput } from "@mantine/core";
+import { Accordion, Stack, TagsInput, Text, TextInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
 import { useState } from "react";
 import { texts, useTexts } from "../../../language/language.tsx";
+import { Fields } from "../../../parts/fields.tsx";
 import type { KeyValues } from "../key-values.ts";
 import { isAddress, isCount, type LimitValues, most } from "./limit-values.ts";
 import { ModelRateFields } from "./model-rate-fields.tsx";
@@ -99,18 +100,17 @@ function RateFields({ form }: { readonly form: Form }) {
       <Text size="sm" c="dimmed">
         {t.ratesAbout}
       </Text>
-      <SimpleGrid cols={{ base: 1, xs: 3 }}>
+      <Fields cols={{ base: 1, xs: 3 }}>
         <TextInput label={t.requests} inputMode="numeric" autoComplete="off" {...form.getInputProps("requests")} />
         <TextInput label={t.tokens} inputMode="numeric" autoComplete="off" {...form.getInputProps("tokens")} />
         <TextInput
           label={t.concurrent}
           description={t.concurrentAbout}
-          inputWrapperOrder={["label", "input", "description", "error"]}
           inputMode="numeric"
           autoComplete="off"
           {...form.getInputProps("concurrent")}
         />
-      </SimpleGrid>
+      </Fields>
       <ModelRateFields form={form} />
     </Stack>
   );
