@@ -5,7 +5,6 @@ import { useFormat } from "../language/format.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { ColumnList, type ListColumn } from "../parts/column-list.tsx";
 import { Money } from "../parts/money.tsx";
-import text from "../parts/text.module.css";
 import { tokensOf } from "./split.ts";
 
 const said = texts(
@@ -37,7 +36,7 @@ export function GroupTable({ of, head, nameOf, link, flush = false }: Props) {
   const numeric = true;
   const columns: readonly ListColumn<RequestTotals>[] = [
     {
-      ...{ name: "group", head, isHeadline: true, cellProps: { className: text.name } },
+      ...{ name: "group", head, isHeadline: true, isName: true },
       cell: ({ group }) => <span title={nameOf(group)}>{link ? link(group, nameOf(group)) : nameOf(group)}</span>,
     },
     { ...{ name: "requests", head: t.requests, numeric }, cell: ({ requests }) => format.count(requests) },

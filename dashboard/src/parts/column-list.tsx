@@ -12,6 +12,8 @@ export interface ListColumn<T> {
   readonly numeric?: boolean | undefined;
   /** isHeadline is whether cards begin with it, without its head. */
   readonly isHeadline?: boolean | undefined;
+  /** isName is whether it is what somebody or something is called: it takes several lines in the table, and more room in a card. */
+  readonly isName?: boolean | undefined;
   /** isLong is whether it takes a line of its own in a card. */
   readonly isLong?: boolean | undefined;
   /** cellProps are those of its cells in the table. */
@@ -44,8 +46,8 @@ export function ColumnList<T>(props: Props<T>) {
       <Table.Tbody>
         {entries.map((entry) => (
           <Table.Tr key={idOf(entry)} className={classOf?.(entry)}>
-            {columns.map(({ name, numeric, cellProps, cell }) => (
-              <Table.Td key={name} className={numeric ? text.number : undefined} {...cellProps}>
+            {columns.map(({ name, numeric, isName, cellProps, cell }) => (
+              <Table.Td key={name} className={numeric ? text.number : isName ? text.name : undefined} {...cellProps}>
                 {cell(entry)}
               </Table.Td>
             ))}
@@ -76,8 +78,8 @@ function Cards<T>({ label, entries, columns, idOf, flush = false, classOf, actio
             </Group>
           )}
           <dl className={classes.facts}>
-            {facts.map(({ name, head, isLong = false, cell }) => (
-              <Fact key={name} name={head} className={isLong ? classes.line : undefined}>
+            {facts.map(({ name, head, isName = false, isLong = false, cell }) => (
+              <Fact key={name} name={head} className={isLong ? classes.line : isName ? classes.name : undefined}>
                 {cell(entry)}
               </Fact>
             ))}

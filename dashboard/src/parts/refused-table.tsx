@@ -7,7 +7,7 @@ import { useFormat } from "../language/format.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { ColumnList, type ListColumn } from "./column-list.tsx";
 import { useReasonNames, useRefusedDetail } from "./refusal-reasons.ts";
-import { Clipped, type RequestNames, shortId } from "./request-columns.tsx";
+import { KeyOf, type RequestNames } from "./request-columns.tsx";
 import text from "./text.module.css";
 
 const said = texts(
@@ -75,12 +75,12 @@ function useColumns({ keyNames, account, page = "/usage/$requestId" }: RequestNa
       cell: (call) => <ReasonMark of={call} />,
     },
     {
-      ...{ name: "model", head: t.model, cellProps: oneLine },
-      cell: ({ model }) => <Clipped of={model || t.unknown} />,
+      ...{ name: "model", head: t.model, isName: true },
+      cell: ({ model }) => model || t.unknown,
     },
     {
-      ...{ name: "key", head: t.key, cellProps: oneLine },
-      cell: ({ keyId }) => <Clipped of={keyNames?.get(keyId) ?? shortId(keyId)} title={keyId} />,
+      ...{ name: "key", head: t.key, isName: true },
+      cell: ({ keyId }) => <KeyOf id={keyId} names={keyNames} />,
     },
     { name: "operation", head: t.operation, cellProps: oneLine, cell: ({ operation }) => operation },
     {
@@ -90,7 +90,7 @@ function useColumns({ keyNames, account, page = "/usage/$requestId" }: RequestNa
   ];
   if (account) {
     const cell = (call: Refused) => account(call.accountId);
-    columns.splice(1, 0, { name: "account", head: t.account, cellProps: oneLine, cell });
+    columns.splice(1, 0, { name: "account", head: t.account, isName: true, cell });
   }
   return columns;
 }

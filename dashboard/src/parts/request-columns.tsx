@@ -1,12 +1,11 @@
 /** The columns of a list of calls, running or ended; the table and the cards share them. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
-import { Anchor, Text } from "@mantine/core";
+import { Anchor } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Request, Running, Usage } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { counted } from "../language/counted.ts";
 import { type Format, useFormat } from "../language/format.ts";
-import { useJoin } from "../language/join.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { Money } from "./money.tsx";
 import { OutcomeMark } from "./outcome.tsx";
@@ -51,8 +50,8 @@ export interface RequestColumn {
   readonly name: string;
   readonly head: string;
   readonly numeric?: true;
-  /** clipped is whether the column shrinks if the table is too wide: its content may be long. */
-  readonly clipped?: true;
+  /** isName is whether it is what somebody or something is called. */
+  readonly isName?: true;
   readonly ended: (request: Request) => ReactNode;
   readonly running: (running: Running) => ReactNode;
 }
@@ -88,12 +87,10 @@ export function useRequestColumns({
       running: ({ createdAt }) => createdAt && format.briefly(createdAt),
     },
     { name: "outcome", head: t.outcome, ended: (request) => <OutcomeMark of={request} />, running: underWay },
-    { name: "model", head: t.model, clipped: true, ...both(({ model }) => <Clipped of={model} />) },
+    { name: "model", head: t.model, isName: true, ...both(({ model }) => model) },
     {
-      name: "key",
-      head: t.key,
-      ...(keyNames ? { clipped: true as const } : {}),
-      ...both(({ keyId }) => <Clipped of={keyNames?.get(keyId) ?? shortId(keyId)} title={keyId} />),
+      ...{ name: "key", head: t.key, ...(keyNames ? { isName: true as const } : {}) },
+      ...both(({ keyId }) => <KeyOf id={keyId} names={keyNames} />),
     },
     { name: "operation", head: t.operation, ...both(({ operation }) => operation) },
     {
@@ -122,7 +119,10 @@ export function useRequestColumns({
       running: ({ createdAt }) => createdAt && format.duration(sinceSeconds(timestampDate(createdAt)) * 1000),
     },
   ];
-  if (account) columns.splice(1, 0, { name: "account", head: t.account, ...both((call) => account(call.accountId)) });
+  if (account) {
+    const cell = (call: Request | Running) => account(call.accountId);
+    columns.splice(1, 0, { ...{ name: "account", head: t.account, isName: true }, ...both(cell) });
+  }
   return columns;
 }
 
@@ -141,21 +141,16 @@ function Input({ usage, format }: { readonly usage: Usage | undefined; readonly 
   return format.count(inputTokens + cacheReadTokens + cacheWriteTokens);
 }
 
-/** Clipped shows a long name shortened in a table; the tooltip has the whole name, and `title` where it says something else. */
-export function Clipped({ of, title = of }: { readonly of: string; readonly title?: string }) {
-  const join = useJoin();
-  return (
-    <Text inherit className={text.name} title={title === of ? of : join.aside(of, title)}>
-      {of}
-    </Text>
-  );
-}
-
 function sinceSeconds(at: Date): number {
   return Math.max(0, Math.round((Date.now() - at.getTime()) / 1000));
 }
 
-/** shortId returns the end of an id: ids are long, and their beginnings alike. */
-export function shortId(id: string): string {
-  return id === "" ? "" : `…${id.slice(-6)}`;
+/** KeyOf is a key's name, or the end of its id: ids are long, and their beginnings alike. The tooltip has the whole id. */
+export function KeyOf({ id, names }: { readonly id: string; readonly names: RequestNames["keyNames"] }) {
+  const name = names?.get(id);
+  return (
+    <span title={id} className={name === undefined ? text.nowrap : undefined}>
+      {name ?? (id === "" ? "" : `…${id.slice(-6)}`)}
+    </span>
+  );
 }

@@ -43,12 +43,11 @@ export function RequestTable({ requests, running = [], ...names }: Props) {
 const headlines = ["time", "outcome"];
 
 function listColumn(column: RequestColumn): ListColumn<Row> {
-  const { name, head, numeric, clipped } = column;
+  const { name, head, numeric, isName } = column;
   // The outcome may take two lines, so that the last column is not cut off.
-  const others = name === "outcome" ? undefined : text.nowrap;
-  const className = clipped ? classes.clipped : numeric ? text.number : others;
+  const others = isName || numeric || name === "outcome" ? {} : { cellProps: { className: text.nowrap } };
   return {
-    ...{ name, head, numeric, isHeadline: headlines.includes(name), cellProps: { className } },
+    ...{ name, head, numeric, isName, isHeadline: headlines.includes(name), ...others },
     cell: ({ cell }) => cell(column),
   };
 }

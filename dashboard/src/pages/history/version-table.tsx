@@ -92,11 +92,11 @@ function useColumns(newest: number): readonly ListColumn<ConfigurationVersion>[]
       ),
     },
     { name: "when", head: t.when, cell: ({ createdAt }) => <Moment at={createdAt} /> },
-    { name: "who", head: t.who, cell: ({ author }) => nameOf(author) },
+    { name: "who", head: t.who, isName: true, cell: ({ author }) => nameOf(author) },
     {
       ...{ name: "what", head: t.what, isLong: true },
       cell: ({ changed }) => (
-        <Text size="sm" ff="monospace" miw={150} className={text.anywhere}>
+        <Text size="sm" ff="monospace" miw={150} className={text.name}>
           {join.list(changed.slice(0, shownNames))}
           {changed.length > shownNames && ` ${t.more(String(changed.length - shownNames))}`}
         </Text>
@@ -105,7 +105,7 @@ function useColumns(newest: number): readonly ListColumn<ConfigurationVersion>[]
     {
       ...{ name: "note", head: t.note, isLong: true },
       cell: ({ note }) => (
-        <Text size="sm" className={text.anywhere}>
+        <Text size="sm" className={text.name}>
           {note ?? "–"}
         </Text>
       ),

@@ -3,6 +3,7 @@ import { Checkbox, Group, Paper, SimpleGrid, Stack, Table, Text, UnstyledButton,
 import { IconChevronDown, IconChevronUp, IconSelector } from "@tabler/icons-react";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import cards from "../../parts/cards.module.css";
 import { Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import text from "../../parts/text.module.css";
@@ -98,7 +99,7 @@ export function KeyList(props: Props) {
               <KeyName of={key} />
             </Table.Td>
             <Table.Td>
-              <Text size="sm" maw={110} className={text.name} title={key.owner}>
+              <Text size="sm" maw={110} className={text.name}>
                 {key.owner ?? "–"}
               </Text>
             </Table.Td>
@@ -194,7 +195,11 @@ function Cards({ of, selected, onSelect, order: _, onOrder: __, ...actions }: Pr
                 <KeyModels of={key} />
                 <KeyBounds of={key} />
               </Fact>
-              {key.owner !== undefined && <Fact name={t.owner}>{key.owner}</Fact>}
+              {key.owner !== undefined && (
+                <Fact name={t.owner} className={cards.name}>
+                  {key.owner}
+                </Fact>
+              )}
               <Fact name={t.created}>
                 <Moment at={key.createdAt} as="day" />
               </Fact>

@@ -5,7 +5,7 @@ import type { RpcRate } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { ColumnList, type ListColumn } from "../../parts/column-list.tsx";
-import text from "../../parts/text.module.css";
+import { Parted } from "../../parts/parted.tsx";
 
 const said = texts(
   {
@@ -62,7 +62,11 @@ export function RateTable({ rates }: { readonly rates: readonly RpcRate[] }) {
   const columns: readonly ListColumn<RpcRate>[] = [
     {
       ...{ name: "rpc", head: t.rpc, isHeadline: true },
-      cell: ({ rpc }) => <Code className={text.anywhere}>{rpc}</Code>,
+      cell: ({ rpc }) => (
+        <Code>
+          <Parted of={rpc} />
+        </Code>
+      ),
     },
     {
       ...{ name: "perSecond", head: t.perSecond, numeric: true },

@@ -9,7 +9,6 @@ import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import { ColumnList, type ListColumn } from "../../parts/column-list.tsx";
-import text from "../../parts/text.module.css";
 
 const said = texts(
   {
@@ -72,7 +71,7 @@ function Changes({ of }: { readonly of: readonly TierChange[] }) {
   const rate = (count: number | undefined) => (count === undefined ? t.unbounded : format.count(count));
   const columns: readonly ListColumn<TierChange>[] = [
     {
-      ...{ name: "account", head: t.account, isHeadline: true, cellProps: { className: text.name } },
+      ...{ name: "account", head: t.account, isHeadline: true, isName: true },
       cell: ({ name }) => <span title={name}>{name}</span>,
     },
     { name: "tier", head: t.tier, cell: ({ before, after }) => change(before, after) },

@@ -77,7 +77,7 @@ interface ModelLinkProps {
 export function ModelLink({ id, to }: ModelLinkProps) {
   const params = { modelId: id } as never;
   return (
-    <Anchor component={Link} to={to} params={params} size="sm" ff="monospace" fw={500} className={text.anywhere}>
+    <Anchor component={Link} to={to} params={params} size="sm" ff="monospace" fw={500} className={text.name}>
       {id}
     </Anchor>
   );

@@ -15,7 +15,6 @@ import { Answer } from "../../parts/answer.tsx";
 import { ColumnList, type ListColumn } from "../../parts/column-list.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { Section } from "../../parts/section.tsx";
-import text from "../../parts/text.module.css";
 import { KeySpend } from "../keys/key-facts.tsx";
 import { stateOf } from "../keys/key-state.ts";
 import { mayUse } from "../keys/snippets.ts";
@@ -136,7 +135,7 @@ function KeyTable({ keys, model }: Props & { readonly keys: readonly ApiKey[] })
   const t = useTexts(said);
   const columns: readonly ListColumn<ApiKey>[] = [
     {
-      ...{ name: "key", head: t.key, isHeadline: true, cellProps: { className: text.name } },
+      ...{ name: "key", head: t.key, isHeadline: true, isName: true },
       cell: ({ id, name }) => (
         <Anchor component={Link} to="/keys" search={{ find: id } as never} fz="inherit" title={name}>
           {name}

@@ -92,7 +92,7 @@ function useColumns({ configuration, totalOf }: Props): readonly ListColumn<Desc
     },
     { name: "input", head: t.input, numeric: true, cell: (of) => <Price of={of} rate="input" /> },
     { name: "output", head: t.output, numeric: true, cell: (of) => <Price of={of} rate="output" /> },
-    { name: "targets", head: t.targets, cell: (of) => <Targets of={of} /> },
+    { name: "targets", head: t.targets, isName: true, cell: (of) => <Targets of={of} /> },
     {
       name: "answered",
       head: t.answered,

@@ -39,7 +39,7 @@ export function TargetStates({ of }: { readonly of: readonly ModelTarget[] }) {
   const sorted = [...of].sort((one, other) => one.priority - other.priority);
   const columns: readonly ListColumn<ModelTarget>[] = [
     {
-      ...{ name: "upstream", head: t.upstream, isHeadline: true, cellProps: { className: text.anywhere } },
+      ...{ name: "upstream", head: t.upstream, isHeadline: true, isName: true },
       cell: ({ upstream }) => (
         <Anchor component={Link} to="/operator/upstreams/$upstream" params={{ upstream } as never} size="sm">
           {upstream}
@@ -47,7 +47,7 @@ export function TargetStates({ of }: { readonly of: readonly ModelTarget[] }) {
       ),
     },
     {
-      ...{ name: "model", head: t.model, cellProps: { className: text.anywhere } },
+      ...{ name: "model", head: t.model, isName: true },
       cell: ({ model }) => (
         <Text span size="sm" ff="monospace" className={text.anywhere}>
           {model}

@@ -39,7 +39,7 @@ export function AccountTable({ accounts }: { readonly accounts: readonly Account
   const nowrap = { cellProps: { className: text.nowrap } };
   const columns: readonly ListColumn<Account>[] = [
     {
-      ...{ name: "name", head: t.name, isHeadline: true, cellProps: { className: text.name } },
+      ...{ name: "name", head: t.name, isHeadline: true, isName: true },
       cell: ({ id, name }) => (
         <AccountLink id={id} fz="inherit" fw={500} title={name}>
           {name}

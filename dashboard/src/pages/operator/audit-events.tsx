@@ -5,6 +5,7 @@ import type { Act, Actor } from "../../../../gen/modelgateway/v1/operator_pb.ts"
 import { useJoin } from "../../language/join.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Moment } from "../../parts/moment.tsx";
+import { Parted } from "../../parts/parted.tsx";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { AccountLink } from "./account-link.tsx";
@@ -136,8 +137,8 @@ function ActCell({ act: { action, refused } }: { readonly act: Act }) {
   return (
     <div>
       <Text size="sm">{tell(action)}</Text>
-      <Text size="xs" c="dimmed" ff="monospace" className={text.anywhere}>
-        {action}
+      <Text size="xs" c="dimmed" ff="monospace" className={text.name}>
+        <Parted of={action} />
       </Text>
       {refused && (
         <Group gap={4} wrap="nowrap" mt={2}>
@@ -187,11 +188,11 @@ function Who({ actor: { kind, id, name } }: { readonly actor: Actor }) {
   const word = `${names.get(kind) ?? kind}`;
   return (
     <>
-      <Text size="sm" className={text.name} title={name || id}>
-        {name || word}
+      <Text size="sm" className={text.name} title={id}>
+        <Parted of={name || word} />
       </Text>
       {(name || id) && (
-        <Text size="xs" c="dimmed" className={text.name} title={id}>
+        <Text size="xs" c="dimmed" className={text.name}>
           {name ? word : id}
         </Text>
       )}

@@ -44,7 +44,7 @@ interface Props {
 export function UserTable({ users, withAccount }: Props) {
   const t = useTexts(said);
   const account: ListColumn<User> = {
-    ...{ name: "account", head: t.account, cellProps: { className: text.name } },
+    ...{ name: "account", head: t.account, isName: true },
     cell: ({ accountId, accountName }) => (
       <AccountLink id={accountId} fz="inherit" title={accountName}>
         {accountName}
@@ -54,7 +54,7 @@ export function UserTable({ users, withAccount }: Props) {
   const nowrap = { cellProps: { className: text.nowrap } };
   const columns: readonly ListColumn<User>[] = [
     {
-      ...{ name: "email", head: t.email, isHeadline: true, cellProps: { className: text.name } },
+      ...{ name: "email", head: t.email, isHeadline: true, isName: true },
       cell: ({ email }) => <span title={email}>{email}</span>,
     },
     ...(withAccount ? [account] : []),

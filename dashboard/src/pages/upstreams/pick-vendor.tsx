@@ -8,6 +8,7 @@ import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts"
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
+import { Parted } from "../../parts/parted.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import text from "../../parts/text.module.css";
 import classes from "./pick-vendor.module.css";
@@ -101,7 +102,7 @@ function VendorChoice({ vendor, onPick }: { readonly vendor: Vendor; readonly on
           {name}
         </Text>
         <Text size="xs" c="dimmed" className={text.anywhere}>
-          {baseUrl || t.noAddress}
+          {baseUrl ? <Parted of={baseUrl} /> : t.noAddress}
         </Text>
         <Text size="xs" c="dimmed">
           {models > 0 ? t.models(format.count(models)) : t.anyModels}

@@ -15,6 +15,7 @@ import { useJoin } from "../../language/join.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
+import { Parted } from "../../parts/parted.tsx";
 import text from "../../parts/text.module.css";
 import { useFailureText } from "../../parts/use-failure-text.ts";
 import { Verbatim } from "../../parts/verbatim.tsx";
@@ -156,7 +157,7 @@ function CardHead({ name, about, configuration, isServed, children }: HeadProps)
           {origin === "file" && <FileMark fileName={configuration?.fileName ?? ""} />}
         </Group>
         <Text size="sm" c="dimmed" className={text.anywhere}>
-          {about}
+          <Parted of={about} />
         </Text>
       </div>
       <Group gap={4} wrap="nowrap">

@@ -17,6 +17,7 @@ import { useFormat } from "../../language/format.ts";
 import { useJoin } from "../../language/join.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
+import cards from "../../parts/cards.module.css";
 import { Copy } from "../../parts/copy.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { ModelLink } from "../../parts/model-link.tsx";
@@ -219,14 +220,22 @@ function Details({ request, nameOf, account }: Omit<FactsProps, "charges">) {
     <Section title={t.details}>
       <SimpleGrid component="dl" cols={{ base: 2, md: 4 }} m={0} verticalSpacing="md">
         <Fact name={t.came}>{createdAt && format.exactly(createdAt)}</Fact>
-        <Fact name={t.key}>
+        <Fact name={t.key} className={cards.name}>
           <span title={keyId}>{nameOf(keyId) ?? keyId}</span>
         </Fact>
-        {keyOwner !== undefined && <Fact name={t.owner}>{keyOwner}</Fact>}
+        {keyOwner !== undefined && (
+          <Fact name={t.owner} className={cards.nameOnPhone}>
+            {keyOwner}
+          </Fact>
+        )}
         {keyTags.length > 0 && <Fact name={t.tags}>{join.list(keyTags)}</Fact>}
         <Fact name={t.operation}>{operation}</Fact>
         <Fact name={t.upstream}>{upstream || t.noUpstream}</Fact>
-        {account && <Fact name={t.account}>{account(request.accountId)}</Fact>}
+        {account && (
+          <Fact name={t.account} className={cards.nameOnPhone}>
+            {account(request.accountId)}
+          </Fact>
+        )}
       </SimpleGrid>
     </Section>
   );
