@@ -50,6 +50,17 @@ const forms: Readonly<Record<string, readonly [path: string, begin: (page: Page)
     },
   ],
   "what is done to several keys": ["/keys", (page) => page.getByRole("checkbox").last().click()],
+  "the palette, before anything is typed": [
+    "/",
+    async (page) => {
+      await page.keyboard.press("Control+k");
+      await dialog(page).waitFor();
+    },
+  ],
+  "calls that are chosen": [
+    "/usage?outcome=rejected&model=embedded-embedding",
+    (page) => page.getByRole("combobox", { name: /^(Status|状态)$/ }).waitFor(),
+  ],
   "the palette": [
     "/",
     async (page) => {
