@@ -74,7 +74,12 @@ export function createWorkersMetrics(options: WorkersMetricsOptions): WorkersMet
       const onError = (err: unknown) => log.error({ err }, "metrics could not be read");
       // Workers that begin to serve at the same time each have it listen: a socket can be listened on once.
       scrape ??= serveMetrics({ host: "", port: 0, fd, read, contentType: own.contentType, onError });
-      await scrape;
+      try {
+        await scrape;
+      } catch (error) {
+        scrape = undefined;
+        throw error;
+      }
     },
     async close() {
       const listening = await scrape?.catch(() => undefined);

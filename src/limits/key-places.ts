@@ -120,15 +120,17 @@ function ask(state: State, of: Places): void {
   const { id, places, running } = of;
   // The keeper tells nothing any more: this process decides on the calls that still wait, by its own part of the places.
   if (isClosed || keeper.isAway()) {
+    of.isUntold = false;
     failed(state, of, waiting);
     return;
   }
   // A flood of calls beyond what runs here already costs the keeper nothing.
-  if (waiting.length > 0 && running >= places) {
+  if (waiting.length > 0 && running >= places && !of.isUntold) {
     answer(state, of, waiting, 0);
     return;
   }
   of.isAsking = true;
+  of.isUntold = false;
   const wanted = Math.max(running, Math.min(places, running + waiting.length));
   const answered = ({ granted }: PlacesGrant) => receive(state, of, waiting, { before: running, granted });
   try {
@@ -160,7 +162,7 @@ function receive(state: State, of: Places, waiting: readonly Waiting[], { before
   const taken = Math.min(waiting.length, Math.max(0, granted - before));
   for (let i = 0; i < taken; i++) run(state, of);
   // Some may have ended while the keeper was asked, and calls may have come.
-  if (of.waiting.length > 0 || of.running !== granted || of.isUntold) askAnew(state, of);
+  if (of.waiting.length > 0 || of.running !== granted || of.isUntold) ask(state, of);
   answer(state, of, waiting, taken);
 }
 
@@ -176,13 +178,8 @@ function failed(state: State, of: Places, asked: readonly Waiting[]): void {
   }
   const taken = Math.min(waiting.length, Math.max(0, partOf(of.places, state.keeper) - of.running));
   for (let i = 0; i < taken; i++) run(state, of);
-  if (of.isUntold) askAnew(state, of);
+  if (of.isUntold) ask(state, of);
   answer(state, of, waiting, taken);
-}
-
-function askAnew(state: State, of: Places): void {
-  of.isUntold = false;
-  ask(state, of);
 }
 
 /** answer tells calls whether they may go: the first ones, whose places are counted already, and no others. */

@@ -107,6 +107,10 @@ for (const [who, options] of [
       await eventually(() => expect(gateway.stderr).toContain("is not taken"), patience);
       expect(lineOf("is not taken")?.faults).toEqual([expect.stringMatching(/gateway\.yaml: the file is empty, /)]);
       expect(await statusOf("over-chat")).toBe(200);
+      gateway.child.kill("SIGHUP");
+      const asked = /"why":"SIGHUP".*is not taken|the new processes could not start, and the old ones go on/;
+      await eventually(() => expect(gateway.stderr).toMatch(asked), patience);
+      expect(await statusOf("over-chat")).toBe(200);
       await writeFile(stage.config, named("new-name"));
       await eventually(async () => expect(await statusOf("new-name")).toBe(200), patience);
     });

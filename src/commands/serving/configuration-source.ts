@@ -12,26 +12,20 @@ export interface SourceOptions {
   /** file is the configuration file that was named on the command line; undefined: GATEWAY_CONFIG, or none. */
   readonly file: string | undefined;
   readonly environment?: Environment | undefined;
-  readonly refusesBlank?: boolean | undefined;
+  /** takenText is the text of the file by which a process before this one served, where there was one. */
+  readonly takenText?: string | undefined;
   /** log is told of looks for versions that fail, which nobody waits for. */
   readonly log: Pick<Logger, "error">;
 }
 
-export function openSource({
-  config,
-  storage,
-  file,
-  environment,
-  refusesBlank,
-  log,
-}: SourceOptions): ConfigurationSource {
+export function openSource({ config, storage, file, environment, takenText, log }: SourceOptions): ConfigurationSource {
   return openConfigurationSource({
     rows: storage.configurations,
     changes: { version: storage.version, changedSince: (asOf) => configurationChangedSince(storage, asOf) },
     keys: createKeyRing(config),
     givenFile: file,
     environment,
-    refusesBlank,
+    takenText,
     onError: (err) => log.error({ err }, "versions of the configuration could not be looked for"),
   });
 }

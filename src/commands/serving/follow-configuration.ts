@@ -47,10 +47,10 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
   const retries = createRetries((why) => reload(why));
 
   async function read(why: string): Promise<void> {
-    const of = isFileAsked ? "file" : "stored";
+    const reads = isFileAsked ? "file" : "stored";
     isFileAsked = false;
     try {
-      const next = adapt(await source.load(of));
+      const next = adapt(await source.load(reads));
       if (isClosed) return;
       warnOfBound(next, current, config, log);
       const changed = changedOperationalKeys(current, next);
@@ -61,11 +61,11 @@ export function followConfiguration({ config, source, adapt, file, log, take }: 
       if (isOther) log.info({ why, version: next.version, changed }, inForce);
       else if (why !== storedAnew) log.info({ why }, unchanged);
       retries.end();
-      if (of === "stored" && source.isFileRefused()) void reload(refusedBefore);
+      if (reads === "stored" && source.isFileRefused()) void reload(refusedBefore);
     } catch (error) {
       if (isClosed) return;
       if (troubleOf(error) !== undefined) {
-        if (of === "file") isFileAsked = true;
+        if (reads === "file") isFileAsked = true;
         if (retries.failed(why)) log.error({ why, err: error }, inTrouble);
         return;
       }

@@ -29,6 +29,8 @@ export interface OwnerTask {
   readonly config: string;
   /** The configuration file that was named on the command line; null for none. */
   readonly file: string | null;
+  /** fileText is the text of the file that the owner before it went by; null where there was none. */
+  readonly fileText: string | null;
   readonly workers: number;
   /** Its workers go by its configuration; those of other generations, which are leaving, by their own. */
   readonly generation: number;
@@ -54,11 +56,19 @@ export interface WorkerCounts {
   readonly replaced: number;
 }
 
+/** Configured is what an owner serves by. */
+export interface Configured {
+  /** config is the configuration, serialised. */
+  readonly config: string;
+  /** fileText is the text of the file in it; null for none. */
+  readonly fileText: string | null;
+}
+
 /** PrimaryQuestions are asked by an owner, and answered by the primary. */
 export type PrimaryQuestions = {
   readonly "owner.begin": readonly [hello: Hello, task: OwnerTask];
-  /** Says by which configuration it serves, serialised: an owner that has to start in its place begins with it. */
-  readonly "owner.configured": readonly [config: string, answer: Done];
+  /** Says by what it serves: an owner that has to start in its place begins with it. */
+  readonly "owner.configured": readonly [configured: Configured, answer: Done];
   /** Says that workers find it at its path. */
   readonly "owner.listens": readonly [asked: null, answer: Done];
   /** Says that its program has to change the database, and waits for those who work on it to let go of it. */

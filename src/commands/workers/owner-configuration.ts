@@ -18,6 +18,8 @@ export interface OwnerConfigurationOptions {
 export interface OwnerConfiguration {
   /** current returns what the workers are to serve by. */
   current(): Config;
+  /** fileText returns the text of the file that it goes by; undefined for none. */
+  fileText(): string | undefined;
   /** follow has `onChange` called with each configuration that takes the place of another. */
   follow(onChange: (next: Config) => Promise<void>): Following;
 }
@@ -32,7 +34,7 @@ export async function openOwnerConfiguration({
   const file = task.file ?? undefined;
   // The primary says how many workers there are: by the command line, perhaps.
   const adapt = (read: Config) => ({ ...read, workers: given.workers });
-  const source = openSource({ config: given, storage, file, refusesBlank: task.isSuccessor, log });
+  const source = openSource({ config: given, storage, file, takenText: task.fileText ?? undefined, log });
   let current = given;
   try {
     current = adapt(await source.load());
@@ -43,6 +45,7 @@ export async function openOwnerConfiguration({
   }
   return {
     current: () => current,
+    fileText: source.takenText,
     follow(onChange) {
       const following = followConfiguration({
         ...{ config: current, source, adapt, file: configFile(file), log },

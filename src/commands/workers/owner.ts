@@ -87,7 +87,7 @@ async function own(parent: Channel, task: OwnerTask, control: Control): Promise<
   const joined = createJoined(task.generation);
   const configured = async () => {
     const config = configuration.current();
-    tell("owner.configured", packConfig(config));
+    tell("owner.configured", { config: packConfig(config), fileText: configuration.fileText() ?? null });
     shared.configured(config);
     await configureAll(joined, packConfig(shareOf(config, task.workers)));
   };

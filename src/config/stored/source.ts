@@ -28,8 +28,8 @@ export interface ConfigurationSourceOptions {
   /** givenFile is the path of gateway.yaml; undefined: GATEWAY_CONFIG, or none. */
   readonly givenFile: string | undefined;
   readonly environment?: Environment | undefined;
-  /** refusesBlank is whether a file without a word is refused the first time, too: a process before this one served by its words. */
-  readonly refusesBlank?: boolean | undefined;
+  /** takenText is the text of the file by which a process before this one served, where there was one. */
+  readonly takenText?: string | undefined;
   /** onError gets what is wrong with a look for versions, which is repeated. */
   readonly onError: (error: unknown) => void;
 }
@@ -44,6 +44,8 @@ export interface ConfigurationSource {
   version(): number;
   /** fileText returns the text of the file that was loaded last, or refused; undefined where there was none, or it could not be read. */
   fileText(): string | undefined;
+  /** takenText returns the text of the file in force; undefined where none was taken. */
+  takenText(): string | undefined;
   /** isFileRefused reports whether the file holds another text than was taken, as far as it was read. */
   isFileRefused(): boolean;
   /**
@@ -61,14 +63,13 @@ const [lookMs, againMs] = [100, 1000];
 
 /** openConfigurationSource returns the source. It reads nothing until it is asked to. */
 export function openConfigurationSource(options: ConfigurationSourceOptions): ConfigurationSource {
-  const { rows, changes, keys, givenFile, environment, refusesBlank = false, onError } = options;
+  const { rows, changes, keys, givenFile, environment, takenText, onError } = options;
   const listeners = new Set<() => void | Promise<void>>();
   const file = configFile(givenFile, environment);
   let loaded = 0;
   let fileText: string | undefined;
   /** taken is the text of the file that was loaded last without a fault; undefined before. */
-  let taken: string | undefined;
-  let mayBeBlank = !refusesBlank;
+  let taken = takenText;
   /** isMissed is true where a version was told of and nobody listened. */
   let isMissed = false;
 
@@ -88,6 +89,7 @@ export function openConfigurationSource(options: ConfigurationSourceOptions): Co
     stored,
     version: () => loaded,
     fileText: () => fileText,
+    takenText: () => taken,
     isFileRefused: () => taken !== undefined && fileText !== taken,
     async load(of = "file") {
       const before = changes.version();
@@ -95,14 +97,10 @@ export function openConfigurationSource(options: ConfigurationSourceOptions): Co
       const isKept = of === "stored" && taken !== undefined;
       if (!isKept) fileText = file === undefined ? undefined : textOf(file);
       const text = isKept ? taken : fileText;
-      if (file !== undefined && !mayBeBlank && isBlank(text)) {
-        // Where nothing was taken here, what is stored later is served nevertheless.
-        mayBeBlank = taken === undefined;
-        throw blankError(file);
-      }
+      // Whoever begins with a blank file wants it so.
+      if (file !== undefined && isBlank(text) && taken !== undefined && !isBlank(taken)) throw blankError(file);
       const { config, version } = await stored.read(text);
       taken = text;
-      mayBeBlank = isBlank(text);
       loaded = version;
       watch.know(version, before);
       return config;

@@ -13,7 +13,7 @@ import { adjust, isAwake, type LedgerState, record, releaseEntry } from "./ledge
 
 export function capture(state: LedgerState, call: Capture, hold?: Hold): MaybePromise<Captured | undefined> {
   const { id, cost } = call;
-  // Few calls are, and V8 interns a string before it looks for it in a set.
+  // Usually no call is being captured, and the look-up is left out.
   const isCapturing = state.capturing.size > 0 && state.capturing.has(id);
   // A hold stays among the holds until the books have captured its call.
   const ended = hold && !isCapturing && state.holds.delete(hold) ? hold : undefined;

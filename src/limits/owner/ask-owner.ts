@@ -16,23 +16,12 @@ export interface OwnerLimits {
 export function askOwner(link: Link, nodes: number): OwnerLimits {
   const { ask, tell } = link.by<LimitQuestions>();
   const away = { isAway: link.isClosed, nodes: () => nodes };
-  const returns = new Set<() => void>();
-  link.onConnect(() => {
-    for (const listener of [...returns]) listener();
-  });
   return {
     slices: {
       take: (asks) => ask("slices.take", asks),
       giveBack: (unused) => tell("slices.giveBack", unused),
       ...away,
     },
-    places: {
-      ask: (asked) => ask("places.ask", asked),
-      onReturn(listener) {
-        returns.add(listener);
-        return () => returns.delete(listener);
-      },
-      ...away,
-    },
+    places: { ask: (asked) => ask("places.ask", asked), onReturn: link.onConnect, ...away },
   };
 }

@@ -9,8 +9,8 @@ import { type Answers, type Asking, type Channel, ClosedError, createChannel, ty
 export interface Link extends Pick<Channel, "by" | "answer" | "isClosed"> {
   /** Goes on over a stream. The one before it is closed. */
   connect(stream: Duplex): void;
-  /** Calls `listener` whenever it is connected, in the order in which listeners were added. */
-  onConnect(listener: () => void): void;
+  /** Calls `listener` whenever it is connected, in the order in which listeners were added. Returns what ends that. */
+  onConnect(listener: () => void): () => void;
   /** Calls `listener` whenever the other side is gone. */
   onClose(listener: () => void): void;
   /** Has `listener` take leave of the other side while that lives, before another takes its place. */
@@ -52,7 +52,10 @@ export function createLink(): Link {
       state.channel?.answer(answers);
     },
     connect: (stream) => connect(state, stream),
-    onConnect: (listener) => void state.connected.add(listener),
+    onConnect(listener) {
+      state.connected.add(listener);
+      return () => void state.connected.delete(listener);
+    },
     onClose: (listener) => void state.closed.add(listener),
     onLeave: (listener) => void state.leaving.add(listener),
     async leave() {

@@ -35,7 +35,7 @@ afterEach(async () => {
 const key = "ab".repeat(32);
 const sealing = { key, keyFile: undefined };
 
-async function open(file?: string, errors: unknown[] = []): Promise<ConfigurationSource> {
+async function open(file?: string, errors: unknown[] = [], takenText?: string): Promise<ConfigurationSource> {
   const storage = await database.open();
   storages.push(storage);
   const source = openConfigurationSource({
@@ -44,6 +44,7 @@ async function open(file?: string, errors: unknown[] = []): Promise<Configuratio
     keys: createKeyRing({ sealing, dataDir: folder, database: undefined }),
     givenFile: file,
     environment: {},
+    takenText,
     onError: (error) => void errors.push(error),
   });
   sources.push(source);
@@ -98,6 +99,17 @@ test("both are joined: the file wins, an entry and a key at a time", async () =>
   // Taken out of the file, it is served as it is stored.
   await writeFile(file, "port: 1\n");
   expect((await source.load()).upstreams.map(({ base_url }) => base_url)[0]).toBe("http://a.example:1/v1");
+});
+
+test("a process that follows another refuses a blank file, and serves what is stored beside the text that the other went by", async () => {
+  const file = join(folder, "gateway.yaml");
+  await writeFile(file, "");
+  const source = await open(file, [], "retries: { attempts: 2 }\n");
+  await expect(source.load()).rejects.toThrow("the file is empty");
+  await source.stored.change(order(0, { kind: "settings", settings: { registration: "open" } }));
+  const config = await source.load("stored");
+  expect([config.retries.attempts, config.registration]).toEqual([2, "open"]);
+  expect([source.isFileRefused(), source.takenText()]).toEqual([true, "retries: { attempts: 2 }\n"]);
 });
 
 test("a version that no longer fits the file is refused at its place, and can be seen and changed", async () => {

@@ -20,6 +20,8 @@ export interface Generation {
   readonly workers: number;
   /** config is what its workers serve by. */
   config: Config;
+  /** fileText is the text of the file in it; null for none, or until its owner has read it. */
+  fileText: string | null;
   /** Its own owner; undefined while there is none, or once its workers go by that of the next generation. */
   owner: OwnerProcess | undefined;
   /** Resolves to the owner that its workers go by, once that listens. */
@@ -64,7 +66,7 @@ const endMs = 30_000;
 
 export function newGeneration(number: number, workers: number, config: Config, replacedBefore = 0): Generation {
   return {
-    ...{ number, workers, config, replacedBefore, isOver: false, hasYielded: false },
+    ...{ number, workers, config, fileText: null, replacedBefore, isOver: false, hasYielded: false },
     ...{ owner: undefined, owned: Promise.withResolvers(), supervisor: undefined, hello: undefined },
   };
 }
@@ -83,12 +85,13 @@ export function giveOwner(all: Generations, generation: Generation): void {
   const isRestarted = generation === all.current && all.hasServed;
   const owner = startOwner({
     task: {
-      ...{ config: packConfig(config), file: file ?? null, workers, generation: number },
+      ...{ config: packConfig(config), file: file ?? null, fileText: generation.fileText, workers, generation: number },
       ...{ path, port: sockets.port, isRestarted, isSuccessor: all.hasServed },
     },
     metrics: sockets.metricsPort === undefined ? null : { fd: sockets.metricsFd, port: sockets.metricsPort },
-    onConfigured(next) {
+    onConfigured(next, fileText) {
       generation.config = next;
+      generation.fileText = fileText;
     },
     onListens: () => onListens(all, generation, owner),
     onWaits: () => onWaits(all, generation, owner),

@@ -16,7 +16,7 @@ export interface OwnerProcessOptions {
   /** The bound socket for metrics, and its port; null where nobody reads them. */
   readonly metrics: { readonly fd: number; readonly port: number } | null;
   /** Called with each configuration that it serves by. */
-  readonly onConfigured: (config: Config) => void;
+  readonly onConfigured: (config: Config, fileText: string | null) => void;
   /** Called when workers find it at its path. */
   readonly onListens: (owner: OwnerProcess) => void;
   /** onWaits is called when it waits for workers to let go of the database. */
@@ -65,7 +65,7 @@ export function startOwner({ task, metrics, onConfigured, onListens, onWaits }: 
       its = said;
       return { ...task, metrics: metrics && { fd: socketFd(0), port: metrics.port } };
     },
-    "owner.configured": (text) => onConfigured(unpackConfig(text)),
+    "owner.configured": ({ config, fileText }) => onConfigured(unpackConfig(config), fileText),
     "owner.listens"() {
       isListening = true;
       onListens(owner);

@@ -84,6 +84,7 @@ function reload(all: Generations, load: Load, why: string): void {
     sockets.growTo(workers);
     const { replaced } = countsOf(current);
     all.next = newGeneration(current.number + 1, workers, { ...config, host: current.config.host }, replaced);
+    all.next.fileText = current.fileText;
     giveOwner(all, all.next);
   } catch (error) {
     log.error({ cause: (error as Error).message }, "the new configuration is not taken, and the old one stays");
