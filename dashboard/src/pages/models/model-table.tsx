@@ -52,7 +52,7 @@ export function ModelTable({ models }: { readonly models: readonly CatalogModel[
       cards={<ModelCards models={models} />}
       fz="sm"
       verticalSpacing={7}
-      horizontalSpacing="xs"
+      horizontalSpacing={8}
     >
       <Table.Thead>
         <Table.Tr>
