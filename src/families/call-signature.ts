@@ -5,7 +5,7 @@
  * Clients of other families send a call's id back unread, so the signature travels at the end of the id. It is valid
  * for the model that made it: any other model gets the bare id. For calls of another model Gemini gets its vendor's
  * word for skipping the check. Vertex and LiteLLM have other places for the same signature, which goes back to where it
- * was. OpenRouter has signatures and encrypted reasoning of all vendors in `reasoning_details`, LiteLLM in
+ * was, and to no other upstream. OpenRouter has signatures and encrypted reasoning of all vendors in `reasoning_details`, LiteLLM in
  * `thinking_blocks`, and both want these back: they are sealed as a text's signature is.
  *
  * An id itself may say more than the Messages API lets through: Kimi counts by it, and LiteLLM has signatures in it.
@@ -14,40 +14,41 @@
 import { createHash } from "node:crypto";
 import { sealMark } from "../providers/profile/sealed-signature.ts";
 import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
+import type { Target } from "./translation.ts";
 
 const mark = "-sig-";
 const skipValidation = "skip_thought_signature_validator";
 
-/** signedId returns the id for the caller. `model` is the model's name at its upstream. */
-export function signedId(id: string, signature: string, model: string | undefined): string {
-  return signature === "" ? id : `${id}${mark}${encoded(signature, model)}`;
+/** signedId returns the id for the caller. */
+export function signedId(id: string, signature: string, target: Target | undefined): string {
+  return signature === "" ? id : `${id}${mark}${encoded(signature, target)}`;
 }
 
-/** sealedSignature returns a text's signature for the caller. `model` is the model's name at its upstream. */
-export function sealedSignature(signature: string, model: string | undefined): string {
-  return `${sealMark}${encoded(signature, model)}`;
+/** sealedSignature returns a text's signature for the caller. */
+export function sealedSignature(signature: string, target: Target | undefined): string {
+  return `${sealMark}${encoded(signature, target)}`;
 }
 
 /**
  * signatureForText returns the members that go beside a text of the history, from its sealed signature; none where another model made it.
  */
-export function signatureForText(sealed: string, model: string | undefined): JsonObject {
-  const [, form, maker, text = ""] = pattern.exec(`-${sealed}`) ?? [];
-  return maker !== undefined && maker === makerOf(model) ? beside(decoded(form, text)) : {};
+export function signatureForText(sealed: string, target: Target | undefined): JsonObject {
+  const signature = signatureIn(signedParts(`-${sealed}`), target);
+  return signature === undefined ? {} : beside(signature);
 }
 
-/** sealedDetails returns OpenRouter's details, and signed blocks of thinking, for the caller. `model` is the model's name at its upstream. */
-export function sealedDetails(details: readonly JsonObject[], model: string | undefined): string {
-  return `${sealMark}d${makerOf(model)}-${Buffer.from(JSON.stringify(details)).toString("base64url")}`;
+/** sealedDetails returns OpenRouter's details, and signed blocks of thinking, for the caller. */
+export function sealedDetails(details: readonly JsonObject[], target: Target | undefined): string {
+  return `${sealMark}d${makerOf(target)}-${Buffer.from(JSON.stringify(details)).toString("base64url")}`;
 }
 
 const detailsPattern = /^sig-d([0-9a-f]{8})-([A-Za-z0-9_-]+)$/;
 
 /** detailsIn returns sealed details; none where another model made them, and undefined for any other seal. */
-export function detailsIn(sealed: string, model: string | undefined): readonly JsonObject[] | undefined {
+export function detailsIn(sealed: string, target: Target | undefined): readonly JsonObject[] | undefined {
   const [, maker, text = ""] = detailsPattern.exec(sealed) ?? [];
   if (maker === undefined) return undefined;
-  if (maker !== makerOf(model)) return [];
+  if (maker !== makerOf(target)) return [];
   try {
     const details = JSON.parse(Buffer.from(text, "base64url").toString()) as JsonValue;
     return Array.isArray(details) ? details.filter(isObject) : [];
@@ -56,12 +57,29 @@ export function detailsIn(sealed: string, model: string | undefined): readonly J
   }
 }
 
-/** detailsMembers returns the members for details of the history. The signature of a text comes without it: the text is the caller's. */
-export function detailsMembers(details: readonly JsonObject[], reasoning: string): JsonObject {
+/**
+ * withText returns the details of one seal with the text that they sign, `reasoning`, which the caller has had since the seal before: a
+ * signature comes without it.
+ */
+export function withText(details: readonly JsonObject[], reasoning: string): readonly JsonObject[] {
+  return details.map((detail) => {
+    const key = textKeys.get(detail.type ?? null);
+    return key !== undefined && (detail[key] ?? "") === "" ? { ...detail, [key]: reasoning } : detail;
+  });
+}
+
+/** textKeys has the member that holds the text, by the type of a detail. */
+const textKeys: ReadonlyMap<JsonValue, "text" | "thinking"> = new Map([
+  ["reasoning.text", "text"],
+  ["thinking", "thinking"],
+]);
+
+/** detailsMembers returns the members of a message for details of the history, which have their texts. */
+export function detailsMembers(details: readonly JsonObject[]): JsonObject {
   const [blocks, others] = [details.filter(isThinkingBlock), details.filter((detail) => !isThinkingBlock(detail))];
   return {
-    ...(others.length > 0 ? { reasoning_details: others.map((detail) => withText(detail, "text", reasoning)) } : {}),
-    ...(blocks.length > 0 ? { thinking_blocks: blocks.map((block) => withText(block, "thinking", reasoning)) } : {}),
+    ...(others.length > 0 ? { reasoning_details: others } : {}),
+    ...(blocks.length > 0 ? { thinking_blocks: blocks } : {}),
   };
 }
 
@@ -69,37 +87,63 @@ function isThinkingBlock({ type }: JsonObject): boolean {
   return type === "thinking" || type === "redacted_thinking";
 }
 
-function withText(detail: JsonObject, key: "text" | "thinking", reasoning: string): JsonObject {
-  const isBare = (detail.type === "reasoning.text" || detail.type === "thinking") && (detail[key] ?? "") === "";
-  return isBare ? { ...detail, [key]: reasoning } : detail;
-}
-
-function encoded(signature: string, model: string | undefined): string {
+function encoded(signature: string, target: Target | undefined): string {
   const short = shortOf(signature);
   const isShort = /^[A-Za-z0-9_-]+$/.test(short) && longOf(short) === signature;
   const text = isShort ? short : Buffer.from(signature).toString("base64url");
-  return `${isShort ? "b" : "t"}${makerOf(model)}-${text}`;
-}
-
-function decoded(form: string | undefined, text: string): string {
-  return form === "b" ? longOf(text) : Buffer.from(text, "base64url").toString();
+  return `${isShort ? "b" : "t"}${makerOf(target, signature)}-${text}`;
 }
 
 /** unsignedId returns the id as its upstream knows it. */
 export function unsignedId(id: string): string {
-  const at = id.indexOf(mark);
-  const bare = at !== -1 && pattern.test(id.slice(at)) ? id.slice(0, at) : id;
-  const [, readable, encodedId = ""] = portable.exec(bare) ?? [];
-  const original = Buffer.from(encodedId, "base64url").toString();
-  return readable === replaced(original) && readable !== original ? original : bare;
+  const bare = signedParts(id)?.id ?? id;
+  return originalOf(bare) ?? bare;
 }
 
-const portable = /^([A-Za-z0-9_-]*)-id-([A-Za-z0-9_-]+)$/;
+interface SignedParts {
+  readonly id: string;
+  readonly form: string;
+  readonly maker: string;
+  readonly text: string;
+}
+
+const signedHead = /-sig-([bt])([0-9a-f]{8})-/;
+
+/** signedParts returns undefined for an id without a signature. */
+function signedParts(id: string): SignedParts | undefined {
+  const found = signedHead.exec(id);
+  if (!found) return undefined;
+  const [head, form = "", maker = ""] = found;
+  const text = id.slice(found.index + head.length);
+  return /^[A-Za-z0-9_-]+$/.test(text) ? { id: id.slice(0, found.index), form, maker, text } : undefined;
+}
+
+/** signatureIn returns undefined where the target did not make the signature. */
+function signatureIn(parts: SignedParts | undefined, target: Target | undefined): string | undefined {
+  if (!parts) return undefined;
+  const { form, maker, text } = parts;
+  const signature = form === "b" ? longOf(text) : Buffer.from(text, "base64url").toString();
+  return maker === makerOf(target, signature) ? signature : undefined;
+}
+
+const idMark = "-id-";
 
 /** portableId returns an id of letters, digits, `_` and `-`, which `unsignedId` turns back. */
 export function portableId(id: string): string {
   const readable = replaced(id);
-  return readable === id ? id : `${readable}-id-${Buffer.from(id).toString("base64url")}`;
+  return readable === id ? id : `${readable}${idMark}${Buffer.from(id).toString("base64url")}`;
+}
+
+/** originalOf returns the id that `portableId` encoded; undefined for any other. An encoded text may have the mark in it, too. */
+function originalOf(portable: string): string | undefined {
+  for (let at = portable.indexOf(idMark); at !== -1 && at <= readableLength; at = portable.indexOf(idMark, at + 1)) {
+    const text = portable.slice(at + idMark.length);
+    // Before a readable part shorter than the longest stands no long id: a caller's long one is decoded once.
+    if (at < readableLength && text.length > longestShort) continue;
+    const original = Buffer.from(text, "base64url").toString();
+    if (portableId(original) === portable) return original;
+  }
+  return undefined;
 }
 
 /** replaced returns the beginning of an id, without characters that the Messages API refuses. */
@@ -108,18 +152,17 @@ function replaced(id: string): string {
 }
 
 const readableLength = 64;
+/** longestShort is the most characters of base64url that so many characters of text can have. */
+const longestShort = readableLength * 4;
 
 /**
  * signatureForCall returns the members that go beside a call of the history, from its signed id. `isFirst` of its turn: parallel calls
  * share a signature.
  */
-export function signatureForCall(id: string, isFirst: boolean, model: string | undefined): JsonObject {
-  const at = id.indexOf(mark);
-  const [, form, maker, text = ""] = (at === -1 ? undefined : pattern.exec(id.slice(at))) ?? [];
-  if (maker !== undefined && maker === makerOf(model)) {
-    return beside(decoded(form, text));
-  }
-  return isFirst && model !== undefined && demandsSignatures.test(model) ? beside(skipValidation) : {};
+export function signatureForCall(id: string, isFirst: boolean, target: Target | undefined): JsonObject {
+  const signature = signatureIn(signedParts(id), target);
+  if (signature !== undefined) return beside(signature);
+  return isFirst && target && demandsSignatures.test(target.model) ? beside(skipValidation) : {};
 }
 
 /** signatureOf returns the signature beside a call or a text of an answer, with its place where that is not Gemini's; empty without one. */
@@ -140,14 +183,13 @@ function isSignature(key: string, value: JsonValue): boolean {
   return key === "thought_signatures" && Array.isArray(value) && value.length > 0;
 }
 
-/** Begins a signature that has its place with it. No base64 has a colon. */
+/** placeMark begins a signature that has its place with it. No base64 has a colon. */
 const placeMark = "at:";
 
 function placed(members: JsonObject): string {
   return placeMark + JSON.stringify(members);
 }
 
-const pattern = /^-sig-([bt])([0-9a-f]{8})-([A-Za-z0-9_-]+)$/;
 const demandsSignatures = /(^|\/)gemini-(?:[3-9]|[1-9]\d)/i;
 
 function beside(thought_signature: string): JsonObject {
@@ -155,17 +197,26 @@ function beside(thought_signature: string): JsonObject {
   return { extra_content: { google: { thought_signature } } };
 }
 
+/** membersIn returns the two members that `signatureOf` reads, and nothing else that a caller may have written. */
 function membersIn(text: string): JsonObject {
   try {
     const members = JSON.parse(text) as JsonValue;
-    return isObject(members) ? members : {};
+    if (!isObject(members)) return {};
+    const { extra_content, provider_specific_fields } = members;
+    return {
+      ...(isObject(extra_content) ? { extra_content } : {}),
+      ...(isObject(provider_specific_fields) ? { provider_specific_fields } : {}),
+    };
   } catch {
     return {};
   }
 }
 
-function makerOf(model = ""): string {
-  return createHash("sha256").update(model).digest("hex").slice(0, 8);
+/** makerOf returns a hash of the model's name, and of its upstream's where the signature has a place of that upstream's. */
+function makerOf(target: Target | undefined, signature = ""): string {
+  const { model = "", upstream = "" } = target ?? {};
+  const maker = signature.startsWith(placeMark) ? `${model}\n${upstream}` : model;
+  return createHash("sha256").update(maker).digest("hex").slice(0, 8);
 }
 
 /** Signatures are base64, and ids take base64url only. */

@@ -81,9 +81,29 @@ export function readChatOutput(message: AssistantMessage | undefined): ChatOutpu
     refusal,
     calls,
     signature: signatureOf(extra) || signatureIn(parts),
-    details: details.filter(isWantedBack),
+    details: wantedBack(details),
     signed: signedIn(extra?.thinking_blocks),
   };
+}
+
+/** wantedBack returns the signed and encrypted details. Of several signatures in one message each gets the text before it. */
+function wantedBack(details: readonly JsonObject[]): JsonObject[] {
+  const wanted = details.filter(isWantedBack);
+  if (wanted.filter(isBare).length < 2) return wanted;
+  let text = "";
+  return details.flatMap((detail) => {
+    if (detail.type === "reasoning.text" && !isWantedBack(detail)) text += textOrEmpty(detail.text);
+    if (!isWantedBack(detail)) return [];
+    if (!isBare(detail)) return [detail];
+    const whole = { ...detail, text };
+    text = "";
+    return [whole];
+  });
+}
+
+/** isBare reports a signature whose text came before it. */
+function isBare({ type, text }: JsonObject): boolean {
+  return type === "reasoning.text" && (text ?? "") === "";
 }
 
 function isWantedBack({ type, signature }: JsonObject): boolean {

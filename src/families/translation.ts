@@ -20,6 +20,14 @@ export interface ReasoningItems {
   readonly taken: "encrypted" | "plain" | "either";
 }
 
+/** Target is a model where it is asked. */
+export interface Target {
+  /** The model's name at its upstream. */
+  readonly model: string;
+  /** The upstream's name. */
+  readonly upstream: string;
+}
+
 /** IsUnpriced reports a vendor's tool that is charged by the call and has no price. */
 export type IsUnpriced = (tool: JsonObject) => boolean;
 
@@ -31,8 +39,7 @@ export interface TranslationContext {
   readonly maxOutputTokens: number | undefined;
   /** customTools is whether the chat server takes custom tools; undefined where chat is translated further. */
   readonly customTools?: boolean | undefined;
-  /** The model's name at its upstream. */
-  readonly target?: string | undefined;
+  readonly target?: Target | undefined;
   /** Set where the upstream is asked for responses. */
   readonly reasoningItems?: ReasoningItems | undefined;
   /** Reports tools without a price; undefined where all are allowed. */

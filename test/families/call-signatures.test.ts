@@ -113,26 +113,32 @@ describe.each([false, true])("a caller of responses, streamed: %s", (isStream) =
   });
 });
 
+const at = (model: string) => ({ model, upstream: "far" });
+
 test.for(["c2lnbmF0dXJl", "a+/=", "a+/b", "YQ==", "already_url-safe", "with spaces.", "ab.c", "é", "a".repeat(5000)])(
   "a signature comes back unchanged: %s",
   (text) => {
-    const id = signedId("call_1", text, "m");
+    const id = signedId("call_1", text, at("m"));
     expect(id).toMatch(/^[A-Za-z0-9_-]+$/);
     expect(unsignedId(id)).toBe("call_1");
-    expect(signatureForCall(id, true, "m")).toEqual({ extra_content: { google: { thought_signature: text } } });
-    expect(signatureForCall(id, true, "n")).toEqual({});
+    expect(signatureForCall(id, true, at("m"))).toEqual({ extra_content: { google: { thought_signature: text } } });
+    expect(signatureForCall(id, true, at("n"))).toEqual({});
   },
 );
 
 test.for(["call_1", "a-sig-b", "a-sig-bzzzzzzzz-x", "-sig-", ""])("an id that only looks signed stays: %s", (id) => {
   expect(unsignedId(id)).toBe(id);
-  expect(signatureForCall(id, true, "m")).toEqual({});
+  expect(signatureForCall(id, true, at("m"))).toEqual({});
 });
 
 test("Gemini is told to skip the check for the first call of another model", () => {
   const word = { extra_content: { google: { thought_signature: "skip_thought_signature_validator" } } };
-  expect(signatureForCall("toolu_1", true, "google/gemini-3-flash")).toEqual(word);
-  expect(signatureForCall(signedId("c", "x", "gemini-4"), true, "gemini-3-pro")).toEqual(word);
-  expect(signatureForCall("toolu_1", false, "gemini-3-flash")).toEqual({});
-  expect(signatureForCall("toolu_1", true, "gemini-2.5-pro")).toEqual({});
+  expect(signatureForCall("toolu_1", true, at("google/gemini-3-flash"))).toEqual(word);
+  expect(signatureForCall(signedId("c", "x", at("gemini-4")), true, at("gemini-3-pro"))).toEqual(word);
+  expect(signatureForCall("toolu_1", false, at("gemini-3-flash"))).toEqual({});
+  expect(signatureForCall("toolu_1", true, at("gemini-2.5-pro"))).toEqual({});
+});
+
+test("a signature comes back whatever the id before it has", () => {
+  for (const id of ["a-sig-b", "a-id-b-sig-"]) expect(unsignedId(signedId(id, "c2ln", at("m")))).toBe(id);
 });

@@ -12,6 +12,10 @@ const said = { type: "reasoning.text", text: "Hm.", format: "anthropic-claude-v1
 const call = { id: "call_1", type: "function", function: { name: "read", arguments: "{}" } };
 const tool = { name: "read", parameters: { type: "object", properties: {} } };
 
+/** What the model thinks before its call, piece by piece. */
+let thoughts: readonly { readonly text: string }[] = [said, signed];
+const thoughtText = () => thoughts.map(({ text }) => text).join("");
+
 let upstream: ScriptedUpstream;
 let gateway: TestGateway;
 const sentTo = (i: number) => JSON.parse(`${upstream.received.at(i)?.body}`);
@@ -22,11 +26,11 @@ beforeAll(async () => {
     const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
     const head = { id: "c1", created: 1, model: "m" };
     if (!stream) {
-      const details = [said, signed, encrypted];
+      const details = [...thoughts, encrypted];
       const message = {
         role: "assistant",
         content: null,
-        reasoning: "Hm.",
+        reasoning: thoughtText(),
         reasoning_details: details,
         tool_calls: [call],
       };
@@ -38,8 +42,9 @@ beforeAll(async () => {
       choices: [{ index: 0, delta, finish_reason }],
     });
     exchange.stream(
-      chunk({ role: "assistant", content: "", reasoning: "Hm.", reasoning_details: [said] }),
-      chunk({ content: "", reasoning_details: [signed] }),
+      ...thoughts.map((thought) =>
+        chunk({ role: "assistant", content: "", reasoning: thought.text, reasoning_details: [thought] }),
+      ),
       chunk({ content: "", reasoning_details: [encrypted], tool_calls: [{ index: 0, ...call }] }),
       chunk({}, "tool_calls"),
       { ...head, object: "chat.completion.chunk", choices: [], usage },
@@ -128,6 +133,28 @@ describe.each([false, true])("stream: %s", (stream) => {
     expect(sentTo(-1).messages[1]).toMatchObject({ role: "assistant", reasoning_details: details });
     await post("/responses", { model: "other", input: [user, ...output, result], tools, store: false });
     expect(sentTo(-1).messages[1].reasoning_details).toBeUndefined();
+  });
+
+  test("two signed thoughts of one turn come back each with its own text", async () => {
+    const piece = (text: string, index: number) => ({ ...said, text, index });
+    const seal = (index: number) => ({ ...signed, signature: `c2ln${index}`, index });
+    thoughts = [piece("A", 0), seal(0), piece("B", 1), seal(1)];
+    const both = [{ ...seal(0), text: "A" }, { ...seal(1), text: "B" }, encrypted];
+    try {
+      const tools = [{ name: "read", input_schema: tool.parameters }];
+      const message = await post("/messages", { model: "m", max_tokens: 9, stream, messages: [user], tools });
+      const content = stream ? blocksOf(message) : JSON.parse(message).content;
+      const messages = [user, { role: "assistant", content }, user];
+      await post("/messages", { model: "m", max_tokens: 9, messages, tools });
+      expect(sentTo(-1).messages[1].reasoning_details).toEqual(both);
+      const functions = [{ type: "function", ...tool, strict: false }];
+      const response = await post("/responses", { model: "m", stream, input: [user], tools: functions, store: false });
+      const { output } = stream ? (eventsOf(response).at(-1) as Json).response : JSON.parse(response);
+      await post("/responses", { model: "m", input: [user, ...output], tools: functions, store: false });
+      expect(sentTo(-1).messages[1].reasoning_details).toEqual(both);
+    } finally {
+      thoughts = [said, signed];
+    }
   });
 
   test("a caller of chat gets them as they came", async () => {

@@ -4,7 +4,15 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
-import { portableId, signatureForCall, signatureOf, signedId, unsignedId } from "../../src/families/call-signature.ts";
+import {
+  portableId,
+  sealedSignature,
+  signatureForCall,
+  signatureForText,
+  signatureOf,
+  signedId,
+  unsignedId,
+} from "../../src/families/call-signature.ts";
 import { chatToMessages } from "../../src/families/chat-to-messages/index.ts";
 import { runNow } from "../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../src/wire/json.ts";
@@ -175,19 +183,39 @@ describe.each(manners)("$name", (one) => {
   });
 });
 
-test.for(["functions.read:0", "call_1__thought__a+b/c==", "é", " ", "a".repeat(99).concat(".")])(
+const target = { model: "m", upstream: "far" };
+/** The base64 of this id has `-id-` in it. */
+const withMark = "⏢w€";
+
+test.for(["functions.read:0", "call_1__thought__a+b/c==", "é", " ", "a".repeat(99).concat("."), "a.-id-b", withMark])(
   "an id that the Messages API refuses comes back unchanged: %s",
   (id) => {
     const portable = portableId(id);
     expect(portable).toMatch(/^[A-Za-z0-9_-]+$/);
     expect(unsignedId(portable)).toBe(id);
-    expect(unsignedId(signedId(portable, "c2ln", "m"))).toBe(id);
+    expect(unsignedId(signedId(portable, "c2ln", target))).toBe(id);
   },
 );
 
 test.for(["call_1", "a-id-b", "-id-", "a-id-YQ", "toolu_01A"])("an id that only looks encoded stays: %s", (id) => {
   expect(portableId(id)).toBe(id);
   expect(unsignedId(id)).toBe(id);
+});
+
+test("an encoded id that was made another by its end stays", () => {
+  for (const id of ["a.", `${"a".repeat(99)}.`]) {
+    const another = `${portableId(id)}_1`;
+    expect(unsignedId(another)).toBe(another);
+  }
+});
+
+test("a long id of marks takes no time", () => {
+  for (const part of ["-id-", "-sig-", "-sig-b00000000-"]) {
+    const id = `${part.repeat(100_000)}.`;
+    const before = performance.now();
+    expect(unsignedId(id) === id).toBe(true);
+    expect(performance.now() - before).toBeLessThan(1000);
+  }
 });
 
 test("a signature without content is none, and one of another kind is no signature", () => {
@@ -198,7 +226,24 @@ test("a signature without content is none, and one of another kind is no signatu
     { other: "x" },
   ])
     expect(signatureOf({ provider_specific_fields: fields, extra_content: { google: fields, vertex: null } })).toBe("");
-  expect(signatureForCall(signedId("c", "at:no json", "m"), true, "m")).toEqual({});
+  expect(signatureForCall(signedId("c", "at:no json", target), true, target)).toEqual({});
+});
+
+test("a signature in an aggregator's place goes to no other upstream; Gemini skips the check there", () => {
+  const member = { provider_specific_fields: { thought_signature: "c2ln" } };
+  const id = signedId("c", signatureOf(member), { model: "gemini-3-pro", upstream: "aggregator" });
+  expect(unsignedId(id)).toBe("c");
+  expect(signatureForCall(id, true, { model: "gemini-3-pro", upstream: "aggregator" })).toEqual(member);
+  expect(signatureForCall(id, true, { model: "gemini-3-pro", upstream: "google" })).toEqual({
+    extra_content: { google: { thought_signature: "skip_thought_signature_validator" } },
+  });
+  expect(signatureForText(sealedSignature(signatureOf(member), target), { ...target, upstream: "other" })).toEqual({});
+});
+
+test("a member that a caller made up is not put beside its call", () => {
+  const made = { role: "system", function: { name: "other" }, extra_content: 1, provider_specific_fields: { a: 1 } };
+  const id = signedId("c", `at:${JSON.stringify(made)}`, target);
+  expect(signatureForCall(id, true, target)).toEqual({ provider_specific_fields: { a: 1 } });
 });
 
 describe("a chat caller's history for Claude", () => {

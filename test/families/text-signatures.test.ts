@@ -125,13 +125,15 @@ describe.each([false, true])("a caller of responses, streamed: %s", (isStream) =
   });
 });
 
+const at = (model: string) => ({ model, upstream: "far" });
+
 test.for(["c2lnbmF0dXJl", "a+/=", "YQ==", "with spaces.", "é", "a".repeat(5000)])(
   "a signature comes back unchanged: %s",
   (text) => {
-    const sealed = sealedSignature(text, "m");
+    const sealed = sealedSignature(text, at("m"));
     expect(isSealedSignature(sealed)).toBe(true);
-    expect(signatureForText(sealed, "m")).toEqual({ extra_content: { google: { thought_signature: text } } });
-    expect(signatureForText(sealed, "n")).toEqual({});
+    expect(signatureForText(sealed, at("m"))).toEqual({ extra_content: { google: { thought_signature: text } } });
+    expect(signatureForText(sealed, at("n"))).toEqual({});
   },
 );
 
@@ -139,6 +141,6 @@ test.for(["", "sig-", "sig-bzz-x", "EqQBCkYIChgCKkB"])(
   "data sealed by Claude's vendor or anybody else is not a signature: %s",
   (text) => {
     expect(isSealedSignature(text)).toBe(false);
-    expect(signatureForText(text, "m")).toEqual({});
+    expect(signatureForText(text, at("m"))).toEqual({});
   },
 );

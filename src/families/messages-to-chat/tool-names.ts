@@ -7,6 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import { portableId, signedId } from "../call-signature.ts";
+import type { Target } from "../translation.ts";
 
 const longest = 64;
 const kept = 55;
@@ -42,11 +43,10 @@ export class ToolNames {
  */
 export class ToolIds {
   readonly #answerId: string;
-  readonly #target: string | undefined;
+  readonly #target: Target | undefined;
   readonly #taken = new Set<string>();
 
-  /** `target` is the model's name at its upstream. */
-  constructor(answerId: string, target: string | undefined) {
+  constructor(answerId: string, target: Target | undefined) {
     this.#answerId = answerId;
     this.#target = target;
   }

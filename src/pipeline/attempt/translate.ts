@@ -69,7 +69,7 @@ export function* translateAlongPath(
     reasoningItems:
       operation === "responses" && fitting ? { upstream: target.upstream, ...fitting.reasoningItems } : undefined,
     isUnpriced: operation === "responses" ? unpricedToolsOf(model) : undefined,
-    target: target.model,
+    target,
     reasons: model.reasons,
     answerId: part.id.replace(/^req_/, ""),
     now: Math.floor(arrivedAt / 1000),

@@ -40,7 +40,7 @@ export function* messageRequest(
   dropped: Dropped,
 ): CooperativeTask<MessageRequest> {
   // The upstream's name tells the model's generation, and so the settings that it takes: the caller's may be an alias.
-  const model = target ?? request.model ?? "";
+  const model = target?.model ?? request.model ?? "";
   refuseImpossible(request);
   dropUnsupported(request, dropped);
   const { top_k: topK, ...shared } = sharedSettings(request, dropped);

@@ -14,6 +14,7 @@ import { ChatUsageTracker } from "../../chat-usage.ts";
 import { finishOf } from "../../finish-words.ts";
 import { readAnswer } from "../../read-message.ts";
 import { readToolInput } from "../../tool-input.ts";
+import type { Target } from "../../translation.ts";
 import { compacted, compactionBlock } from "../compaction.ts";
 import { ToolIds, type ToolNames } from "../tool-names.ts";
 import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
@@ -29,7 +30,7 @@ export interface AnswerContext {
   readonly stops: readonly string[];
   readonly names: ToolNames;
   /** The model's name at its upstream. */
-  readonly target: string | undefined;
+  readonly target: Target | undefined;
   /** compacts is whether the answer is the block that stands for the conversation. */
   readonly compacts: boolean;
 }

@@ -12,8 +12,16 @@ import { isSealedReasoning } from "../../../providers/profile/reasoning-seal.ts"
 import { isSealedSignature } from "../../../providers/profile/sealed-signature.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { detailsIn, detailsMembers, signatureForCall, signatureForText, unsignedId } from "../../call-signature.ts";
+import {
+  detailsIn,
+  detailsMembers,
+  signatureForCall,
+  signatureForText,
+  unsignedId,
+  withText,
+} from "../../call-signature.ts";
 import { definedFields } from "../../fields.ts";
+import type { Target } from "../../translation.ts";
 import type { ToolNames } from "../tool-names.ts";
 import type { PlacedBlock } from "./content.ts";
 import { vendorCall } from "./vendor-blocks.ts";
@@ -21,8 +29,7 @@ import { vendorCall } from "./vendor-blocks.ts";
 /** ConversationContext is what the translation of a conversation needs. */
 export interface ConversationContext {
   readonly names: ToolNames;
-  /** The model's name at its upstream. */
-  readonly target: string | undefined;
+  readonly target: Target | undefined;
   /** readsSeals is whether sealed reasoning is unsealed further on. */
   readonly readsSeals: boolean;
   /** Receives the paths of what is dropped. */
@@ -35,6 +42,7 @@ export function* assistantMessage(
 ): CooperativeTask<JsonObject> {
   let text = "";
   let reasoning = "";
+  let unsigned = "";
   let signature = "";
   const calls: JsonObject[] = [];
   const details: JsonObject[] = [];
@@ -48,11 +56,15 @@ export function* assistantMessage(
     else if (vendors) calls.push(callJson(vendors, names, calls.length === 0, target));
     else if (block.type === ContentBlockType.TEXT) text += block.text ?? "";
     else if (block.type === ContentBlockType.TOOL_USE) calls.push(toolCall(placed, names, calls.length === 0, target));
-    else if (block.type === ContentBlockType.THINKING && !block.signature) reasoning += block.thinking ?? "";
-    else if (isSealedSignature(block.data)) {
+    else if (block.type === ContentBlockType.THINKING && !block.signature) {
+      reasoning += block.thinking ?? "";
+      unsigned += block.thinking ?? "";
+    } else if (isSealedSignature(block.data)) {
       const sealedHere = detailsIn(block.data ?? "", target);
-      if (sealedHere) details.push(...sealedHere);
-      else signature = block.data ?? "";
+      if (sealedHere) {
+        details.push(...withText(sealedHere, unsigned));
+        unsigned = "";
+      } else signature = block.data ?? "";
     } else omitted.add(path);
   }
   return definedFields({
@@ -62,7 +74,7 @@ export function* assistantMessage(
     thinking_blocks: thoughts.length > 0 ? thoughts : undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
     ...signatureForText(signature, target),
-    ...detailsMembers(details, reasoning),
+    ...detailsMembers(details),
   });
 }
 
@@ -76,7 +88,7 @@ function sealedBlock({ type, thinking = "", signature, data }: PlacedBlock["bloc
     : undefined;
 }
 
-function toolCall({ block, path }: PlacedBlock, names: ToolNames, isFirst: boolean, target?: string): JsonObject {
+function toolCall({ block, path }: PlacedBlock, names: ToolNames, isFirst: boolean, target?: Target): JsonObject {
   const { id, name, input } = block;
   if (!id) throw missingField(`${path}.id`);
   if (!name) throw missingField(`${path}.name`);
@@ -89,7 +101,7 @@ interface Call {
   readonly input: JsonObject;
 }
 
-function callJson({ id, name, input }: Call, names: ToolNames, isFirst: boolean, target?: string): JsonObject {
+function callJson({ id, name, input }: Call, names: ToolNames, isFirst: boolean, target?: Target): JsonObject {
   const called = { name: names.toChat(name), arguments: JSON.stringify(input) };
   return { id: unsignedId(id), type: "function", function: called, ...signatureForCall(id, isFirst, target) };
 }

@@ -50,6 +50,10 @@ export class ReasoningItem implements Item {
     return [...opening, this.#event("response.reasoning_summary_text.delta", { delta })];
   }
 
+  get isSealed(): boolean {
+    return this.#blocks.length > 0;
+  }
+
   /** Keeps the vendor's signed blocks. */
   seal(blocks: readonly JsonValue[]): void {
     this.#blocks.push(...blocks);

@@ -8,6 +8,7 @@ import type { AssistantMessage, LogProbs } from "../../../../gen/modelgateway/v1
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { sealedDetails, sealedSignature, signedId } from "../../call-signature.ts";
 import { readChatOutput } from "../../chat-output.ts";
+import type { Target } from "../../translation.ts";
 import { CallItem } from "./call-item.ts";
 import { type Item, type ItemStatus, ReasoningItem } from "./items.ts";
 import { MessageItem } from "./message.ts";
@@ -23,7 +24,7 @@ export class Output {
   /** Finished items with their JSON. */
   readonly #ended = new Map<Item, JsonObject>();
   #prose: ReasoningItem | MessageItem | undefined;
-  readonly #target: string | undefined;
+  readonly #target: Target | undefined;
   readonly #passesBlocks: boolean;
   #signature = "";
   refused = false;
@@ -76,7 +77,8 @@ export class Output {
     if (text === "" && blocks.length === 0) return [];
     const events: JsonObject[] = [];
     let item = this.#prose;
-    if (!(item instanceof ReasoningItem)) {
+    // Each seal has an item with the text that it signs.
+    if (!(item instanceof ReasoningItem) || (text !== "" && item.isSealed)) {
       item = new ReasoningItem(this.#items.length, this.#answerId);
       events.push(...this.#begin(item));
     }

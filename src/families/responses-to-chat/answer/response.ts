@@ -5,7 +5,7 @@ import type { CreateResponseRequestSchema } from "../../../../gen/modelgateway/v
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
 import { type ChatUsageTracker, totalInput } from "../../chat-usage.ts";
-import { passesThinkingOn, type TranslationContext } from "../../translation.ts";
+import { passesThinkingOn, type Target, type TranslationContext } from "../../translation.ts";
 import { asksToCompact } from "../compaction.ts";
 import type { ToolNames } from "../tool-names.ts";
 import type { ItemStatus } from "./items.ts";
@@ -18,7 +18,7 @@ export interface AnswerContext {
   readonly asked: JsonObject;
   readonly names: ToolNames;
   /** The model's name at its upstream. */
-  readonly target: string | undefined;
+  readonly target: Target | undefined;
   /** passesBlocks is whether blocks of thinking come from a translation, which signed them for the next turn. */
   readonly passesBlocks: boolean;
   /** compacts is whether the answer is the item that stands for the conversation. */

@@ -16,9 +16,11 @@ import {
   signatureForText,
   signatureOf,
   unsignedId,
+  withText,
 } from "../../call-signature.ts";
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
+import type { Target } from "../../translation.ts";
 import { unsealed } from "../seal.ts";
 import type { ToolNames } from "../tool-names.ts";
 import { isText } from "./content.ts";
@@ -30,13 +32,14 @@ export interface ConversationContext {
   /** passesBlocks is whether signed thinking goes on to a translation that reads it. */
   readonly passesBlocks: boolean;
   readonly dropped: Dropped;
-  /** The model's name at its upstream. */
-  readonly target: string | undefined;
+  readonly target: Target | undefined;
 }
 
 export class AssistantTurn {
   readonly #path: string;
   readonly #reasoning: string[] = [];
+  /** The reasoning since the last seal. */
+  readonly #unsigned: string[] = [];
   readonly #blocks: JsonValue[] = [];
   readonly #texts: string[] = [];
   #refusal = "";
@@ -74,7 +77,9 @@ export class AssistantTurn {
   reason({ summary, content, encryptedContent }: ResponseItem, path: string): void {
     const { dropped, passesBlocks } = this.#context;
     const full = content.case === "contentParts" ? content.value.parts : [];
-    this.#reasoning.push(...(full.length > 0 ? full : summary).map(({ text = "" }) => text).filter(Boolean));
+    const thoughts = (full.length > 0 ? full : summary).map(({ text = "" }) => text).filter(Boolean);
+    this.#reasoning.push(...thoughts);
+    this.#unsigned.push(...thoughts);
     if (encryptedContent === undefined) return;
     const blocks = unsealed(encryptedContent);
     const others = (blocks ?? []).filter((block) => !this.#takeDetails(block));
@@ -86,7 +91,7 @@ export class AssistantTurn {
   #takeDetails(block: JsonValue): boolean {
     const seal = isObject(block) && typeof block.data === "string" ? block.data : "";
     const details = detailsIn(seal, this.#context.target);
-    if (details) this.#details.push(...details);
+    if (details) this.#details.push(...withText(details, this.#unsigned.splice(0).join("\n\n")));
     return details !== undefined;
   }
 
@@ -126,7 +131,7 @@ export class AssistantTurn {
       thinking_blocks: this.#blocks.length > 0 ? this.#blocks : undefined,
       tool_calls: this.#calls.length > 0 ? this.#calls : undefined,
       ...signatureForText(this.#signature, this.#context.target),
-      ...detailsMembers(this.#details, this.#reasoning.join("\n\n")),
+      ...detailsMembers(this.#details),
     });
     return [message];
   }
