@@ -36,25 +36,29 @@ export function readAnswer<O extends DescMessage>(
   }
 }
 
-/** The members that aggregators put an answer into. */
+/** envelopes are the members that aggregators put an answer into. */
 const envelopes = ["data", "response", "result"] as const;
 
+/** The longest answer that is looked into, in bytes: it is parsed once more, at one go. */
+const longestEnvelope = 1024 * 1024;
+
 function unwrapped(bytes: Buffer, dialect: Dialect, operation: Operation): JsonObject | undefined {
-  return candidatesIn(parsed(bytes)).find(
-    (json) => dialect.errorIn(json, Buffer.from(JSON.stringify(json)), operation, "whole") === undefined,
-  );
+  if (bytes.length > longestEnvelope) return undefined;
+  return candidatesIn(parsed(bytes)).find((json) => dialect.errorIn(json, bytes, operation, "whole") === undefined);
 }
 
 function candidatesIn(outer: JsonValue | undefined): JsonObject[] {
   if (Array.isArray(outer)) return outer.length === 1 ? outer.filter(isObject) : [];
   if (!isObject(outer) || namesError(outer) || outer.success === false) return [];
-  // The usage may stand beside the answer.
-  const { usage } = outer;
-  const beside: JsonObject = usage === undefined ? {} : { usage };
   return envelopes
     .map((key) => outer[key])
     .filter(isObject)
-    .map((inner) => ({ ...beside, ...inner }));
+    .map((inner) => withUsage(inner, outer.usage));
+}
+
+/** withUsage returns the answer with the usage that stands beside it, where it has none of its own. */
+function withUsage(inner: JsonObject, usage: JsonValue | undefined): JsonObject {
+  return usage === undefined || (inner.usage ?? null) !== null ? inner : { ...inner, usage };
 }
 
 function parsed(bytes: Buffer): JsonValue | undefined {

@@ -339,6 +339,10 @@ describe("an answer", () => {
     "`response`": (answer) => ({ response: answer }),
     "`result`": (answer) => ({ result: answer, success: true, errors: [], messages: [] }),
     "`data`, with the usage beside": ({ usage, ...answer }) => ({ data: answer, usage }),
+    "`data`, with the usage beside an empty one": ({ usage, ...answer }) => ({
+      data: { ...answer, usage: null },
+      usage,
+    }),
   };
 
   test.each(Object.entries(envelopes))("in %s is taken out of it", async (_, wrap) => {
@@ -364,11 +368,12 @@ describe("an answer", () => {
       { data: [whole] },
       { data: { data: whole } },
       { data: {} },
+      { data: whole, padding: "x".repeat(1024 * 1024) },
     ];
     for (const body of bodies) {
       upstream.script = (exchange) => exchange.json(200, body);
       const answer = await call(gateway, { family: "chat", model: "gpt", stream: false, apiKey: gateway.apiKey });
-      expect([JSON.stringify(body), answer.status]).toEqual([JSON.stringify(body), 502]);
+      expect([JSON.stringify(body).slice(0, 99), answer.status]).toEqual([JSON.stringify(body).slice(0, 99), 502]);
     }
   });
 
