@@ -2,12 +2,16 @@
  * Puts the results of tools right behind their calls in the messages of a chat, as chat servers demand.
  *
  * Histories of agents may be broken: a result that comes after other messages moves to its call, a call without a
- * result gets one that says so, and a result without a call becomes text of the user's. Complete histories stay.
+ * result gets one that says so, and a result without a call becomes text of the user's that says what it is. Complete
+ * histories stay.
  */
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
 
-/** What a call without a result is answered with. */
+/** interrupted is the result of a call that has none. */
 export const interrupted = "The tool call was interrupted: there is no result.";
+
+/** withoutCall comes before a result that no call waits for, so that what a tool printed is not taken for the user's words. */
+export const withoutCall = "The result of a tool, for which no call is waiting:";
 
 interface Turn {
   readonly message: JsonObject;
@@ -60,5 +64,11 @@ function callIdsOf({ role, tool_calls: calls }: JsonObject): string[] {
 }
 
 function asText({ content }: JsonObject): JsonObject {
-  return { role: "user", content: content as JsonValue };
+  return { role: "user", content: withHeading(content, "text") };
+}
+
+/** withHeading returns the content of a result that no call waits for. `type` is that of the family's parts of text. */
+export function withHeading(content: JsonValue | undefined, type: "text" | "input_text"): JsonValue {
+  if (Array.isArray(content)) return [{ type, text: withoutCall }, ...content];
+  return `${withoutCall}\n\n${textOrEmpty(content)}`;
 }

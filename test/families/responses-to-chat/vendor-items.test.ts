@@ -243,7 +243,7 @@ describe("calls and results come in pairs:", () => {
   });
 
   test("a result without a call is told as text", () => {
-    expect(told(output("c"))).toEqual([user("of c")]);
+    expect(told(output("c"))).toEqual([user("The result of a tool, for which no call is waiting:\n\nof c")]);
   });
 
   test("an id may come again in a later turn", () => {

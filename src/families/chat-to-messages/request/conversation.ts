@@ -10,7 +10,7 @@ import { missingField } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
-import { interrupted } from "../../tools/paired-results.ts";
+import { interrupted, withoutCall } from "../../tools/paired-results.ts";
 import { assistantBlocks } from "./assistant.ts";
 import { cacheMark, contentBlocks } from "./content.ts";
 import { thinkingKeys } from "./past-thinking.ts";
@@ -89,7 +89,8 @@ class ConversationBuilder {
     const blocks = yield* contentBlocks(message, path, "user", this.#dropped);
     if (id === undefined) {
       this.#dropped.add(toolCallId ? `${path}.tool_call_id` : name ? `${path}.name` : path);
-      this.#turn("user").blocks.push(...this.#marked(blocks, message, path));
+      const heading = blocks.length > 0 ? [{ type: "text", text: withoutCall }] : [];
+      this.#turn("user").blocks.push(...heading, ...this.#marked(blocks, message, path));
       return;
     }
     const result: JsonObject = { type: "tool_result", tool_use_id: id };

@@ -10,7 +10,7 @@ import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../..
 import { unsignedId } from "../../call-signature.ts";
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
-import { interrupted } from "../../tools/paired-results.ts";
+import { interrupted, withHeading } from "../../tools/paired-results.ts";
 import type { ReasoningItems } from "../../translation.ts";
 import { isCall } from "../answer/parts.ts";
 import { contentOf, textOfParts } from "./content.ts";
@@ -40,8 +40,10 @@ function pairedItems(items: JsonObject[]): JsonObject[] {
   const isPaired = called.size === answered.size && [...called].every((id) => answered.has(id));
   if (isPaired) return items;
   return items.flatMap((item): JsonObject[] => {
-    const { type, call_id: id = null, output = "" } = item;
-    if (isResult(item) && !called.has(id)) return [{ type: "message", role: "user", content: output }];
+    const { type, call_id: id = null, output } = item;
+    if (isResult(item) && !called.has(id)) {
+      return [{ type: "message", role: "user", content: withHeading(output, "input_text") }];
+    }
     const isOpen = isCall(item) && !answered.has(id);
     return isOpen ? [item, { type: `${type}_output`, call_id: id, output: interrupted }] : [item];
   });
