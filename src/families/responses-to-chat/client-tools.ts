@@ -5,31 +5,34 @@
  * Arguments that the model left out, or wrote in another type, are empty in the item: nothing is run by guessing.
  */
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
+import { objectSchema } from "../tools/object-schema.ts";
 
-export interface ClientTool {
+/** CalledTool is a tool as a history knows it. */
+interface CalledTool {
   /** The type of the item of a call. */
   readonly itemType: string;
+  /** Returns the arguments of the call that an item holds. */
+  inputOf(item: JsonObject): JsonValue;
+}
+
+export interface ClientTool extends CalledTool {
   /** The beginning of the item's id. */
   readonly prefix: string;
   /** The function for the model; undefined where the request describes the tool. */
   readonly function?: { readonly description: string; readonly parameters: JsonObject } | undefined;
   /** Returns the members of an item that hold the arguments of a call. */
   membersOf(input: JsonObject): JsonObject;
-  /** Returns the arguments of the call that an item holds. */
-  inputOf(item: JsonObject): JsonValue;
 }
-
-const milliseconds = { type: "integer", description: "The time after which a command is stopped, in milliseconds." };
 
 const shell: ClientTool = {
   itemType: "shell_call",
   prefix: "sh",
   function: {
     description: "Runs shell commands, one after another, and returns what each of them prints.",
-    parameters: objectOf(
+    parameters: closedSchema(
       {
         commands: { type: "array", items: { type: "string" }, description: "The command lines." },
-        timeout_ms: milliseconds,
+        timeout_ms: { type: "integer", description: "The time after which a command is stopped, in milliseconds." },
         max_output_length: { type: "integer", description: "The most characters of output to return of a command." },
       },
       ["commands"],
@@ -38,38 +41,17 @@ const shell: ClientTool = {
   membersOf: ({ commands, timeout_ms, max_output_length }) => ({
     action: {
       commands: textsIn(commands),
-      timeout_ms: numberOr(timeout_ms),
-      max_output_length: numberOr(max_output_length),
+      timeout_ms: numberOrNull(timeout_ms),
+      max_output_length: numberOrNull(max_output_length),
     },
     environment: { type: "local" },
   }),
   inputOf: ({ action }) => withoutNulls(action),
 };
 
-const localShell: ClientTool = {
+/** localShell is for one model of its vendor's: it is never offered, and only known in a history. */
+const localShell: CalledTool = {
   itemType: "local_shell_call",
-  prefix: "lsh",
-  function: {
-    description: "Runs a program with its arguments and returns what it prints.",
-    parameters: objectOf(
-      {
-        command: { type: "array", items: { type: "string" }, description: "The program and each of its arguments." },
-        working_directory: { type: "string" },
-        timeout_ms: milliseconds,
-      },
-      ["command"],
-    ),
-  },
-  membersOf: ({ command, working_directory, timeout_ms }) => ({
-    action: {
-      type: "exec",
-      command: textsIn(command),
-      env: {},
-      timeout_ms: numberOr(timeout_ms),
-      user: null,
-      working_directory: textOrEmpty(working_directory) || null,
-    },
-  }),
   inputOf({ action }) {
     const { type: _, env, ...rest } = withoutNulls(action);
     return isObject(env) && Object.keys(env).length > 0 ? { ...rest, env } : rest;
@@ -84,7 +66,7 @@ const applyPatch: ClientTool = {
       "Creates, changes or deletes one file. In `diff` each line of a new file begins with `+`. To change a file, each \
 hunk begins with a line `@@`, optionally followed by the line of code that it is below; lines that stay begin with a \
 space, removed ones with `-`, added ones with `+`. To delete a file no `diff` is needed.",
-    parameters: objectOf(
+    parameters: closedSchema(
       {
         type: { type: "string", enum: ["create_file", "update_file", "delete_file"] },
         path: { type: "string" },
@@ -107,35 +89,36 @@ const toolSearch: ClientTool = {
   inputOf: ({ arguments: input }) => input ?? {},
 };
 
-/** By the kind of the tool, which is its name, too. */
+/** clientTools are the tools by their kind, which is also their name. */
 export const clientTools = {
   shell,
-  local_shell: localShell,
   apply_patch: applyPatch,
   tool_search: toolSearch,
 } as const;
 
 export type ClientToolKind = keyof typeof clientTools;
 
-/**
- * clientToolKind returns the kind of a tool that its caller runs; undefined for any other. `local_shell` is for one model of its vendor's,
- * and is only known in a history.
- */
+/** clientToolKind returns the kind of a tool that its caller runs; undefined for any other. */
 export function clientToolKind({ type, execution, environment }: JsonObject): ClientToolKind | undefined {
   if (type === "tool_search") return execution === "client" ? type : undefined;
   if (type === "shell") return !isObject(environment) || environment.type === "local" ? type : undefined;
   return type === "apply_patch" ? type : undefined;
 }
 
-const kindsByItem = new Map(Object.entries(clientTools).map(([kind, { itemType }]) => [itemType, kind]));
+const calledTools: ReadonlyMap<JsonValue, { readonly name: string; readonly tool: CalledTool }> = new Map(
+  Object.entries<CalledTool>({ ...clientTools, local_shell: localShell }).map(([name, tool]) => [
+    tool.itemType,
+    { name, tool },
+  ]),
+);
 
-/** calledClientTool returns the kind of tool whose call an item is; undefined for any other item. */
-export function calledClientTool(itemType: JsonValue | undefined): ClientToolKind | undefined {
-  return typeof itemType === "string" ? (kindsByItem.get(itemType) as ClientToolKind | undefined) : undefined;
+/** calledClientTool returns the tool whose call an item is, and its name; undefined for any other item. */
+export function calledClientTool(itemType: string) {
+  return calledTools.get(itemType);
 }
 
-function objectOf(properties: JsonObject, required: string[]): JsonObject {
-  return { type: "object", properties, required, additionalProperties: false };
+function closedSchema(properties: JsonObject, required: string[]): JsonObject {
+  return { ...objectSchema(properties, required), additionalProperties: false };
 }
 
 /** textsIn returns a list of texts. A model may write a single one bare. */
@@ -144,7 +127,7 @@ function textsIn(value: JsonValue | undefined): string[] {
   return Array.isArray(value) ? value.filter((text) => typeof text === "string") : [];
 }
 
-function numberOr(value: JsonValue | undefined): number | null {
+function numberOrNull(value: JsonValue | undefined): number | null {
   return typeof value === "number" ? value : null;
 }
 

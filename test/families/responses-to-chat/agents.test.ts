@@ -277,7 +277,7 @@ describe("tools that the caller runs by their kind", () => {
     expect(messages[1]?.tool_calls).toEqual(made);
     expect(messages.slice(2)).toEqual([
       { role: "tool", tool_call_id: "c1", content: "a" },
-      { role: "tool", tool_call_id: "c2", content: "No such file." },
+      { role: "tool", tool_call_id: "c2", content: "Error: No such file." },
     ]);
   });
 
@@ -290,6 +290,24 @@ describe("tools that the caller runs by their kind", () => {
   test("are dropped and named where the vendor runs them", () => {
     const hosted = [{ type: "shell", environment: { type: "container_auto" } }, { type: "local_shell" }];
     expect(translate({ tools: hosted }).dropped).toEqual(["tools[0]", "tools[1]"]);
+    const tool_choice = { type: "allowed_tools", tools: [{ type: "shell" }, { type: "local_shell" }, fn("f")] };
+    for (const takes of [careful, { customTools: true }]) {
+      const { request, dropped } = translate({ tools: [...hosted, fn("f")], tool_choice }, "whole", takes);
+      expect(request.json().tools).toMatchObject([{ function: { name: "f" } }]);
+      expect(dropped).toEqual(["tools[0]", "tools[1]", "tool_choice.tools[0]", "tool_choice.tools[1]"]);
+    }
+    const none = { type: "allowed_tools", tools: [{ type: "shell" }] };
+    const { request } = translate({ tools: [fn("f")], tool_choice: none }, "whole", { customTools: true });
+    expect(request.json()).not.toHaveProperty("tools");
+  });
+
+  test("lose what a function cannot say by name", () => {
+    const skills = [{ name: "pdf", path: "/skills/pdf" }];
+    const shell = { type: "shell", environment: { type: "local", skills } };
+    expect(translate({ tools: [shell, fn("f", { environment: { type: "local" } })] }).dropped).toEqual([
+      "tools[0].environment.skills",
+      "tools[1].environment",
+    ]);
   });
 });
 

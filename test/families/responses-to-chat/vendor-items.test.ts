@@ -25,7 +25,7 @@ function told(...items: object[]): JsonObject[] {
   return messages.slice(1, -1);
 }
 
-const called = (id: string, name: string, input: object) => ({
+const called = (id: unknown, name: string, input: object) => ({
   role: "assistant",
   content: null,
   tool_calls: [{ id, type: "function", function: { name, arguments: JSON.stringify(input) } }],
@@ -40,6 +40,7 @@ const attached = (id: string, url: string) => ({
 });
 
 const done = { status: "completed" };
+const mcpId = `mcpr_${"0".repeat(48)}`;
 const image = "data:image/png;base64,aGk=";
 const printed = { stdout: "a.txt", stderr: "no b", outcome: { type: "exit", exit_code: 1 } };
 const late = { stdout: "", stderr: "", outcome: { type: "timeout" } };
@@ -158,7 +159,41 @@ const steps: readonly (readonly [what: string, items: readonly object[], message
   [
     "an image that was made",
     [{ ...done, type: "image_generation_call", id: "g", revised_prompt: "A cat.", result: "aGk=" }],
-    [called("g", "image_generation", { prompt: "A cat." }), result("g", "The image is made."), attached("g", image)],
+    [called("g", "image_generation", { prompt: "A cat." }), result("g", "The image is made.")],
+  ],
+  [
+    "code that made an image",
+    [{ ...done, type: "code_interpreter_call", id: "i", code: "plot()", outputs: [{ type: "image", url: image }] }],
+    [called("i", "code_interpreter", { code: "plot()" }), result("i", "(It made an image, which is not shown here.)")],
+  ],
+  [
+    "a search that failed",
+    [{ type: "web_search_call", id: "w", status: "failed", action: { type: "search", query: "q" } }],
+    [called("w", "web_search", { type: "search", query: "q" }), result("w", "Error: No results are told of.")],
+  ],
+  [
+    "code that failed",
+    [{ type: "code_interpreter_call", id: "i", status: "failed", code: "1", outputs: null }],
+    [called("i", "code_interpreter", { code: "1" }), result("i", "Error: It printed nothing.")],
+  ],
+  [
+    "a patch that failed",
+    [
+      { ...done, type: "apply_patch_call", call_id: "c", operation: { type: "delete_file", path: "a" } },
+      { type: "apply_patch_call_output", call_id: "c", status: "failed" },
+    ],
+    [called("c", "apply_patch", { type: "delete_file", path: "a" }), result("c", "Error")],
+  ],
+  [
+    "a call that its user allowed, and nobody made",
+    [
+      { type: "mcp_approval_request", id: mcpId, server_label: "files", name: "read", arguments: "{}" },
+      { type: "mcp_approval_response", id: "o", approval_request_id: mcpId, approve: true },
+    ],
+    [
+      called(expect.stringMatching(/^call_[0-9a-f]{35}$/), "mcp__files__read", {}),
+      result(expect.any(String), "The user allowed this call, and it was not made."),
+    ],
   ],
   [
     "a program",
@@ -192,6 +227,47 @@ test.for(steps)("%s is told as a call with its result", ([, items, messages]) =>
   expect(told(...items)).toEqual(messages);
 });
 
+describe("ids of 53 characters", () => {
+  const long = (mark: string) => mark.padEnd(53, "0");
+  const tools = [{ type: "function", name: "read", parameters: {} }];
+
+  test("of an item, which its result names", () => {
+    const [id, call_id] = [long("lsh_"), long("call_")];
+    const action = { type: "exec", command: ["ls"], env: {} };
+    const call = { ...done, type: "local_shell_call", id, call_id, action };
+    const turn = [called(call_id, "local_shell", { command: ["ls"] }), result(call_id, "A")];
+    expect(told(call, { type: "local_shell_call_output", id, output: "A" })).toEqual(turn);
+    expect(told(call, { type: "function_call_output", call_id, output: "A" })).toEqual(turn);
+  });
+
+  test("of a search's call, which its result has, too", () => {
+    const call_id = long("call_");
+    const call = { ...done, type: "tool_search_call", call_id, execution: "client", arguments: {} };
+    const output = { type: "tool_search_output", call_id, execution: "client", tools };
+    expect(told(call, output)).toEqual([
+      called(call_id, "tool_search", {}),
+      result(call_id, "These tools can be called now: read"),
+    ]);
+  });
+
+  test("of a call with a signature in it", () => {
+    const call_id = long("call_1__thought__");
+    const call = { ...done, type: "shell_call", call_id, action: { commands: ["ls"] } };
+    const output = { type: "shell_call_output", call_id, output: "A" };
+    expect(told(call, output)).toEqual([called(call_id, "shell", { commands: ["ls"] }), result(call_id, "A")]);
+  });
+});
+
+test("calls of the vendor's without an id get one each", () => {
+  const search = { ...done, type: "web_search_call", action: { type: "search", query: "q" } };
+  const messages = told(search, search);
+  const ids = messages.flatMap(({ tool_calls: calls = [] }) => calls as { id: string }[]).map(({ id }) => id);
+  expect(new Set(ids).size).toBe(2);
+  const turns = ids.map((id) => [called(id, "web_search", search.action), result(id, "No results are told of.")]);
+  expect(messages).toEqual(turns.flat());
+  expect(told(search, search)).toEqual(messages);
+});
+
 test("what says nothing of a tool at work is dropped and named", () => {
   const listed = { type: "mcp_list_tools", id: "l", server_label: "files", tools: [] };
   const bare = { ...done, type: "web_search_call", id: "w" };
@@ -211,7 +287,14 @@ describe("what no chat model can do is refused by name:", () => {
   test("a call of an MCP server that the vendor is now to make", () => {
     const request = { type: "mcp_approval_request", id: "r", server_label: "files", name: "read", arguments: "{}" };
     const response = { type: "mcp_approval_response", approval_request_id: "r", approve: true };
-    expect(refusal(request, response)).toBe("input[2]");
+    const input = [user("hi"), request, response, response];
+    const wire = Wire.ofJson(CreateResponseRequestSchema, { model: "m", input } as JsonObject);
+    const asked = () => runNow(responsesToChat.translate(wire, { ...context, customTools: false }));
+    expect(asked).toThrow(expect.objectContaining({ param: "input[2]" }));
+  });
+
+  test("a call that has neither an id nor its result", () => {
+    expect(refusal({ type: "shell_call", action: { commands: ["ls"] } })).toBe("input[1].call_id");
   });
 
   test("a screenshot that only the vendor has", () => {

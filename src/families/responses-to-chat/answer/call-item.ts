@@ -12,10 +12,12 @@ import { type ClientTool, clientTools } from "../client-tools.ts";
 import type { CallerTool } from "../tool-names.ts";
 import { added, done, type Item, type ItemStatus } from "./items.ts";
 
-const kinds = {
-  function: { type: "function_call", prefix: "fc" },
-  custom: { type: "custom_tool_call", prefix: "ctc" },
-} as const;
+/** forms says, for each kind of tool, which items its calls are. */
+const forms: Readonly<Record<CallerTool["kind"], Pick<ClientTool, "itemType" | "prefix">>> = {
+  function: { itemType: "function_call", prefix: "fc" },
+  custom: { itemType: "custom_tool_call", prefix: "ctc" },
+  ...clientTools,
+};
 
 export class CallItem implements Item {
   readonly #index: number;
@@ -28,7 +30,7 @@ export class CallItem implements Item {
 
   constructor(index: number, answerId: string, tool: CallerTool, callId: string) {
     this.#index = index;
-    this.#id = `${own(tool)?.prefix ?? kinds[tool.kind as keyof typeof kinds].prefix}_${answerId}_${index}`;
+    this.#id = `${forms[tool.kind].prefix}_${answerId}_${index}`;
     this.#tool = tool;
     this.#callId = callId;
     this.#isPlain = own(tool) === undefined && !tool.isWrapped;
@@ -61,8 +63,7 @@ export class CallItem implements Item {
   json(status: ItemStatus): JsonObject {
     const { kind, name, namespace } = this.#tool;
     const client = own(this.#tool);
-    const type = client?.itemType ?? kinds[kind as keyof typeof kinds].type;
-    const call = { id: this.#id, type, status, call_id: this.#callId };
+    const call = { id: this.#id, type: forms[kind].itemType, status, call_id: this.#callId };
     if (client) return { ...call, ...client.membersOf(argumentsIn(this.#input)) };
     if (kind === "custom") {
       // Until it is complete the text is still wrapped.

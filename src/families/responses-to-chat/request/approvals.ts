@@ -2,7 +2,8 @@
  * Calls of MCP servers that a vendor asks its caller to approve.
  *
  * A request and its answer say nothing beside the call that followed. What was refused is told as the call's result.
- * What was approved and did not follow is for the vendor to run: a chat model cannot, and the caller is told.
+ * What was approved at the end of the conversation is for the vendor to run now: a chat model cannot, and the caller is
+ * told. Before other items it was never made, which the model is told: the conversation goes on.
  */
 import type { ResponseItem } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
@@ -13,6 +14,8 @@ export class ApprovedCalls {
   readonly #items: readonly ResponseItem[];
   /** The ids of the requests whose calls are in the conversation. */
   #made: ReadonlySet<string> | undefined;
+  /** The responses to requests that end the conversation. */
+  #last: ReadonlySet<ResponseItem> | undefined;
 
   constructor(items: readonly ResponseItem[]) {
     this.#items = items;
@@ -24,16 +27,24 @@ export class ApprovedCalls {
     return type === "mcp_approval_response" && this.#found().has(textOrEmpty(extra?.approval_request_id));
   }
 
-  /** Returns the result of a call that was not allowed; undefined for any other item. Throws a Refusal for one that nobody runs. */
-  refused({ extra }: ResponseItem, type: string, path: string): ToolStep | undefined {
-    if (type !== "mcp_approval_response") return undefined;
-    const { approve, approval_request_id: id, reason } = extra ?? {};
-    if (approve !== false) {
+  /** Returns the result of a call that was not made; undefined for any other item. Throws a Refusal for one that is to be made now. */
+  notMade(item: ResponseItem, path: string): ToolStep | undefined {
+    if (!isResponse(item)) return undefined;
+    const { approve, approval_request_id: id, reason } = item.extra ?? {};
+    if (approve !== false && this.#isAtEnd(item)) {
       const why = "the model behind this name cannot call MCP servers; offer their tools as your own";
       throw invalidValue(path, why);
     }
-    const text = ["The user did not allow this call.", textOrEmpty(reason)].filter(Boolean).join(" ");
+    const outcome =
+      approve === false ? "The user did not allow this call." : "The user allowed this call, and it was not made.";
+    const text = [outcome, textOrEmpty(reason)].filter(Boolean).join(" ");
     return { id: textOrEmpty(id), result: { text, images: [] } };
+  }
+
+  /** Reports whether nothing but responses to such requests follows. */
+  #isAtEnd(item: ResponseItem): boolean {
+    this.#last ??= new Set(this.#items.slice(this.#items.findLastIndex((other) => !isResponse(other)) + 1));
+    return this.#last.has(item);
   }
 
   #found(): ReadonlySet<string> {
@@ -42,4 +53,8 @@ export class ApprovedCalls {
     this.#made ??= new Set(ids().filter(Boolean));
     return this.#made;
   }
+}
+
+function isResponse({ extra }: ResponseItem): boolean {
+  return extra?.type === "mcp_approval_response";
 }

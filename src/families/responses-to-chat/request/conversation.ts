@@ -22,7 +22,7 @@ import { agentMessage, searchResult } from "./agent-items.ts";
 import { ApprovedCalls } from "./approvals.ts";
 import { AssistantTurn, type ConversationContext } from "./assistant.ts";
 import { chatPart, contentOf, isText } from "./content.ts";
-import { type ToolStep, toolStepOf } from "./vendor-items.ts";
+import { shortId, type ToolStep, toolStepOf } from "./vendor-items.ts";
 
 /** conversationOf throws a Refusal for what a chat model must not do without. */
 export function* conversationOf(
@@ -54,6 +54,8 @@ class Conversation {
   readonly #approved: ApprovedCalls;
   /** Ids of calls by the ids of their items, which some results name instead. */
   readonly #callIds = new Map<string, string>();
+  /** The number of steps without an id so far. */
+  #unnamed = 0;
   /** The id of the last tool search, which a vendor's own results do not name. */
   #searchId = "";
   #messages: JsonObject[] = [];
@@ -137,13 +139,14 @@ class Conversation {
         return;
     }
     if (this.#approved.areToldElsewhere(item, type)) return;
-    const step = this.#approved.refused(item, type, path) ?? toolStepOf(item, type, path, this.#context.names);
+    const step = this.#approved.notMade(item, path) ?? toolStepOf(item, type, path, this.#context.names);
     if (step) this.#step(item, type, path, step);
     else this.#context.dropped.add(path);
   }
 
   /** Tells of a tool at work. */
-  #step(item: ResponseItem, type: string, path: string, { id, call, result }: ToolStep): void {
+  #step(item: ResponseItem, type: string, path: string, { id: known, call, result }: ToolStep): void {
+    const id = known ?? shortId(`${this.#unnamed++} ${JSON.stringify(call)}`);
     if (call) {
       this.#turnFor(path).callTool(id, call.name, call.input);
       if (item.id) this.#callIds.set(item.id, id);
@@ -151,7 +154,7 @@ class Conversation {
     }
     if (!result) return;
     const images = result.images.map((url) => ({ type: "image_url", image_url: { url } }));
-    this.#answer(this.#callIds.get(id) ?? id, result.text, images);
+    this.#answer(this.#callIds.get(item.id ?? "") ?? this.#callIds.get(id) ?? id, result.text, images);
   }
 
   #message(item: ResponseItem, path: string): void {

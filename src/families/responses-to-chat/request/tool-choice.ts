@@ -55,35 +55,35 @@ function choiceOf(
   const names = new Set<string>();
   for (const [i, tool] of tools.entries()) {
     const path = `tool_choice.tools[${i}]`;
-    if (!isOwn(tool)) dropped.add(path);
+    if (!isOwn(tool, set)) dropped.add(path);
     else names.add(chatNameOf(tool, path, set));
   }
   const word = modes[mode ?? ToolChoiceMode.AUTO] ?? "auto";
-  if (customTools === false) return { choice: word, allowed: names };
+  if (customTools === false || names.size === 0) return { choice: word, allowed: names };
   const allowed = [...names].map((name) => chosen(set, name));
   return { choice: { type: "allowed_tools", allowed_tools: { mode: word, tools: allowed } } };
 }
 
 /** isOwn reports whether the tool is the caller's: the gateway runs no vendor's tools. */
-function isOwn({ type, extra }: ResponseToolChoice): boolean {
-  return type === ToolType.FUNCTION || type === ToolType.CUSTOM || chosenKind(extra) !== undefined;
+function isOwn({ type, extra }: ResponseToolChoice, set: Toolset): boolean {
+  return type === ToolType.FUNCTION || type === ToolType.CUSTOM || chosenKind(extra, set) !== undefined;
 }
 
-/** chosenKind returns the kind of a tool that its caller runs and that has no other name. */
-function chosenKind(extra: JsonObject | undefined): string | undefined {
+/** chosenKind returns the kind of an offered tool that its caller runs and that has no other name. */
+function chosenKind(extra: JsonObject | undefined, { names }: Toolset): string | undefined {
   const type = extra?.type;
-  return typeof type === "string" && Object.hasOwn(clientTools, type) ? type : undefined;
+  const isKind = typeof type === "string" && Object.hasOwn(clientTools, type) && names.has(undefined, type);
+  return isKind ? type : undefined;
 }
 
-function chatNameOf(choice: ResponseToolChoice, path: string, { names }: Toolset): string {
-  if (!isOwn(choice)) {
-    throw notDescribed(path);
+function chatNameOf(choice: ResponseToolChoice, path: string, set: Toolset): string {
+  if (!isOwn(choice, set)) {
+    throw invalidValue(path, "the model behind this name has no tools but those that the request describes");
   }
-  const { extra } = choice;
-  const kind = chosenKind(extra);
-  if (kind !== undefined && names.has(undefined, kind)) return names.chatNameOf(undefined, kind);
-  if (kind !== undefined) throw notDescribed(path);
-  const { name } = choice;
+  const { names } = set;
+  const { extra, name } = choice;
+  const kind = chosenKind(extra, set);
+  if (kind !== undefined) return names.chatNameOf(undefined, kind);
   if (!name) throw missingField(`${path}.name`);
   if (typeof extra?.namespace === "string") return names.chatNameOf(extra.namespace, name);
   const dot = name.lastIndexOf(".");
@@ -95,8 +95,4 @@ function chatNameOf(choice: ResponseToolChoice, path: string, { names }: Toolset
 function chosen({ offered }: Toolset, name: string): JsonObject {
   const isCustom = offered.get(name)?.type === "custom";
   return isCustom ? { type: "custom", custom: { name } } : { type: "function", function: { name } };
-}
-
-function notDescribed(path: string) {
-  return invalidValue(path, "the model behind this name has no tools but those that the request describes");
 }

@@ -10,7 +10,7 @@ import { ToolType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateResponseRequest, ResponseTool } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
-import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
@@ -68,13 +68,15 @@ function nameOf({ tool: { name }, path }: DescribedTool, kind: CallerTool["kind"
 }
 
 function chatTool(name: string, tool: ResponseTool, isWrapped: boolean, path: string, dropped: Dropped): JsonObject {
-  const { type, description, parameters, strict, format, extra } = tool;
-  dropped.addExtra(extra, path, ["type", "execution", "environment"]);
+  const { type, description, parameters, strict, format, extra = {} } = tool;
+  const kind = clientToolKind(extra);
+  dropped.addExtra(extra, path, kind ? ["type", "execution", "environment"] : ["type"]);
+  if (kind && isObject(extra.environment)) dropped.addExtra(extra.environment, `${path}.environment`, ["type"]);
   if (isWrapped) return wrappedTool(name, tool, path, dropped);
   if (type === ToolType.CUSTOM) {
     return { type: "custom", custom: definedFields({ name, description, format: format && chatFormat(format) }) };
   }
-  const known = clientTools[clientToolKind(extra ?? {}) ?? "tool_search"].function;
+  const known = kind && clientTools[kind].function;
   if (known) return { type: "function", function: { name, ...known } };
   const schema = parameters && repairedSchema(plainSchema(parameters) as JsonObject);
   return { type: "function", function: definedFields({ name, description, parameters: schema, strict }) };

@@ -3,23 +3,23 @@
  * how a chat model knows tools at work.
  *
  * Vendors put the call of a tool of their own and what it gave into one item: it becomes both. An item that tells
- * nothing but that a tool was there is no step, and is dropped by whoever asks.
+ * nothing but that a tool was there is no step, and is dropped by whoever asks. Images that a tool made are told and not
+ * shown: a model that takes text alone would refuse every later turn.
  */
 import { createHash } from "node:crypto";
 import type { ResponseItem } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidType, invalidValue, missingField } from "../../../call/refusals.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
-import { unsignedId } from "../../call-signature.ts";
-import { calledClientTool, clientTools } from "../client-tools.ts";
+import { calledClientTool } from "../client-tools.ts";
 import type { ToolNames } from "../tool-names.ts";
 
-/** The most characters that OpenAI's chat takes of a call's id. Ids of vendors' items are longer. */
+/** longestId is the most characters that OpenAI's chat takes of a call's id. Ids of vendors' items are longer. */
 const longestId = 40;
 
 /** ToolStep is a call, a result, or both. */
 export interface ToolStep {
-  /** The call's id, as the item has it. */
-  readonly id: string;
+  /** The id that the call and its result share; undefined where an item that is both has none. */
+  readonly id: string | undefined;
   readonly call?: { readonly name: string; readonly input: string } | undefined;
   readonly result?: { readonly text: string; readonly images: readonly string[] } | undefined;
 }
@@ -28,25 +28,38 @@ export interface ToolStep {
 export function toolStepOf(item: ResponseItem, type: string, path: string, names: ToolNames): ToolStep | undefined {
   const json: JsonObject = { ...item.extra };
   if (item.arguments !== undefined) json.arguments = item.arguments;
-  const kind = calledClientTool(type);
-  if (kind) {
-    const name = names.chatNameOf(undefined, kind);
-    return { id: idOf(item, path), call: { name, input: JSON.stringify(clientTools[kind].inputOf(json)) } };
-  }
-  const parts = partsOfType.get(type)?.(json, item, path);
+  const called = calledClientTool(type);
+  const parts: Parts | undefined = called
+    ? { call: { name: called.name, input: called.tool.inputOf(json) } }
+    : partsOfType.get(type)?.(json, item, path);
   if (!parts) return undefined;
   const { call, result } = parts;
+  const id = idOf(item);
+  if (id === undefined && !(call && result)) throw missingField(`${path}.call_id`);
   const { name = "", namespace } = call ?? {};
   return {
-    id: idOf(item, path),
+    id,
     call: call && { name: names.chatNameOf(namespace, name), input: textOf(call.input) },
-    result: result && { text: result.text, images: result.images ?? [] },
+    result: result && { text: resultText(result, item), images: result.images ?? [] },
   };
+}
+
+/** resultText returns what is told of a result. Chat has no flag for a failed tool: the text begins with `Error: `. */
+function resultText({ text, hasFailed = false }: Result, { status }: ResponseItem): string {
+  if (!hasFailed && status !== "failed" && status !== "incomplete") return text;
+  return text === "" ? "Error" : `Error: ${text}`;
 }
 
 interface Parts {
   readonly call?: { readonly name: string; readonly namespace?: string; readonly input: JsonValue };
-  readonly result?: { readonly text: string; readonly images?: readonly string[] };
+  readonly result?: Result;
+}
+
+interface Result {
+  readonly text: string;
+  readonly images?: readonly string[];
+  /** hasFailed is whether the item says so, whatever its status. */
+  readonly hasFailed?: boolean;
 }
 
 type PartsOf = (json: JsonObject, item: ResponseItem, path: string) => Parts | undefined;
@@ -56,7 +69,7 @@ const partsOfType: ReadonlyMap<string, PartsOf> = new Map(
     shell_call_output: (_json, item) => ({ result: { text: outputTextOf(item, printed) } }),
     local_shell_call_output: (_json, item) => ({ result: { text: outputTextOf(item, printed) } }),
     apply_patch_call_output: (_json, item) => ({
-      result: { text: outputTextOf(item, printed) || (item.status ?? "") },
+      result: { text: outputTextOf(item, printed) || (item.status === "failed" ? "" : (item.status ?? "")) },
     }),
     computer_call: ({ action, actions }) => ({
       call: { name: "computer", input: { actions: actions ?? [action ?? {}] } },
@@ -70,35 +83,36 @@ const partsOfType: ReadonlyMap<string, PartsOf> = new Map(
       if (!isObject(action) && !Array.isArray(results)) return undefined;
       const sources = isObject(action) ? (action.sources ?? results) : results;
       const { sources: _, ...input } = isObject(action) ? action : {};
-      return { call: { name: "web_search", input }, result: { text: found(sources, "The search is done.") } };
+      return { call: { name: "web_search", input }, result: { text: found(sources) } };
     },
     file_search_call: ({ queries, results }) => ({
       call: { name: "file_search", input: { queries: queries ?? [] } },
-      result: { text: found(results, "The search is done.") },
+      result: { text: found(results) },
     }),
     code_interpreter_call: ({ code, outputs }) => ({
       call: { name: "code_interpreter", input: { code: code ?? "" } },
-      result: { text: listOf(outputs).map(outputOfCode).filter(Boolean).join("\n") || "The code has run." },
+      result: { text: listOf(outputs).map(outputOfCode).filter(Boolean).join("\n") || "It printed nothing." },
     }),
-    image_generation_call: ({ revised_prompt: prompt, result, output_format: format }) => ({
+    image_generation_call: ({ revised_prompt: prompt, result }) => ({
       call: { name: "image_generation", input: { prompt: prompt ?? "" } },
-      result: {
-        text: typeof result === "string" ? "The image is made." : "No image was made.",
-        images: typeof result === "string" ? [`data:image/${textOrEmpty(format) || "png"};base64,${result}`] : [],
-      },
+      result: { text: typeof result === "string" ? "The image is made." : "No image was made." },
     }),
   }),
 );
 
-/** idOf returns the id that a call and its result share. A tool that the vendor runs has none but the item's. */
-function idOf({ callId, id, extra }: ResponseItem, path: string): string {
-  const known = callId || id || textOrEmpty(extra?.approval_request_id);
-  if (!known) throw missingField(`${path}.call_id`);
-  return known.length <= longestId || unsignedId(known) !== known ? known : shortened(known);
+/**
+ * idOf returns the id that a call and its result share; undefined where there is none. A tool that the vendor runs has none but the
+ * item's, which alone may be shortened: a call's own stands in other items, too.
+ */
+function idOf({ callId, id, extra }: ResponseItem): string | undefined {
+  if (callId) return callId;
+  const known = id || textOrEmpty(extra?.approval_request_id);
+  if (!known) return undefined;
+  return known.length <= longestId ? known : shortId(known);
 }
 
-/** shortened returns the same short id for the same long one, so that a prompt cache keeps hitting. */
-function shortened(id: string): string {
+/** shortId returns the same short id for the same text, so that a prompt cache keeps hitting. */
+export function shortId(id: string): string {
   return `call_${createHash("sha256")
     .update(id)
     .digest("hex")
@@ -113,7 +127,8 @@ function mcpCall(json: JsonObject, { name, output }: ResponseItem): Parts {
   const { error = null } = json;
   const message = isObject(error) ? (error.message ?? error.content ?? error) : error;
   const text = output.case === "outputText" ? output.value : "";
-  return { call: mcpTool(json, name), result: { text: message === null ? text : `Error: ${textOf(message)}` } };
+  const result = message === null ? { text } : { text: textOf(message), hasFailed: true };
+  return { call: mcpTool(json, name), result };
 }
 
 function screenshot({ output }: JsonObject, _item: ResponseItem, path: string): Parts {
@@ -140,7 +155,7 @@ function printed({ stdout, stderr, outcome }: JsonObject): string {
   return [textOrEmpty(stdout), errors && `Errors:\n${errors}`, end].filter(Boolean).join("\n");
 }
 
-function found(results: JsonValue | undefined, otherwise: string): string {
+function found(results: JsonValue | undefined): string {
   const texts = listOf(results).map((result) => {
     const { title, filename, url, text, snippet } = result;
     return [title ?? filename, url, text ?? snippet]
@@ -148,11 +163,11 @@ function found(results: JsonValue | undefined, otherwise: string): string {
       .filter(Boolean)
       .join("\n");
   });
-  return texts.filter(Boolean).join("\n\n") || otherwise;
+  return texts.filter(Boolean).join("\n\n") || "No results are told of.";
 }
 
-function outputOfCode({ logs, url }: JsonObject): string {
-  return textOrEmpty(logs) || textOrEmpty(url);
+function outputOfCode({ type, logs }: JsonObject): string {
+  return type === "image" ? "(It made an image, which is not shown here.)" : textOrEmpty(logs);
 }
 
 function listOf(value: JsonValue | undefined): JsonObject[] {
