@@ -4,6 +4,7 @@
  */
 import type { MessageTool } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";
+import { objectSchema } from "../../tools/object-schema.ts";
 
 interface ClientTool {
   readonly description: string;
@@ -11,6 +12,7 @@ interface ClientTool {
 }
 
 const text = { type: "string" };
+const replacing = "The text that replaces `old_str`.";
 const lineNumber = { type: "integer", description: "The text is inserted behind this line; 0 is the beginning." };
 const lines = {
   type: "array",
@@ -22,49 +24,50 @@ const editing = {
   view_range: lines,
   file_text: { type: "string", description: "The whole text of a file to create." },
   old_str: { type: "string", description: "The text to replace, which must occur once." },
-  new_str: text,
+  new_str: { type: "string", description: replacing },
   insert_line: lineNumber,
 };
+const insertText = { type: "string", description: "The text to insert." };
 
-function objectOf(properties: JsonObject, required: string[]): JsonObject {
-  return { type: "object", properties, required };
+const commands = ["view", "create", "str_replace", "insert"];
+
+/** editorOf returns an editor with these arguments. */
+function editorOf(properties: JsonObject): ClientTool {
+  const command = { type: "string", enum: commands };
+  const parameters = objectSchema({ command, ...properties }, ["command", "path"]);
+  return { description: "Shows, creates and edits files.", parameters };
 }
 
-/** By the type's beginning, before its date. */
+const editor = editorOf({ ...editing, insert_text: insertText });
+
+/** olderEditor is an editor of the types before `insertTextSince`, which insert what is in `new_str`. */
+const olderEditor = editorOf({ ...editing, new_str: { ...text, description: `${replacing} Or the text to insert.` } });
+
+/** insertTextSince is the date of the first type of an editor that has `insert_text`. */
+const insertTextSince = "20250728";
+
+/** tools are the tools by the beginning of their type, before its date. */
 const tools: ReadonlyMap<string, ClientTool> = new Map([
   [
     "bash",
     {
       description: "Runs a command in a shell that stays open, and returns what it prints.",
-      parameters: objectOf(
+      parameters: objectSchema(
         { command: text, restart: { type: "boolean", description: "Starts the shell anew instead." } },
         [],
       ),
     },
   ],
-  [
-    "text_editor",
-    {
-      description: "Shows, creates and edits files.",
-      parameters: objectOf(
-        {
-          command: { type: "string", enum: ["view", "create", "str_replace", "insert"] },
-          ...editing,
-          insert_text: text,
-        },
-        ["command", "path"],
-      ),
-    },
-  ],
+  ["text_editor", editor],
   [
     "memory",
     {
       description: "Keeps files below /memories, which are there in later conversations, too. Look there first.",
-      parameters: objectOf(
+      parameters: objectSchema(
         {
-          command: { type: "string", enum: ["view", "create", "str_replace", "insert", "delete", "rename"] },
+          command: { type: "string", enum: [...commands, "delete", "rename"] },
           ...editing,
-          insert_text: text,
+          insert_text: insertText,
           old_path: text,
           new_path: text,
         },
@@ -74,10 +77,11 @@ const tools: ReadonlyMap<string, ClientTool> = new Map([
   ],
 ]);
 
-/** clientToolOf returns undefined for a tool with a schema of its own, and for one that the vendor runs. */
+/** clientToolOf returns the description and the arguments of a tool that the caller runs by its type; undefined for any other. */
 export function clientToolOf({ type = "" }: MessageTool): ClientTool | undefined {
-  const [, kind] = /^(.+)_\d{8}$/.exec(type) ?? [];
-  return kind === undefined ? undefined : tools.get(kind);
+  const [, kind = "", date = ""] = /^(.+)_(\d{8})$/.exec(type) ?? [];
+  const tool = tools.get(kind);
+  return tool === editor && date < insertTextSince ? olderEditor : tool;
 }
 
 /** isVendorsSearch reports the vendor's own search for tools. */

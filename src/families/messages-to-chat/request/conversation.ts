@@ -45,11 +45,19 @@ export function* conversationOf(
       if (instructionBlocks.length > 0 || blocks.length === 0)
         messages.push({ role: "system", content: instructionsIn(instructionBlocks) });
     } else if (role === Role.ASSISTANT) {
-      for (const part of turnParts(blocks))
-        messages.push(yield* assistantMessage(part.blocks, context), ...part.results);
+      for (const { blocks: said, results } of turnParts(blocks)) {
+        const message = yield* assistantMessage(said, context);
+        if (results.length === 0 || saysAnything(message)) messages.push(message);
+        messages.push(...results);
+      }
     } else messages.push(...(yield* userMessages(blocks)));
   }
   return pairedResults(messages);
+}
+
+/** saysAnything reports whether an assistant's message has more than its role and an empty text. */
+function saysAnything(message: JsonObject): boolean {
+  return message.content !== "" || Object.keys(message).length > 2;
 }
 
 /** sinceCompaction returns the turns since the last summary, and that; all turns where there is none. */

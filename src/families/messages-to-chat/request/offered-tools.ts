@@ -55,6 +55,7 @@ class Offer {
   /** All tools by name, those not offered included; nameless ones and vendors' own by path. */
   readonly #known = new Map<string, PlacedTool>();
   readonly #offered = new Set<string>();
+  readonly #removed = new Set<string>();
   #isFindable: boolean;
   /** isForVendor is whether the vendor's own search would find tools, which nobody runs here. */
   readonly #isForVendor: boolean;
@@ -88,6 +89,7 @@ class Offer {
     // Deferred tools that nothing could find are offered from the start.
     if (!this.#isFindable || this.#isForVendor) {
       for (const [key, placedTool] of this.#known) {
+        if (this.#removed.has(key)) continue;
         if (isPutOff(placedTool)) this.#unsaid.add(`${placedTool.path}.defer_loading`);
         this.#offered.add(key);
       }
@@ -97,7 +99,7 @@ class Offer {
   }
 
   #add(name: JsonValue | undefined): void {
-    if (typeof name === "string" && this.#known.has(name)) this.#offered.add(name);
+    if (typeof name === "string" && this.#known.has(name)) this.#offer(name);
   }
 
   #change({ type, tool = null }: JsonObject, path: string): void {
@@ -107,14 +109,24 @@ class Offer {
       this.#define(definition ?? null, `${path}.tool.definition`);
     else if (kind !== "tool_reference") this.#unsaid.add(path);
     else if (type === "tool_addition") this.#add(name);
-    else if (typeof name === "string") this.#offered.delete(name);
+    else if (typeof name === "string") this.#remove(name);
+  }
+
+  #offer(name: string): void {
+    this.#offered.add(name);
+    this.#removed.delete(name);
+  }
+
+  #remove(name: string): void {
+    this.#offered.delete(name);
+    this.#removed.add(name);
   }
 
   #define(definition: JsonValue, path: string): void {
     const tool = toolOf(definition, path);
     const name = tool.name || path;
     this.#known.set(name, { tool, path });
-    this.#offered.add(name);
+    this.#offer(name);
   }
 }
 

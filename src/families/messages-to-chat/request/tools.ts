@@ -23,8 +23,9 @@ export function toolsOf(tools: readonly PlacedTool[], names: ToolNames, omitted:
   const functions: JsonObject[] = [];
   let search: JsonObject | undefined;
   for (const { tool, path } of tools) {
-    if (tool.type === undefined || tool.type === "custom") functions.push(functionTool(tool, path, names));
-    else if (clientToolOf(tool)) functions.push(functionTool(tool, path, names));
+    const known = clientToolOf(tool);
+    if (known) functions.push({ type: "function", function: { name: nameIn(tool, path, names), ...known } });
+    else if (tool.type === undefined || tool.type === "custom") functions.push(functionTool(tool, path, names));
     else if (isVendorsSearch(tool)) omitted.add(path);
     else if (tool.type.startsWith("web_search_")) {
       if (search) omitted.add(path);
@@ -35,12 +36,16 @@ export function toolsOf(tools: readonly PlacedTool[], names: ToolNames, omitted:
 }
 
 function functionTool(tool: MessageTool, path: string, names: ToolNames): JsonObject {
-  const { name, description, inputSchema, strict } = tool;
-  if (!name) throw missingField(`${path}.name`);
-  const known = clientToolOf(tool);
-  if (known) return { type: "function", function: { name: names.toChat(name), ...known } };
+  const { description, inputSchema, strict } = tool;
+  const name = nameIn(tool, path, names);
   const parameters = parametersOf(repairedSchema(inputSchema ?? {}));
-  return { type: "function", function: definedFields({ name: names.toChat(name), description, parameters, strict }) };
+  return { type: "function", function: definedFields({ name, description, parameters, strict }) };
+}
+
+/** nameIn returns the tool's name in chat. Throws a Refusal where it has none. */
+function nameIn({ name }: MessageTool, path: string, names: ToolNames): string {
+  if (!name) throw missingField(`${path}.name`);
+  return names.toChat(name);
 }
 
 /** OpenAI requires `properties` in an object's schema; the Messages API does not. */
