@@ -86,18 +86,21 @@ export function readChatOutput(message: AssistantMessage | undefined): ChatOutpu
   };
 }
 
-/** wantedBack returns the signed and encrypted details. Of several signatures in one message each gets the text before it. */
+/** wantedBack returns the signed and encrypted details. Of several signatures in one message each gets the text before it, of its index. */
 function wantedBack(details: readonly JsonObject[]): JsonObject[] {
   const wanted = details.filter(isWantedBack);
   if (wanted.filter(isBare).length < 2) return wanted;
-  let text = "";
+  const texts = new Map<JsonValue | undefined, string>();
   return details.flatMap((detail) => {
-    if (detail.type === "reasoning.text" && !isWantedBack(detail)) text += textOrEmpty(detail.text);
-    if (!isWantedBack(detail)) return [];
+    const { type, index } = detail;
+    const text = texts.get(index) ?? "";
+    if (!isWantedBack(detail)) {
+      if (type === "reasoning.text") texts.set(index, text + textOrEmpty(detail.text));
+      return [];
+    }
     if (!isBare(detail)) return [detail];
-    const whole = { ...detail, text };
-    text = "";
-    return [whole];
+    texts.delete(index);
+    return [{ ...detail, text }];
   });
 }
 

@@ -271,12 +271,33 @@ describe("a chat caller's history for Claude", () => {
     expect(translate({ reasoning_details: [...pieces, encrypted] })).toEqual(expected);
   });
 
+  test("has each thought under its own signature, whatever pieces stand between", () => {
+    const given = [
+      detail({ text: "H" }),
+      detail({ text: "So", index: 1 }),
+      detail({ text: "m.", signature: "c2ln" }),
+      detail({ text: "?", index: 1, signature: "bmV4dA" }),
+      detail({ text: "lost", index: 2 }),
+    ];
+    const next = { type: "thinking", thinking: "So?", signature: "bmV4dA" };
+    const dropped = ["messages[1].reasoning_details[4]"];
+    expect(translate({ reasoning_details: given })).toEqual({ content: [signed, next, text], dropped });
+  });
+
   test("loses what is not signed, or signed by another vendor, by name", () => {
     const foreign = { type: "reasoning.encrypted", data: "x", format: "google-gemini-v1" };
     const path = "messages[1].reasoning_details";
     const lost = translate({ reasoning_details: [foreign, detail({ text: "Hm." }), 1] });
     expect(lost.content).toEqual([text]);
     expect([...lost.dropped].sort()).toEqual([0, 1, 2].map((i) => `${path}[${i}]`));
+    for (const odd of [
+      { reasoning_details: { text: "Hm." } },
+      { provider_specific_fields: "x" },
+      { thinking_blocks: 1 },
+    ])
+      expect(translate(odd)).toEqual({ content: [text], dropped: Object.keys(odd).map((key) => `messages[1].${key}`) });
+    const empty = { type: "reasoning.encrypted", data: "", format };
+    expect(translate({ reasoning_details: [empty] })).toEqual({ content: [text], dropped: [`${path}[0]`] });
     const specific = {
       provider_specific_fields: { citations: [1] },
       thinking_blocks: [signed],

@@ -16,7 +16,7 @@ interface Ending {
   readonly extra?: JsonObject | undefined;
 }
 
-/** Other servers' words, by what chat makes of them. */
+/** otherWords are the stop reasons for other servers' words, which finishOf has made one of chat's. */
 const otherWords: ReadonlyMap<FinishReason | undefined, StopReason> = new Map([
   [FinishReason.STOP, StopReason.END_TURN],
   [FinishReason.LENGTH, StopReason.MAX_TOKENS],

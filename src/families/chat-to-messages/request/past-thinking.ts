@@ -9,7 +9,7 @@ import type { ChatMessage } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 
-/** The keys of a message that may hold thinking. */
+/** thinkingKeys are the keys of a message that may hold thinking. */
 export const thinkingKeys = ["thinking_blocks", "reasoning_details", "provider_specific_fields"] as const;
 
 /** thinkingBlocks reads the first of the keys that has any thinking, and names what else there is. */
@@ -18,7 +18,8 @@ export function thinkingBlocks({ extra }: ChatMessage, path: string, dropped: Dr
   const { thinking_blocks: given, reasoning_details: details, provider_specific_fields: specific } = extra;
   const own = blocksIn(given ?? null, `${path}.thinking_blocks`, dropped);
   const { thinking_blocks: older = null, ...others } = isObject(specific) ? specific : {};
-  dropped.addExtra(others, `${path}.provider_specific_fields`);
+  if (isObject(specific)) dropped.addExtra(others, `${path}.provider_specific_fields`);
+  else dropped.addExtra({ provider_specific_fields: specific ?? null }, path);
   if (own.length > 0) {
     dropped.addExtra({ reasoning_details: details ?? null }, path);
     return own;
@@ -52,25 +53,35 @@ function signedThinking(value: JsonValue): JsonObject | undefined {
   return typeof signature === "string" && signature !== "" ? { type, thinking, signature } : undefined;
 }
 
+/** Piece is a part of a thought whose signature has not come. */
+interface Piece {
+  readonly text: string;
+  readonly path: string;
+}
+
+/** blocksOfDetails joins the pieces of each index up to its signature. */
 function blocksOfDetails(details: JsonValue, path: string, dropped: Dropped): JsonObject[] {
-  if (!Array.isArray(details)) return [];
+  if (details === null) return [];
+  if (!Array.isArray(details)) {
+    dropped.add(path);
+    return [];
+  }
   const blocks: JsonObject[] = [];
-  let text = "";
-  let waiting: string[] = [];
+  const waiting = new Map<JsonValue | undefined, Piece[]>();
   for (const [i, detail] of details.entries()) {
-    const { type, format, text: piece, signature, data } = isObject(detail) ? detail : {};
+    const { type, format, text, signature, data, index } = isObject(detail) ? detail : {};
     const isClaudes = typeof format === "string" && format.startsWith("anthropic");
-    if (isClaudes && type === "reasoning.encrypted" && typeof data === "string") {
+    if (isClaudes && type === "reasoning.encrypted" && typeof data === "string" && data !== "") {
       blocks.push({ type: "redacted_thinking", data });
     } else if (isClaudes && type === "reasoning.text") {
-      text += textOrEmpty(piece);
-      waiting.push(`${path}[${i}]`);
+      const pieces = waiting.get(index) ?? [];
+      pieces.push({ text: textOrEmpty(text), path: `${path}[${i}]` });
+      waiting.set(index, pieces);
       if (typeof signature !== "string" || signature === "") continue;
-      blocks.push({ type: "thinking", thinking: text, signature });
-      text = "";
-      waiting = [];
+      const thought = pieces.splice(0).map((piece) => piece.text);
+      blocks.push({ type: "thinking", thinking: thought.join(""), signature });
     } else dropped.add(`${path}[${i}]`);
   }
-  for (const unsigned of waiting) dropped.add(unsigned);
+  for (const unsigned of [...waiting.values()].flat()) dropped.add(unsigned.path);
   return blocks;
 }
