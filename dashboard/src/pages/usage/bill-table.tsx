@@ -150,7 +150,7 @@ function Rows({ label, ...shown }: LinesProps & { readonly label: string }) {
   const t = useTexts(said);
   const format = useFormat();
   return (
-    <WideTable label={label} minWidth={400} cards={<Lines {...shown} />} flush fz="sm">
+    <WideTable label={label} minWidth={400} cards={<Lines {...shown} />} flush fz="sm" horizontalSpacing={8}>
       <Table.Thead>
         <Table.Tr>
           <Table.Th scope="col">{t.part}</Table.Th>
