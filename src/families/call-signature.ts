@@ -58,14 +58,21 @@ export function detailsIn(sealed: string, target: Target | undefined): readonly 
 }
 
 /**
- * withText returns the details of one seal with the text that they sign, `reasoning`, which the caller has had since the seal before: a
- * signature comes without it.
+ * withText returns the details of one seal, its first signature without a text with `reasoning`: what the caller has had since the seal
+ * before. A caller may write any number of signatures into a seal, so one gets the text.
  */
 export function withText(details: readonly JsonObject[], reasoning: string): readonly JsonObject[] {
-  return details.map((detail) => {
+  const at = details.findIndex((detail) => {
     const key = textKeys.get(detail.type ?? null);
-    return key !== undefined && (detail[key] ?? "") === "" ? { ...detail, [key]: reasoning } : detail;
+    return key !== undefined && (detail[key] ?? "") === "";
   });
+  const key = textKeys.get(details[at]?.type ?? null);
+  return key === undefined ? details : details.with(at, { ...details[at], [key]: reasoning });
+}
+
+/** endsText reports whether the text before a seal is for no later one: the seal signs it, or another model made both. */
+export function endsText(details: readonly JsonObject[]): boolean {
+  return details.length === 0 || details.some(({ type }) => textKeys.has(type ?? null));
 }
 
 /** textKeys has the member that holds the text, by the type of a detail. */

@@ -86,27 +86,21 @@ export function readChatOutput(message: AssistantMessage | undefined): ChatOutpu
   };
 }
 
-/** wantedBack returns the signed and encrypted details. Of several signatures in one message each gets the text before it, of its index. */
+/**
+ * wantedBack returns the signed and encrypted details. Of several signatures in one message each gets its text: the pieces of its index
+ * up to it.
+ */
 function wantedBack(details: readonly JsonObject[]): JsonObject[] {
   const wanted = details.filter(isWantedBack);
-  if (wanted.filter(isBare).length < 2) return wanted;
+  if (wanted.filter(({ type }) => type === "reasoning.text").length < 2) return wanted;
   const texts = new Map<JsonValue | undefined, string>();
   return details.flatMap((detail) => {
     const { type, index } = detail;
-    const text = texts.get(index) ?? "";
-    if (!isWantedBack(detail)) {
-      if (type === "reasoning.text") texts.set(index, text + textOrEmpty(detail.text));
-      return [];
-    }
-    if (!isBare(detail)) return [detail];
-    texts.delete(index);
-    return [{ ...detail, text }];
+    if (type !== "reasoning.text") return isWantedBack(detail) ? [detail] : [];
+    const text = (texts.get(index) ?? "") + textOrEmpty(detail.text);
+    texts.set(index, isWantedBack(detail) ? "" : text);
+    return isWantedBack(detail) ? [{ ...detail, text }] : [];
   });
-}
-
-/** isBare reports a signature whose text came before it. */
-function isBare({ type, text }: JsonObject): boolean {
-  return type === "reasoning.text" && (text ?? "") === "";
 }
 
 function isWantedBack({ type, signature }: JsonObject): boolean {

@@ -20,7 +20,7 @@ export interface ReasoningItems {
   readonly taken: "encrypted" | "plain" | "either";
 }
 
-/** Target is a model where it is asked. */
+/** Target is a model at an upstream. */
 export interface Target {
   /** The model's name at its upstream. */
   readonly model: string;

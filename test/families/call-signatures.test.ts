@@ -4,7 +4,7 @@ import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
 import OpenAI from "openai";
 import type { ResponseInputItem, ResponseOutputItem } from "openai/resources/responses/responses";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { signatureForCall, signedId, unsignedId } from "../../src/families/call-signature.ts";
+import { endsText, signatureForCall, signedId, unsignedId, withText } from "../../src/families/call-signature.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 
@@ -126,9 +126,20 @@ test.for(["c2lnbmF0dXJl", "a+/=", "a+/b", "YQ==", "already_url-safe", "with spac
   },
 );
 
-test.for(["call_1", "a-sig-b", "a-sig-bzzzzzzzz-x", "-sig-", ""])("an id that only looks signed stays: %s", (id) => {
-  expect(unsignedId(id)).toBe(id);
-  expect(signatureForCall(id, true, at("m"))).toEqual({});
+test.for(["call_1", "a-sig-b", "a-sig-bzzzzzzzz-x", "a-sig-b00000000-", "a-sig-b00000000-x.", "-sig-", ""])(
+  "an id that only looks signed stays: %s",
+  (id) => {
+    expect(unsignedId(id)).toBe(id);
+    expect(signatureForCall(id, true, at("m"))).toEqual({});
+  },
+);
+
+test("of the signatures in one seal one gets the text before it, however many a caller writes into it", () => {
+  const thought = { type: "thinking", signature: "s" };
+  const many = Array.from({ length: 100_000 }, () => thought);
+  const texts = withText(many, "a thought").filter(({ thinking }) => thinking !== undefined);
+  expect(texts).toEqual([{ ...thought, thinking: "a thought" }]);
+  expect([[], [thought], [{ type: "reasoning.encrypted" }]].map(endsText)).toEqual([true, true, false]);
 });
 
 test("Gemini is told to skip the check for the first call of another model", () => {

@@ -157,6 +157,22 @@ describe.each([false, true])("stream: %s", (stream) => {
     }
   });
 
+  if (!stream)
+    test("a signature beside its own text and one behind it come back with what each signs", async () => {
+      const beside = { ...signed, text: "A", signature: "c2lnMA", index: 0 };
+      const behind = { ...signed, signature: "c2lnMQ", index: 1 };
+      const before = { ...said, text: "B", index: 1 };
+      thoughts = [beside, before, behind];
+      try {
+        const message = await post("/messages", { model: "m", max_tokens: 9, messages: [user] });
+        const { content } = JSON.parse(message);
+        await post("/messages", { model: "m", max_tokens: 9, messages: [user, { role: "assistant", content }, user] });
+        expect(sentTo(-1).messages[1].reasoning_details).toEqual([beside, { ...behind, text: "B" }, encrypted]);
+      } finally {
+        thoughts = [said, signed];
+      }
+    });
+
   test("a caller of chat gets them as they came", async () => {
     const text = await post("/chat/completions", { model: "m", stream, messages: [user] });
     for (const detail of [said, signed, encrypted]) expect(text).toContain(JSON.stringify(detail));

@@ -68,7 +68,7 @@ export function openConfigurationSource(options: ConfigurationSourceOptions): Co
   const file = configFile(givenFile, environment);
   let loaded = 0;
   let fileText: string | undefined;
-  /** taken is the text of the file that was loaded last without a fault; undefined before. */
+  /** taken is the text of the file that was loaded last without a fault, and at first that of the process before; undefined without either. */
   let taken = takenText;
   /** isMissed is true where a version was told of and nobody listened. */
   let isMissed = false;
@@ -97,7 +97,7 @@ export function openConfigurationSource(options: ConfigurationSourceOptions): Co
       const isKept = of === "stored" && taken !== undefined;
       if (!isKept) fileText = file === undefined ? undefined : textOf(file);
       const text = isKept ? taken : fileText;
-      // Whoever begins with a blank file wants it so.
+      // A file that was blank from the first is meant to be.
       if (file !== undefined && isBlank(text) && taken !== undefined && !isBlank(taken)) throw blankError(file);
       const { config, version } = await stored.read(text);
       taken = text;

@@ -39,7 +39,7 @@ export function readAnswer<O extends DescMessage>(
 /** envelopes are the members that aggregators put an answer into. */
 const envelopes = ["data", "response", "result"] as const;
 
-/** The longest answer that is looked into, in bytes: it is parsed once more, at one go. */
+/** longestEnvelope is the most bytes of an answer that is looked into: it is parsed once more, at one go. */
 const longestEnvelope = 1024 * 1024;
 
 function unwrapped(bytes: Buffer, dialect: Dialect, operation: Operation): JsonObject | undefined {

@@ -21,8 +21,8 @@ const search = { role: "assistant", content: [{ type: "tool_use", id: "t1", name
 const byName = (type: string, name: string) => ({ type, tool: { type: "tool_reference", name } });
 const byValue = (definition: object) => ({ type: "tool_addition", tool: { type: "tool_definition", definition } });
 
-function translated(messages: object[]) {
-  const asked = { model: "m", max_tokens: 9, tools, messages } as unknown as JsonObject;
+function translated(messages: object[], offered: object[] = tools) {
+  const asked = { model: "m", max_tokens: 9, tools: offered, messages } as unknown as JsonObject;
   const context = {
     form: "whole",
     maxOutputTokens: undefined,
@@ -104,4 +104,10 @@ test.for([
   [byValue({ description: "nameless" }), "messages[1].content[0].tool.definition.name"],
 ] as const)("a change that cannot be read is refused by its path: %j", ([change, param]) => {
   expect(() => translated([user("hi"), system(change)])).toThrow(expect.objectContaining({ param }));
+});
+
+test("a tool that is removed hides none of those that nothing could find", () => {
+  const offered = [tool("f"), tool("g", { defer_loading: true })];
+  expect(translated([user("hi")], offered).names).toEqual(["f", "g"]);
+  expect(translated([user("hi"), system(byName("tool_removal", "f"))], offered).names).toEqual(["g"]);
 });

@@ -20,7 +20,7 @@ export interface Generation {
   readonly workers: number;
   /** config is what its workers serve by. */
   config: Config;
-  /** fileText is the text of the file in it; null for none, or until its owner has read it. */
+  /** fileText is the text of the file that its last owner went by, and at first that of the generation before; null for none. */
   fileText: string | null;
   /** Its own owner; undefined while there is none, or once its workers go by that of the next generation. */
   owner: OwnerProcess | undefined;

@@ -15,7 +15,7 @@ export interface OwnerProcessOptions {
   readonly task: Omit<OwnerTask, "metrics">;
   /** The bound socket for metrics, and its port; null where nobody reads them. */
   readonly metrics: { readonly fd: number; readonly port: number } | null;
-  /** Called with each configuration that it serves by. */
+  /** onConfigured is called with each configuration that it serves by, and with the text of the file in it. */
   readonly onConfigured: (config: Config, fileText: string | null) => void;
   /** Called when workers find it at its path. */
   readonly onListens: (owner: OwnerProcess) => void;

@@ -29,7 +29,6 @@ export interface AnswerContext {
   /** The stop texts sent to the upstream. */
   readonly stops: readonly string[];
   readonly names: ToolNames;
-  /** The model's name at its upstream. */
   readonly target: Target | undefined;
   /** compacts is whether the answer is the block that stands for the conversation. */
   readonly compacts: boolean;

@@ -6,6 +6,7 @@
  * vendor is valid for that vendor only and dropped, as is redacted thinking. Calls of the vendor's own tools become
  * calls (`vendor-blocks.ts`). Reasoning sealed by this gateway is kept where the upstream is asked for responses.
  */
+
 import { ContentBlockType } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
 import { isSealedReasoning } from "../../../providers/profile/reasoning-seal.ts";
@@ -15,6 +16,7 @@ import type { JsonObject } from "../../../wire/json.ts";
 import {
   detailsIn,
   detailsMembers,
+  endsText,
   signatureForCall,
   signatureForText,
   unsignedId,
@@ -62,8 +64,9 @@ export function* assistantMessage(
     } else if (isSealedSignature(block.data)) {
       const sealedHere = detailsIn(block.data ?? "", target);
       if (sealedHere) {
-        details.push(...withText(sealedHere, unsigned));
-        unsigned = "";
+        // A caller may seal more than a call takes arguments.
+        for (const detail of withText(sealedHere, unsigned)) details.push(detail);
+        if (endsText(sealedHere)) unsigned = "";
       } else signature = block.data ?? "";
     } else omitted.add(path);
   }

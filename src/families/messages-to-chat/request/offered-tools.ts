@@ -4,7 +4,7 @@
  * A deferred tool (`defer_loading`) is offered once a search has named it (`tool_reference`) or a system message has
  * added it. System messages may define and remove tools. Chat has one list, the final one. Tools still deferred are
  * dropped and named; but where no tool searches, and nothing was ever added, or where only the vendor would search, all
- * are offered.
+ * are offered but those that were removed.
  */
 import {
   type ContentBlock,
@@ -82,7 +82,8 @@ class Offer {
     const changes = extra?.type === "compaction" ? extra.tool_changes : undefined;
     const changed = Array.isArray(changes) ? changes.filter(isObject) : [];
     for (const change of changed) this.#change(change, path);
-    this.#isFindable ||= isNamed || changesTools(block) || changed.length > 0;
+    // A tool that is removed leaves those that wait to be found as they are.
+    this.#isFindable ||= isNamed || [extra, ...changed].some((change) => change?.type === "tool_addition");
   }
 
   tools(): PlacedTool[] {

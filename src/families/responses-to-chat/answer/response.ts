@@ -17,7 +17,6 @@ export interface AnswerContext {
   readonly createdAt: number;
   readonly asked: JsonObject;
   readonly names: ToolNames;
-  /** The model's name at its upstream. */
   readonly target: Target | undefined;
   /** passesBlocks is whether blocks of thinking come from a translation, which signed them for the next turn. */
   readonly passesBlocks: boolean;

@@ -6,12 +6,14 @@
  * ends up in the vendor's own API or goes back to the aggregator that passed them on. Reasoning that nothing follows is
  * dropped.
  */
+
 import { type ResponseItem, ResponseItemType } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import {
   detailsIn,
   detailsMembers,
+  endsText,
   signatureForCall,
   signatureForText,
   signatureOf,
@@ -83,7 +85,8 @@ export class AssistantTurn {
     if (encryptedContent === undefined) return;
     const blocks = unsealed(encryptedContent);
     const others = (blocks ?? []).filter((block) => !this.#takeDetails(block));
-    if (passesBlocks) this.#blocks.push(...others);
+    // A caller may seal more than a call takes arguments.
+    if (passesBlocks) for (const other of others) this.#blocks.push(other);
     if (!blocks || (!passesBlocks && others.length > 0)) dropped.add(`${path}.encrypted_content`);
   }
 
@@ -91,8 +94,10 @@ export class AssistantTurn {
   #takeDetails(block: JsonValue): boolean {
     const seal = isObject(block) && typeof block.data === "string" ? block.data : "";
     const details = detailsIn(seal, this.#context.target);
-    if (details) this.#details.push(...withText(details, this.#unsigned.splice(0).join("\n\n")));
-    return details !== undefined;
+    if (!details) return false;
+    const thoughts = endsText(details) ? this.#unsigned.splice(0) : [];
+    for (const detail of withText(details, thoughts.join("\n\n"))) this.#details.push(detail);
+    return true;
   }
 
   call(item: ResponseItem, path: string): void {
