@@ -14,7 +14,7 @@ export const theme = createTheme({
   respectReducedMotion: true,
   components: {
     Code: { classNames: { root: classes.code } },
-    // What is said about a field stands below it, so that fields beside one another are in one line.
+    // Descriptions stand below their fields, so that fields beside one another are in one line.
     InputWrapper: {
       defaultProps: { inputWrapperOrder: ["label", "input", "description", "error"] },
       classNames: { label: classes.fieldLabel },

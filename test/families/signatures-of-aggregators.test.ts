@@ -17,6 +17,7 @@ import { chatToMessages } from "../../src/families/chat-to-messages/index.ts";
 import { runNow } from "../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../src/wire/json.ts";
 import { Wire } from "../../src/wire/wire.ts";
+import { ask } from "../support/ask.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 
@@ -108,13 +109,8 @@ afterAll(async () => {
 });
 
 async function post(path: string, body: object): Promise<string> {
-  const answer = await fetch(gateway.baseUrl + path, {
-    method: "POST",
-    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  const text = await answer.text();
-  expect([answer.status, text]).toEqual([200, text]);
+  const { status, text } = await ask(gateway, `/v1${path}`, body as JsonObject);
+  expect([status, text]).toEqual([200, text]);
   return text;
 }
 

@@ -58,7 +58,7 @@ export function BudgetsEditor({ value, onChange, shown = false, about }: Props) 
       label={t.title}
       description={about ?? t.about}
       labelElement="div"
-      // What is said stands before the rows, however many these are.
+      // The description stands before the rows, which may be many.
       inputWrapperOrder={["label", "description", "error", "input"]}
     >
       <Stack gap="xs" mt="xs">

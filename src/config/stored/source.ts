@@ -2,8 +2,8 @@
  * The source of the configuration in force: the file and the highest version of what is stored. It reads both anew when it is asked to,
  * and tells when a version was added: at once where this process added it, and within moments where another did.
  *
- * What is stored is checked and joined with the file as it was taken last, and not as it is at that moment: somebody may be writing it, or
- * it was refused.
+ * The stored document is checked and joined with the text of the file that was taken last. The file itself may hold another text by then,
+ * which somebody is still writing, or which was refused.
  */
 import { readFileSync } from "node:fs";
 import { type Config, configFile, type Environment } from "../config.ts";

@@ -30,14 +30,16 @@ export function thinkingBlocks({ extra }: ChatMessage, path: string, dropped: Dr
   return inFields;
 }
 
+/** listOf returns a list; none where there is no value, or another one, which is named. */
+function listOf(value: JsonValue, path: string, dropped: Dropped): readonly JsonValue[] {
+  if (Array.isArray(value)) return value;
+  if (value !== null) dropped.add(path);
+  return [];
+}
+
 function blocksIn(given: JsonValue, path: string, dropped: Dropped): JsonObject[] {
-  if (given === null) return [];
-  if (!Array.isArray(given)) {
-    dropped.add(path);
-    return [];
-  }
   const blocks: JsonObject[] = [];
-  for (const [i, value] of given.entries()) {
+  for (const [i, value] of listOf(given, path, dropped).entries()) {
     const block = signedThinking(value);
     if (block) blocks.push(block);
     else dropped.add(`${path}[${i}]`);
@@ -61,14 +63,9 @@ interface Piece {
 
 /** blocksOfDetails joins the pieces of each index up to its signature. */
 function blocksOfDetails(details: JsonValue, path: string, dropped: Dropped): JsonObject[] {
-  if (details === null) return [];
-  if (!Array.isArray(details)) {
-    dropped.add(path);
-    return [];
-  }
   const blocks: JsonObject[] = [];
   const waiting = new Map<JsonValue | undefined, Piece[]>();
-  for (const [i, detail] of details.entries()) {
+  for (const [i, detail] of listOf(details, path, dropped).entries()) {
     const { type, format, text, signature, data, index } = isObject(detail) ? detail : {};
     const isClaudes = typeof format === "string" && format.startsWith("anthropic");
     if (isClaudes && type === "reasoning.encrypted" && typeof data === "string" && data !== "") {

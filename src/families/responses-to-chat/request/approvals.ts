@@ -2,8 +2,8 @@
  * Calls of MCP servers that a vendor asks its caller to approve.
  *
  * A request and its answer say nothing beside the call that followed. What was refused is told as the call's result.
- * What was approved at the end of the conversation is for the vendor to run now: a chat model cannot, and the caller is
- * told. Before other items it was never made, which the model is told: the conversation goes on.
+ * A call that is approved at the end of the conversation is refused: the vendor would make it now, and a chat model
+ * cannot. A call whose approval has other items behind it was never made: the model is told so.
  */
 import type { ResponseItem } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
