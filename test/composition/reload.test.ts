@@ -57,6 +57,14 @@ function callOn(model: string): () => Promise<readonly unknown[]> {
   };
 }
 
+const change = (json: JsonObject) =>
+  askRpc({ rootUrl }, "OperatorService.ChangeConfiguration", json, bearer(operatorKey));
+
+const storedChat = (id: string) => ({
+  ...{ id, family: "crash", kind: "chat", price: { input: "1", output: "1" }, max_output_tokens: 3 },
+  targets: [{ upstream: "over-chat", model: "over-chat" }],
+});
+
 /** The last log line with this message. */
 const lineOf = (message: string) =>
   gateway.stderr
@@ -116,18 +124,7 @@ for (const [who, options] of [
     });
 
     test("a change of what is stored is in force everywhere when it is answered", async () => {
-      const model = {
-        ...{
-          id: "stored-chat",
-          family: "crash",
-          kind: "chat",
-          price: { input: "1", output: "1" },
-          max_output_tokens: 3,
-        },
-        targets: [{ upstream: "over-chat", model: "over-chat" }],
-      };
-      const change = (json: JsonObject) =>
-        askRpc({ rootUrl }, "OperatorService.ChangeConfiguration", json, bearer(operatorKey));
+      const model = storedChat("stored-chat");
       const stop = callOn("over-chat");
       const made = await change({ base_version: 0, changes: [{ model }], note: "a model" });
       expect(made).toMatchObject({ status: 200, json: { configuration: { version: 1 } } });
@@ -141,6 +138,22 @@ for (const [who, options] of [
       expect(gone).toMatchObject({ status: 200, json: { configuration: { version: 2 } } });
       expect(await statusesOf("stored-chat", 16)).toEqual(Array(16).fill(404));
       expect(new Set(await stop())).toEqual(new Set([200]));
+    });
+
+    test("what is stored is checked beside the file in force, not beside one that is still being written", async () => {
+      await writeFile(stage.config, "models: [");
+      await eventually(() => expect(gateway.stderr).toContain("is not taken"), patience);
+      const made = await Promise.all(
+        Array.from({ length: 4 }, () =>
+          change({ base_version: 0, dry_run: true, changes: [{ model: storedChat("a") }] }),
+        ),
+      );
+      expect(made.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+      await writeFile(stage.config, named("new-name"));
+      await eventually(async () => expect(await statusesOf("new-name")).toEqual(Array(8).fill(200)), patience);
+      await writeFile(stage.config, "models: [");
+      const taken = await change({ base_version: 0, changes: [{ model: storedChat("new-name") }] });
+      expect(taken, "the name is an alias in the file in force").toMatchObject({ status: 400 });
     });
 
     test("a key that is bound to the process is told, and the rest is taken", async () => {

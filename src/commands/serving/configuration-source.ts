@@ -12,20 +12,27 @@ export interface SourceOptions {
   /** file is the configuration file that was named on the command line; undefined: GATEWAY_CONFIG, or none. */
   readonly file: string | undefined;
   readonly environment?: Environment | undefined;
-  /** takenText is the text of the file by which a process before this one served, where there was one. */
-  readonly takenText?: string | undefined;
+  /** readBefore returns the text of the file that another process has read, where there is one (`ConfigurationSourceOptions`). */
+  readonly readBefore?: (() => string | undefined) | undefined;
   /** log is told of looks for versions that fail, which nobody waits for. */
   readonly log: Pick<Logger, "error">;
 }
 
-export function openSource({ config, storage, file, environment, takenText, log }: SourceOptions): ConfigurationSource {
+export function openSource({
+  config,
+  storage,
+  file,
+  environment,
+  readBefore,
+  log,
+}: SourceOptions): ConfigurationSource {
   return openConfigurationSource({
     rows: storage.configurations,
     changes: { version: storage.version, changedSince: (asOf) => configurationChangedSince(storage, asOf) },
     keys: createKeyRing(config),
     givenFile: file,
     environment,
-    takenText,
+    readBefore,
     onError: (err) => log.error({ err }, "versions of the configuration could not be looked for"),
   });
 }

@@ -1,11 +1,11 @@
 /** The workers that have joined an owner, and how they come to serve by another configuration: all of its own generation, at once. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Channel, ClosedError } from "../../runtime/ipc/channel.ts";
-import type { ConfigureQuestions } from "./contract.ts";
+import type { Configured, ConfigureQuestions } from "./contract.ts";
 
 export interface Joined {
-  /** Adds a worker, and has it serve by a configuration, which is serialised, if it is of the owner's generation. */
-  add(channel: Channel, generation: number, config: string): void;
+  /** Adds a worker, and has it serve by a configuration if it is of the owner's generation. */
+  add(channel: Channel, generation: number, configured: Configured): void;
   /** Returns the workers of the owner's generation. */
   own(): readonly Channel[];
   /** Resolves when all are gone, or after `maxMs` milliseconds. */
@@ -19,10 +19,10 @@ export function createJoined(ownGeneration: number): Joined {
   const all = new Map<Channel, number>();
   const own = () => [...all].flatMap(([channel, generation]) => (generation === ownGeneration ? [channel] : []));
   return {
-    add(channel, generation, config) {
+    add(channel, generation, configured) {
       all.set(channel, generation);
       void channel.closed.then(() => all.delete(channel));
-      if (generation === ownGeneration) channel.by<ConfigureQuestions>().tell("worker.configure", config);
+      if (generation === ownGeneration) channel.by<ConfigureQuestions>().tell("worker.configure", configured);
     },
     own,
     async ended(maxMs) {
@@ -33,10 +33,10 @@ export function createJoined(ownGeneration: number): Joined {
 }
 
 /** configureAll has all workers of an owner's generation serve by a configuration. Resolves once they do; rejects where one cannot. */
-export async function configureAll(joined: Pick<Joined, "own">, config: string): Promise<void> {
+export async function configureAll(joined: Pick<Joined, "own">, configured: Configured): Promise<void> {
   const told = joined.own().map(async (channel) => {
     const late = delay(configureMs, undefined, { ref: false });
-    const asking = channel.by<ConfigureQuestions>().ask("worker.configure", config);
+    const asking = channel.by<ConfigureQuestions>().ask("worker.configure", configured);
     // One that ends needs none.
     const taken = asking.then(undefined, (error: unknown) => {
       if (!(error instanceof ClosedError)) throw error;

@@ -10,7 +10,7 @@ import { version } from "../../package/version.ts";
 import type { Done } from "../../runtime/ipc/channel.ts";
 
 /** Changes with what processes of different versions could not say to each other. */
-const protocol = 2;
+const protocol = 3;
 
 /** Hello is how a process begins. */
 export interface Hello {
@@ -56,7 +56,7 @@ export interface WorkerCounts {
   readonly replaced: number;
 }
 
-/** Configured is what an owner serves by. */
+/** Configured is what an owner, or a worker, serves by. */
 export interface Configured {
   /** config is the configuration, serialised. */
   readonly config: string;
@@ -89,9 +89,7 @@ export type OwnerQuestions = {
 };
 
 /** WorkerTask is what a worker is to do. */
-export interface WorkerTask {
-  /** The configuration, serialised. */
-  readonly config: string;
+export interface WorkerTask extends Configured {
   /** The configuration file that was named on the command line; null for none. */
   readonly file: string | null;
   /** From 1 on. */
@@ -141,6 +139,6 @@ export type LinkQuestions = {
 
 /** ConfigureQuestions are asked by an owner, and answered by a worker. */
 export type ConfigureQuestions = {
-  /** Serves by another configuration from now on, serialised as that of its task. What is bound to the process stays. */
-  readonly "worker.configure": readonly [config: string, answer: Done];
+  /** Serves by another configuration from now on. What is bound to the process stays. */
+  readonly "worker.configure": readonly [configured: Configured, answer: Done];
 };

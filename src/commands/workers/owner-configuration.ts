@@ -34,7 +34,7 @@ export async function openOwnerConfiguration({
   const file = task.file ?? undefined;
   // The primary says how many workers there are: by the command line, perhaps.
   const adapt = (read: Config) => ({ ...read, workers: given.workers });
-  const source = openSource({ config: given, storage, file, takenText: task.fileText ?? undefined, log });
+  const source = openSource({ config: given, storage, file, readBefore: () => task.fileText ?? undefined, log });
   let current = given;
   try {
     current = adapt(await source.load());

@@ -29,7 +29,7 @@ import {
   type WorkerCounts,
 } from "./contract.ts";
 import { type OwnerConfiguration, openOwnerConfiguration } from "./owner-configuration.ts";
-import { shareOf } from "./share.ts";
+import { configuredFor } from "./share.ts";
 
 /** orphanMs is how long an owner whose primary has died waits for its workers to end, in milliseconds. */
 const orphanMs = 5_000;
@@ -85,11 +85,12 @@ async function own(parent: Channel, task: OwnerTask, control: Control): Promise<
     log,
   });
   const joined = createJoined(task.generation);
+  const fileText = () => configuration.fileText() ?? null;
   const configured = async () => {
     const config = configuration.current();
-    tell("owner.configured", { config: packConfig(config), fileText: configuration.fileText() ?? null });
+    tell("owner.configured", { config: packConfig(config), fileText: fileText() });
     shared.configured(config);
-    await configureAll(joined, packConfig(shareOf(config, task.workers)));
+    await configureAll(joined, configuredFor(task.workers, config, fileText()));
   };
   void configured();
   const following = configuration.follow(configured);
@@ -132,7 +133,11 @@ async function listenForWorkers(
         limits(channel, `${generation}.${number}`);
         shared.serve(channel);
         metrics.add(channel);
-        joined.add(channel, generation, packConfig(shareOf(configuration.current(), workers)));
+        joined.add(
+          channel,
+          generation,
+          configuredFor(workers, configuration.current(), configuration.fileText() ?? null),
+        );
       },
       "worker.stored": stored,
     });

@@ -1,5 +1,12 @@
 /** Divides what the configuration lets a gateway take among its workers. */
 import type { Config } from "../../config/config.ts";
+import { packConfig } from "./child.ts";
+import type { Configured } from "./contract.ts";
+
+/** configuredFor returns what each of so many workers serves by. `fileText` is the text of the file in the configuration; null for none. */
+export function configuredFor(workers: number, config: Config, fileText: string | null): Configured {
+  return { config: packConfig(shareOf(config, workers)), fileText };
+}
 
 /**
  * shareOf returns the configuration of each of so many workers. What is of the whole gateway is divided: connections, and the memory of

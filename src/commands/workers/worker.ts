@@ -19,6 +19,7 @@ import { openLog } from "../serving/log-lines.ts";
 import { type Stop, serveUntil } from "../serving/run-gateway.ts";
 import { channelToParent, ignoreSignals, unpackConfig } from "./child.ts";
 import {
+  type Configured,
   type ConfigureQuestions,
   hello,
   type LinkQuestions,
@@ -90,26 +91,30 @@ function createControl(): Control {
   };
 }
 
-interface Configured {
+interface Followed {
+  /** fileText returns the text of the file in the configuration that the owner told last; undefined for none. */
+  fileText(): string | undefined;
   /** follow has `take` called with what the owner says, at once where it has said something meanwhile. Returns what ends that. */
   follow(take: (next: Config) => void): () => void;
 }
 
 /** followOwner hears from the beginning: what the owner says while the worker starts is newer than its task. */
-function followOwner(link: Link, { config }: WorkerTask): Configured {
-  let text = config;
+function followOwner(link: Link, task: Configured): Followed {
+  let { config, fileText } = task;
   let latest: Config | undefined;
   let taking: ((next: Config) => void) | undefined;
   link.answer<ConfigureQuestions>({
     "worker.configure"(next) {
       // An owner that has taken another's place says what it has read: mostly that is what is served.
-      if (next === text) return;
-      text = next;
-      latest = unpackConfig(next);
+      fileText = next.fileText;
+      if (next.config === config) return;
+      config = next.config;
+      latest = unpackConfig(config);
       taking?.(latest);
     },
   });
   return {
+    fileText: () => fileText ?? undefined,
     follow(take) {
       taking = take;
       if (latest) take(latest);
@@ -125,7 +130,7 @@ async function serveTask(task: WorkerTask, control: Control, onReady: () => Prom
   setEngine();
   const log = openLog(config.logLevel, number);
   const { link, lead, onLost } = createOwnerLink({ number, generation });
-  const { follow } = followOwner(link, task);
+  const { fileText, follow } = followOwner(link, task);
   onLost(() =>
     log.warn("the process that owns the database is gone: calls go on, and are charged once there is another"),
   );
@@ -133,7 +138,7 @@ async function serveTask(task: WorkerTask, control: Control, onReady: () => Prom
   let inForce = config;
   const storage = await openStorage(config, link, log, () => inForce);
   if ("letGo" in storage) control.letGo = storage.letGo;
-  const source = openSource({ config, storage, file: task.file ?? undefined, log });
+  const source = openSource({ config, storage, file: task.file ?? undefined, readBefore: fileText, log });
   // The owner reads for all workers, so that they serve by the same.
   source.onStoredChange(async () => {
     await link.by<LinkQuestions>().ask("worker.stored", null);

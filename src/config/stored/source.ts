@@ -28,8 +28,11 @@ export interface ConfigurationSourceOptions {
   /** givenFile is the path of gateway.yaml; undefined: GATEWAY_CONFIG, or none. */
   readonly givenFile: string | undefined;
   readonly environment?: Environment | undefined;
-  /** takenText is the text of the file by which a process before this one served, where there was one. */
-  readonly takenText?: string | undefined;
+  /**
+   * readBefore returns the text of the file that another process has read: the one before this, or the one that reads for it. It is the
+   * text in force until this process loads the file. Default: there is none.
+   */
+  readonly readBefore?: (() => string | undefined) | undefined;
   /** onError gets what is wrong with a look for versions, which is repeated. */
   readonly onError: (error: unknown) => void;
 }
@@ -63,13 +66,14 @@ const [lookMs, againMs] = [100, 1000];
 
 /** openConfigurationSource returns the source. It reads nothing until it is asked to. */
 export function openConfigurationSource(options: ConfigurationSourceOptions): ConfigurationSource {
-  const { rows, changes, keys, givenFile, environment, takenText, onError } = options;
+  const { rows, changes, keys, givenFile, environment, readBefore, onError } = options;
   const listeners = new Set<() => void | Promise<void>>();
   const file = configFile(givenFile, environment);
   let loaded = 0;
   let fileText: string | undefined;
-  /** taken is the text of the file that was loaded last without a fault, and at first that of the process before; undefined without either. */
-  let taken = takenText;
+  /** taken has the text of the file that was loaded last without a fault; undefined before the first. */
+  let taken: { readonly text: string | undefined } | undefined;
+  const takenText = () => (taken ? taken.text : readBefore?.());
   /** isMissed is true where a version was told of and nobody listened. */
   let isMissed = false;
 
@@ -82,27 +86,28 @@ export function openConfigurationSource(options: ConfigurationSourceOptions): Co
   const watch = watchVersions({ rows, changes, tell, onError });
   const stored = createStoredConfiguration({
     ...{ rows, keys, givenFile, environment },
-    fileText: () => taken,
+    fileText: takenText,
     onStored: watch.lookNow,
   });
   return {
     stored,
     version: () => loaded,
     fileText: () => fileText,
-    takenText: () => taken,
-    isFileRefused: () => taken !== undefined && fileText !== taken,
+    takenText,
+    isFileRefused: () => takenText() !== undefined && fileText !== takenText(),
     async load(of = "file") {
-      const before = changes.version();
+      const asOf = changes.version();
       isMissed = false;
-      const isKept = of === "stored" && taken !== undefined;
+      const before = takenText();
+      const isKept = of === "stored" && before !== undefined;
       if (!isKept) fileText = file === undefined ? undefined : textOf(file);
-      const text = isKept ? taken : fileText;
+      const text = isKept ? before : fileText;
       // A file that was blank from the first is meant to be.
-      if (file !== undefined && isBlank(text) && taken !== undefined && !isBlank(taken)) throw blankError(file);
+      if (file !== undefined && isBlank(text) && before !== undefined && !isBlank(before)) throw blankError(file);
       const { config, version } = await stored.read(text);
-      taken = text;
+      taken = { text };
       loaded = version;
-      watch.know(version, before);
+      watch.know(version, asOf);
       return config;
     },
     onStoredChange(listener) {

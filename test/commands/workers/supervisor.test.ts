@@ -23,7 +23,15 @@ beforeEach(async () => {
   [workers, served] = [[], []];
   next = [await connectEnds(), await connectEnds()];
   supervisor = superviseWorkers({
-    ...{ generation: 1, config: () => "", file: null, count: 1, fds: [], oneByOne: false, endMs: 60_000 },
+    ...{
+      generation: 1,
+      configured: () => ({ config: "", fileText: null }),
+      file: null,
+      count: 1,
+      fds: [],
+      oneByOne: false,
+      endMs: 60_000,
+    },
     log: { error: () => {} } as never,
     owner: async () => ({ hello: hello(), path: "/owner" }),
     onServes: (number) => void served.push(number),

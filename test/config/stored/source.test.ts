@@ -35,7 +35,7 @@ afterEach(async () => {
 const key = "ab".repeat(32);
 const sealing = { key, keyFile: undefined };
 
-async function open(file?: string, errors: unknown[] = [], takenText?: string): Promise<ConfigurationSource> {
+async function open(file?: string, errors: unknown[] = [], readBefore?: string): Promise<ConfigurationSource> {
   const storage = await database.open();
   storages.push(storage);
   const source = openConfigurationSource({
@@ -44,7 +44,7 @@ async function open(file?: string, errors: unknown[] = [], takenText?: string): 
     keys: createKeyRing({ sealing, dataDir: folder, database: undefined }),
     givenFile: file,
     environment: {},
-    takenText,
+    readBefore: () => readBefore,
     onError: (error) => void errors.push(error),
   });
   sources.push(source);

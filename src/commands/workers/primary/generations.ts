@@ -7,7 +7,7 @@ import type { Logger } from "pino";
 import type { Config } from "../../../config/config.ts";
 import { type Ending, packConfig } from "../child.ts";
 import type { Hello, WorkerCounts } from "../contract.ts";
-import { shareOf } from "../share.ts";
+import { configuredFor } from "../share.ts";
 import type { SocketFolder } from "./folder.ts";
 import { type OwnerProcess, startOwner } from "./owner-process.ts";
 import type { createPauses } from "./pauses.ts";
@@ -148,7 +148,7 @@ function startWorkers(all: Generations, generation: Generation): void {
   generation.hello = generation.owner?.hello;
   const supervisor = superviseWorkers({
     ...{ generation: number, file: file ?? null, count, fds: sockets.fds(), log },
-    config: () => packConfig(shareOf(generation.config, count)),
+    configured: () => configuredFor(count, generation.config, generation.fileText),
     oneByOne: generation === all.next,
     endMs: config.drainMs + config.stopDelayMs + endMs,
     owner: () => generation.owned.promise,

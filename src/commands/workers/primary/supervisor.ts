@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { type Child, type Ending, socketFd, startChild } from "../child.ts";
-import type { Hello, StartQuestions, WorkerCounts, WorkerQuestions, WorkerTask } from "../contract.ts";
+import type { Configured, Hello, StartQuestions, WorkerCounts, WorkerQuestions, WorkerTask } from "../contract.ts";
 import { createPauses } from "./pauses.ts";
 import { createPings, pingMs } from "./pings.ts";
 
@@ -18,8 +18,8 @@ export interface Ownership {
 
 export interface SupervisorOptions {
   readonly generation: number;
-  /** Returns the configuration of each worker as it is now, serialised. */
-  readonly config: () => string;
+  /** configured returns what each worker serves by, as it is now. */
+  readonly configured: () => Configured;
   /** The configuration file that was named on the command line; null for none. */
   readonly file: string | null;
   readonly count: number;
@@ -149,8 +149,8 @@ function start(state: State, slot: Slot): void {
 }
 
 function taskOf(slot: Slot, options: SupervisorOptions, path: string): WorkerTask {
-  const { config, file, count, generation } = options;
-  return { config: config(), file, number: slot.number, count, fds: fdsOf(slot, options), generation, path };
+  const { configured, file, count, generation } = options;
+  return { ...configured(), file, number: slot.number, count, fds: fdsOf(slot, options), generation, path };
 }
 
 /** fdsOf returns the sockets that a worker accepts connections of. */
