@@ -47,7 +47,8 @@ export function collectWhenIdle({
 }: IdleOptions): () => void {
   let seen = performance.eventLoopUtilization();
   let [quiet, calm] = [0, 0];
-  let left = 0;
+  /** left is the memory after the last pause of either kind; clean is that after the last collection, with what it freed given back. */
+  let [left, clean] = [0, 0];
   let isCollected = false;
   const timer = setInterval(() => {
     const now = performance.eventLoopUtilization();
@@ -56,13 +57,14 @@ export function collectWhenIdle({
     calm = utilization < calmShare ? calm + 1 : 0;
     quiet = utilization < idleShare && isIdle() ? quiet + 1 : 0;
     if (calm < quietLooks) return;
-    const grownBytes = residentBytes() - left;
-    if (!isCollected && quiet >= quietLooks && grownBytes >= worthBytes) {
+    const bytes = residentBytes();
+    if (!isCollected && quiet >= quietLooks && bytes - clean >= worthBytes) {
       collect();
       isCollected = true;
       quiet = 0;
-    } else if (isCollected || grownBytes >= trimBytes) {
+    } else if (isCollected || bytes - left >= trimBytes) {
       trim();
+      if (isCollected) clean = residentBytes();
       isCollected = false;
       calm = 0;
     } else return;
