@@ -76,6 +76,7 @@ export function createHttp2Sessions(server: Http2Server, options: Http2SessionOp
         socket.destroy();
         return nothingRuns;
       }
+      joinHeld(socket);
       taking = socket;
       server.emit("connection", socket);
       taking = undefined;
@@ -91,6 +92,16 @@ export function createHttp2Sessions(server: Http2Server, options: Http2SessionOp
       for (const session of sessions) session.destroy();
     },
   };
+}
+
+/**
+ * joinHeld makes one piece of what has come before the session: Node has the session read piece by piece, and throws where one of them ends
+ * it and another follows.
+ */
+function joinHeld(socket: Socket): void {
+  const held: Buffer[] = [];
+  for (let piece = socket.read(); piece !== null; piece = socket.read()) held.push(piece as Buffer);
+  if (held.length > 0) socket.unshift(Buffer.concat(held));
 }
 
 interface Watching {

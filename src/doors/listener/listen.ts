@@ -22,6 +22,7 @@ import { createNodeServers, type NodeServers, probeMs } from "./node-servers.ts"
 import { type RejectionBody, rejectConnect, rejectPreface, rejectRaw } from "./raw-answers.ts";
 import { sniff } from "./sniff-protocol.ts";
 import { createStalledReaders, type StalledReaders } from "./stalled-readers.ts";
+import { createTurns, sessionTurns, type Turns } from "./turns.ts";
 import { createUpgradedConnections, type UpgradedConnections } from "./upgraded-connections.ts";
 
 export interface ListenOptions {
@@ -159,8 +160,10 @@ function acceptConnections(parts: Parts, options: ListenOptions): WeakMap<Socket
   const { sniffTimeoutMs = 10_000, rejectionBody } = options;
   const known = new WeakMap<Socket, OpenConnection>();
   const serveHttp1 = createServeHttp1(parts, options);
+  const turns = createTurns(sessionTurns);
   http1.on("connection", (socket: Socket) => {
     accepted();
+    turns.accepted();
     // A client that has already cut the connection has no address, which limits and logs need.
     if (socket.remoteAddress === undefined) return void socket.destroy();
     const connection = connections.add(socket);
@@ -168,12 +171,29 @@ function acceptConnections(parts: Parts, options: ListenOptions): WeakMap<Socket
     sniff(socket, sniffTimeoutMs, (found) => {
       if (found === "broken preface") rejectPreface(socket, rejectionBody);
       else if (found === "http2") {
-        Object.assign(connection, sessions.take(socket));
-        connection.protocol = "http2";
+        // Where room is needed, one that waits gives way before one between two calls does.
+        connection.isIdle = () => false;
+        beginInTurn(turns, socket, () => takeSession(sessions, socket, connection));
       } else serveHttp1(socket, connection);
     });
   });
   return known;
+}
+
+/** beginInTurn has a connection wait for its turn, if it is still there by then. */
+function beginInTurn(turns: Turns, socket: Socket, begin: () => void): void {
+  const drop = () => void socket.destroy();
+  socket.once("error", drop);
+  const beginNow = () => {
+    socket.off("error", drop);
+    begin();
+  };
+  turns.begin(beginNow, () => socket.destroyed);
+}
+
+function takeSession(sessions: Http2Sessions, socket: Socket, connection: OpenConnection): void {
+  Object.assign(connection, sessions.take(socket));
+  connection.protocol = "http2";
 }
 
 /**

@@ -12,7 +12,7 @@ import { isLastAnswer } from "../../http1/server/index.ts";
 import { discardInTurns } from "../../runtime/read-turns.ts";
 import { maxConcurrentStreams, streamResets } from "./http2-sessions.ts";
 import { type RejectionBody, rejectHead } from "./raw-answers.ts";
-import { createRequestTurns, type RequestTurns } from "./request-turns.ts";
+import { createTurns, requestTurns, type Turns } from "./turns.ts";
 
 export interface NodeServerOptions {
   readonly handle: RequestListener;
@@ -33,7 +33,7 @@ export interface NodeServers {
   /** Says that the close has begun: idle connections are closed from now on. */
   closing(): void;
   /** Reports that a connection was accepted. */
-  readonly accepted: RequestTurns["accepted"];
+  readonly accepted: Turns["accepted"];
 }
 
 /** probeMs is how long a connection must be silent before the system probes whether its client is still there, in milliseconds. */
@@ -45,7 +45,7 @@ export function createNodeServers(options: NodeServerOptions): NodeServers {
   // An answer that ran when the close began has told its client to keep the connection.
   let isClosing = false;
   const closeIfIdle = () => isClosing && http1.closeIdleConnections();
-  const turns = createRequestTurns();
+  const turns = createTurns(requestTurns);
   const handle = inTurns(options.handle, turns);
   const handleHttp1: RequestListener = (req, res) => {
     const before = answers.get(req.socket);
@@ -131,7 +131,7 @@ export function isReadTwoWays({ rawHeaders }: Pick<IncomingMessage, "rawHeaders"
 }
 
 /** inTurns begins requests in turns of the event loop, and never those that are over before their turn. */
-function inTurns(handle: RequestListener, turns: RequestTurns): RequestListener {
+function inTurns(handle: RequestListener, turns: Turns): RequestListener {
   return (req, res) =>
     turns.begin(
       () => handle(req, res),

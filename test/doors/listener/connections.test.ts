@@ -329,6 +329,21 @@ describe("many requests in one read", () => {
   });
 });
 
+test("sessions that wait for their turn and turn out to break the protocol end, and nobody else notices", async () => {
+  const { listener } = await startPort();
+  // A frame of DATA on no stream, and another once the session waits.
+  const broken = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 0]);
+  const sockets = Array.from({ length: 40 }, () => open(listener.port).resume());
+  const ends = sockets.map(ended);
+  for (const socket of sockets) socket.write(Buffer.concat([preface, broken]));
+  for (let i = 0; i < 20; i++) {
+    for (const socket of sockets) socket.write(broken);
+    await new Promise(setImmediate);
+  }
+  await Promise.all(ends);
+  expect(await (await fetch(`http://127.0.0.1:${listener.port}/now`)).text()).toBe("now");
+});
+
 describe("at the bound of connections", () => {
   test("the oldest idle one makes room, and busy ones do not", async () => {
     const port = await startPort({ maxConnections: 3 });
