@@ -11,21 +11,27 @@ export interface Source {
 
 /** A few milliseconds of work. */
 const bytesARound = 2 ** 21;
+/** sourcesARound is how many sources go on in a round: each may bring a read of 64 kB, of which the last one's is known only afterwards. */
+const sourcesARound = bytesARound / 2 ** 16;
 
 let taken = 0;
 let isRoundEndAwaited = false;
+/** waiting are those of paused sources, in the order in which they go on. */
 let waiting: (() => void)[] = [];
 
-/** Counts bytes that were read. Beyond the bound it pauses the source, and calls `resume` in the next round. */
+/** Counts bytes that were read. Beyond the bound it pauses the source, and calls `resume` in a later round. */
 export function readInTurns(source: Source, bytes: number, resume: () => void): void {
   taken += bytes;
-  if (!isRoundEndAwaited) {
-    isRoundEndAwaited = true;
-    setImmediate(beginRound);
-  }
-  if (taken < bytesARound) return;
+  awaitRound();
+  if (taken < bytesARound && waiting.length === 0) return;
   source.pause();
   waiting.push(resume);
+}
+
+function awaitRound(): void {
+  if (isRoundEndAwaited) return;
+  isRoundEndAwaited = true;
+  setImmediate(beginRound);
 }
 
 /** Discarded is a stream that nobody reads. */
@@ -43,7 +49,8 @@ export function discardInTurns(stream: Discarded): void {
 function beginRound(): void {
   taken = 0;
   isRoundEndAwaited = false;
-  const paused = waiting;
-  waiting = [];
-  for (const resume of paused) resume();
+  const next = waiting.slice(0, sourcesARound);
+  waiting = waiting.slice(sourcesARound);
+  for (const resume of next) resume();
+  if (waiting.length > 0) awaitRound();
 }

@@ -62,7 +62,7 @@ export function collectWhenIdle({
       collect();
       isCollected = true;
       quiet = 0;
-    } else if (isCollected || bytes - left >= trimBytes) {
+    } else if (isCollected || (quiet === 0 && bytes - left >= trimBytes)) {
       trim();
       if (isCollected) clean = residentBytes();
       isCollected = false;
