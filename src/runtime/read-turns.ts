@@ -9,13 +9,16 @@ export interface Source {
   pause(): unknown;
 }
 
-/** A few milliseconds of work. */
+/** A few milliseconds of work, and a fraction of one, in a round in which a connection was accepted. */
 const bytesARound = 2 ** 21;
-/** sourcesARound is how many sources go on in a round: each may bring a read of 64 kB, of which the last one's is known only afterwards. */
-const sourcesARound = bytesARound / 2 ** 16;
+const bytesWhileAccepting = 2 ** 17;
+/** A source that goes on brings a read of so many bytes, which is known only afterwards. */
+const readBytes = 2 ** 16;
 
 let taken = 0;
 let isRoundEndAwaited = false;
+/** shortRounds is how many rounds are still short. */
+let shortRounds = 0;
 /** waiting are those of paused sources, in the order in which they go on. */
 let waiting: (() => void)[] = [];
 
@@ -23,10 +26,21 @@ let waiting: (() => void)[] = [];
 export function readInTurns(source: Source, bytes: number, resume: () => void): void {
   taken += bytes;
   awaitRound();
-  if (taken < bytesARound && waiting.length === 0) return;
+  if (taken < bytesNow() && waiting.length === 0) return;
   source.pause();
   waiting.push(resume);
 }
+
+/**
+ * shortenRounds reports that a connection was accepted in this round. Node accepts one a round, however many wait: until none came in two
+ * rounds, they are kept short.
+ */
+export function shortenRounds(): void {
+  shortRounds = 2;
+  awaitRound();
+}
+
+const bytesNow = () => (shortRounds > 0 ? bytesWhileAccepting : bytesARound);
 
 function awaitRound(): void {
   if (isRoundEndAwaited) return;
@@ -49,8 +63,10 @@ export function discardInTurns(stream: Discarded): void {
 function beginRound(): void {
   taken = 0;
   isRoundEndAwaited = false;
-  const next = waiting.slice(0, sourcesARound);
-  waiting = waiting.slice(sourcesARound);
+  const sources = bytesNow() / readBytes;
+  if (shortRounds > 0) shortRounds--;
+  const next = waiting.slice(0, sources);
+  waiting = waiting.slice(sources);
   for (const resume of next) resume();
-  if (waiting.length > 0) awaitRound();
+  if (waiting.length > 0 || shortRounds > 0) awaitRound();
 }

@@ -13,6 +13,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { ServeOptions } from "../../http1/server/index.ts";
 import { createKeepAlive, ServedConnection, takeConnectionListener } from "../../http1/server/index.ts";
 import { createDeadlines, type Deadlines } from "../../runtime/deadlines.ts";
+import { shortenRounds } from "../../runtime/read-turns.ts";
 import type { Upgrades } from "../socket/responses-sockets.ts";
 import { type ConnectionCounts, type Connections, createConnections, type OpenConnection } from "./connections.ts";
 import type { Http2FloodOptions } from "./http2-floods.ts";
@@ -164,6 +165,7 @@ function acceptConnections(parts: Parts, options: ListenOptions): WeakMap<Socket
   http1.on("connection", (socket: Socket) => {
     accepted();
     turns.accepted();
+    shortenRounds();
     // A client that has already cut the connection has no address, which limits and logs need.
     if (socket.remoteAddress === undefined) return void socket.destroy();
     const connection = connections.add(socket);
