@@ -1,6 +1,7 @@
 /** Tells what a request needs of its server or model: it decides by which operation the upstream is called. */
 import { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
 import type { Operation } from "../call/operations.ts";
+import { effortIn } from "../providers/profile/reasoning-object.ts";
 import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 import { reasoningEffortOf } from "./messages-to-chat/request/thinking.ts";
@@ -33,7 +34,7 @@ export function hasTools({ tools, functions }: JsonObject): boolean {
 
 /** requestedEffort returns the requested reasoning effort in chat's words; undefined where the request sets none. */
 export function requestedEffort(asked: Operation, json: JsonObject): JsonValue | undefined {
-  if (asked !== "messages") return json.reasoning_effort ?? undefined;
+  if (asked !== "messages") return json.reasoning_effort ?? effortIn(json.reasoning);
   const { thinking = null, output_config = null } = json;
   if (thinking === null && output_config === null) return undefined;
   const message = Wire.ofJson(CreateMessageRequestSchema, { thinking, output_config }).message();

@@ -12,6 +12,7 @@ import { fitEffort } from "./effort.ts";
 import { fitResponse } from "./fit-response.ts";
 import { fitMessages } from "./messages.ts";
 import type { Capabilities, ModelProfile } from "./profile.ts";
+import { besideEffort, effortIn } from "./reasoning-object.ts";
 import { isDefault, refusedIn } from "./refused.ts";
 import { fitTools } from "./schemas.ts";
 
@@ -65,7 +66,8 @@ interface FittedJson {
 }
 
 function fitJson(json: JsonObject, capabilities: Capabilities, isOwn: boolean): FittedJson {
-  const effort = fitEffort(json, capabilities);
+  const word = effortByObject(json, capabilities);
+  const effort = fitEffort(word === undefined ? json : { ...json, reasoning_effort: word }, capabilities);
   const messages = fitMessages(
     json.messages,
     thinksNot(json) ? { ...capabilities, thoughts_demanded: false } : capabilities,
@@ -76,6 +78,7 @@ function fitJson(json: JsonObject, capabilities: Capabilities, isOwn: boolean): 
   const format = fitFormat(json, capabilities);
   const changes: Record<string, JsonValue | undefined> = {
     ...boundIn(json, capabilities),
+    ...(word === undefined ? {} : { reasoning_effort: word }),
     ...effort.changes,
     ...Object.fromEntries(refused.map((key) => [key, undefined])),
     ...format.changes,
@@ -87,11 +90,28 @@ function fitJson(json: JsonObject, capabilities: Capabilities, isOwn: boolean): 
   const dropped = [
     ...(messages?.dropped ?? []),
     ...(tools?.dropped ?? []),
-    ...effort.dropped,
-    ...refused.filter((key) => !isDefault(key, json[key])),
+    ...(word === undefined ? effort.dropped : []),
+    ...refused.flatMap((key) => {
+      if (key === "reasoning" && isObject(json.reasoning)) {
+        return namedIn(json.reasoning, word !== undefined && effort.dropped.length === 0);
+      }
+      return isDefault(key, json[key]) ? [] : [key];
+    }),
     ...format.dropped,
   ];
   return { changes, dropped };
+}
+
+/** effortByObject returns the effort in `reasoning`, where the server refuses that key; undefined where the request has an effort of its own. */
+function effortByObject({ reasoning, reasoning_effort: effort = null }: JsonObject, { refuses = [] }: Capabilities) {
+  return effort === null && refuses.includes("reasoning") ? effortIn(reasoning) : undefined;
+}
+
+/** namedIn returns what is lost of `reasoning`. `isTaken` says that its effort is not. */
+function namedIn(reasoning: JsonObject, isTaken: boolean): readonly string[] {
+  const others = besideEffort(reasoning);
+  if (isTaken) return others;
+  return effortIn(reasoning) === undefined && others.length === 0 ? [] : ["reasoning"];
 }
 
 /** thinksNot reports whether a request switches thinking off. */

@@ -41,7 +41,7 @@ export function dropUnsupported(request: CreateChatCompletionRequest, dropped: D
 }
 
 /**
- * Top-level members of the Messages API that chat does not have; `thinking` and `output_config` are read elsewhere.
+ * Top-level members of the Messages API that chat does not have; `thinking`, `output_config` and `reasoning` are read elsewhere.
  */
 const shared = [
   ...["cache_control", "container", "context_management", "diagnostics", "inference_geo", "mcp_servers", "speed"],
@@ -50,7 +50,7 @@ const shared = [
 
 /** sharedSettings returns the caller's members of the Messages API, and names all unknown ones. */
 export function sharedSettings({ extra }: CreateChatCompletionRequest, dropped: Dropped): JsonObject {
-  dropped.addExtra(extra, "", [...shared, "thinking", "output_config"]);
+  dropped.addExtra(extra, "", [...shared, "thinking", "output_config", "reasoning"]);
   const settings: JsonObject = {};
   for (const key of shared) {
     const value = extra?.[key] ?? null;

@@ -1,5 +1,6 @@
 /**
- * `reasoning_effort`, or the caller's own `thinking` in the Messages API's words → thinking, effort, and the output bound.
+ * `reasoning_effort`, `reasoning` as other servers of chat have it, or the caller's own `thinking` in the Messages API's words → thinking,
+ * effort, and the output bound.
  *
  * A model up to generation 4.5 thinks within a token budget, set by effort; every other thinks adaptively, gets the
  * effort itself, and is asked for a summary of its thoughts, which newer ones leave out otherwise. The caller's bound is
@@ -8,7 +9,8 @@
  */
 import { type CreateChatCompletionRequest, ReasoningEffort } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { ThinkingConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
-import type { JsonObject } from "../../../wire/json.ts";
+import { besideEffort, budgetIn, effortIn } from "../../../providers/profile/reasoning-object.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
 import { fitsSchema } from "../fits-schema.ts";
@@ -61,10 +63,10 @@ export function thinkingOf(
   resumes: boolean,
   dropped: Dropped,
 ): Thinking {
-  const effort = request.reasoningEffort ?? ReasoningEffort.NONE;
   const byBudget = thinksByBudget(model);
-  const own = ownThinking(request, model, dropped);
-  const requested = own ?? thinkingForEffort(effort, byBudget);
+  const effort = askedEffort(request, byBudget, dropped);
+  const own = ownThinking(request, model, dropped) ?? budgetedThinking(request, byBudget);
+  const requested = own ?? thinkingForEffort(effort, byBudget, request);
   const word = byBudget ? undefined : efforts[effort];
   if (own && byBudget && efforts[effort] !== undefined) dropped.add("reasoning_effort");
   const asked = request.maxCompletionTokens ?? request.maxTokens;
@@ -86,11 +88,50 @@ export function isThinkingOn(thinking: JsonObject | undefined): boolean {
   return thinking !== undefined && thinking.type !== "disabled";
 }
 
-function thinkingForEffort(effort: ReasoningEffort, byBudget: boolean): RequestedThinking | undefined {
+const words: ReadonlyMap<JsonValue | undefined, ReasoningEffort> = new Map([
+  ["none", ReasoningEffort.NONE],
+  ["minimal", ReasoningEffort.MINIMAL],
+  ["low", ReasoningEffort.LOW],
+  ["medium", ReasoningEffort.MEDIUM],
+  ["high", ReasoningEffort.HIGH],
+  ["xhigh", ReasoningEffort.XHIGH],
+  ["max", ReasoningEffort.MAX],
+]);
+
+/** askedEffort reads the effort, also from `reasoning`, of which it names what it does not read. */
+function askedEffort({ reasoningEffort, extra }: CreateChatCompletionRequest, byBudget: boolean, dropped: Dropped) {
+  const reasoning = extra?.reasoning ?? null;
+  const word = effortIn(reasoning ?? undefined);
+  const isSpare = reasoningEffort !== undefined && word !== undefined;
+  const isUnknown = reasoning !== null && (!isObject(reasoning) || (word !== undefined && !words.has(word)));
+  if (isSpare || isUnknown) dropped.add("reasoning");
+  else for (const path of besideEffort(reasoning ?? undefined)) dropped.add(path);
+  if (reasoningEffort !== undefined) return reasoningEffort;
+  // A model that thinks within a budget gets the caller's.
+  const isBudget = byBudget && budgetIn(reasoning ?? undefined) !== undefined;
+  return isBudget ? ReasoningEffort.NONE : (words.get(word) ?? ReasoningEffort.NONE);
+}
+
+/** budgetedThinking reads the budget in `reasoning`, for a model that thinks within one. */
+function budgetedThinking(
+  { reasoningEffort, extra }: CreateChatCompletionRequest,
+  byBudget: boolean,
+): RequestedThinking | undefined {
+  const budget = byBudget && reasoningEffort === undefined ? budgetIn(extra?.reasoning) : undefined;
+  return budget === undefined
+    ? undefined
+    : { json: { type: "enabled", budget_tokens: Math.floor(budget) }, path: "reasoning" };
+}
+
+function thinkingForEffort(
+  effort: ReasoningEffort,
+  byBudget: boolean,
+  { reasoningEffort }: CreateChatCompletionRequest,
+): RequestedThinking | undefined {
   const budget = budgets[effort];
   if (budget === undefined) return undefined;
   const json = byBudget ? { type: "enabled", budget_tokens: budget } : adaptive;
-  return { json, path: "reasoning_effort" };
+  return { json, path: reasoningEffort === undefined ? "reasoning" : "reasoning_effort" };
 }
 
 const adaptive: JsonObject = { type: "adaptive", display: "summarized" };

@@ -5,6 +5,7 @@
  * nothing: each turn sends the whole conversation, with the reasoning that the vendor wants back.
  */
 
+import { besideEffort, effortIn } from "../../../providers/profile/reasoning-object.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
@@ -40,7 +41,7 @@ export function* responseRequest(
       ? { tools, tool_choice: choiceOf(chat, context, dropped) }
       : { parallel_tool_calls: undefined }),
     max_output_tokens: boundOf(chat, context),
-    reasoning: reasoningOf(chat),
+    reasoning: reasoningOf(chat, dropped),
     text: textOf(chat, dropped),
     metadata: chat.metadata ?? undefined,
     include: includedIn(chat, context),
@@ -55,10 +56,14 @@ function boundOf(chat: JsonObject, { maxOutputTokens }: TranslationContext): num
 }
 
 /** reasoningOf reads reasoning settings, also those that other servers of chat have under `reasoning`. */
-function reasoningOf({ reasoning_effort: effort = null, reasoning }: JsonObject): JsonObject | undefined {
-  const own = isObject(reasoning) ? definedFields({ effort: reasoning.effort, summary: reasoning.summary }) : {};
-  const asked = { ...own, ...(effort === null ? {} : { effort }) };
-  return Object.keys(asked).length > 0 ? asked : undefined;
+function reasoningOf(
+  { reasoning_effort: own = null, reasoning }: JsonObject,
+  dropped: Dropped,
+): JsonObject | undefined {
+  for (const path of besideEffort(reasoning)) if (path !== "reasoning.summary") dropped.add(path);
+  const effort = own ?? effortIn(reasoning);
+  const summary = isObject(reasoning) ? (reasoning.summary ?? undefined) : undefined;
+  return effort === undefined && summary === undefined ? undefined : definedFields({ effort, summary });
 }
 
 function textOf({ response_format: asked, verbosity = null }: JsonObject, dropped: Dropped): JsonObject | undefined {

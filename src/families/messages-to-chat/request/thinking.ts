@@ -7,6 +7,7 @@
  */
 import { ReasoningEffort } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { type CreateMessageRequest, ThinkingType } from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import { effortOfBudget } from "../../../providers/profile/reasoning-object.ts";
 
 const words: Readonly<Record<ReasoningEffort, string | undefined>> = {
   [ReasoningEffort.UNSPECIFIED]: undefined,
@@ -42,7 +43,7 @@ function effortOf(request: CreateMessageRequest, omitted: Set<string>): string |
       return undefined;
     case ThinkingType.ENABLED:
       if (effort === undefined)
-        return thinking.budgetTokens === undefined ? undefined : ofBudget(thinking.budgetTokens);
+        return thinking.budgetTokens === undefined ? undefined : effortOfBudget(thinking.budgetTokens);
       omitted.add("thinking.budget_tokens");
       return effort;
     case ThinkingType.UNSPECIFIED:
@@ -51,11 +52,4 @@ function effortOf(request: CreateMessageRequest, omitted: Set<string>): string |
       omitted.add("thinking");
   }
   return effort;
-}
-
-function ofBudget(tokens: number): string {
-  if (tokens >= 16_384) return "max";
-  if (tokens >= 4096) return "high";
-  if (tokens >= 2048) return "medium";
-  return tokens >= 1024 ? "low" : "minimal";
 }

@@ -1,0 +1,145 @@
+/**
+ * Settings in the words that clients send to any server: `reasoning` as OpenRouter has it, over servers that each have other words for
+ * it.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { TestGateway } from "../support/gateway.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { type Served, startOver } from "../support/upstreams/strict-gateway.ts";
+import { answerAsOpenAi } from "../support/vendors.ts";
+
+const messages = [{ role: "user", content: "hi" }];
+const message = {
+  ...{ id: "msg_1", type: "message", role: "assistant", model: "c", content: [{ type: "text", text: "ok" }] },
+  ...{ stop_reason: "end_turn", usage: { input_tokens: 1, output_tokens: 1 } },
+};
+
+/** Starts a gateway over a server, and returns what it was sent of a request. */
+function over(served: Served) {
+  let upstream: ScriptedUpstream;
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    upstream = await startScriptedUpstream((exchange) =>
+      served.kind === "anthropic" ? exchange.json(200, message) : answerAsOpenAi(exchange),
+    );
+    gateway = await startOver(upstream, served);
+  });
+  afterAll(async () => {
+    await gateway.close();
+    await upstream.close();
+  });
+  return async (body: object, path = "/chat/completions") => {
+    const headers = { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" };
+    const sent = JSON.stringify({ model: "m", ...body });
+    const answer = await fetch(gateway.baseUrl + path, { method: "POST", headers, body: sent });
+    await answer.arrayBuffer();
+    const got = JSON.parse(`${upstream.received.at(-1)?.body}`);
+    return { status: answer.status, dropped: answer.headers.get("x-gateway-dropped"), sent: got };
+  };
+}
+
+const reasonings = {
+  effort: { effort: "high" },
+  budget: { max_tokens: 3000 },
+  on: { enabled: true },
+  off: { enabled: false },
+  nothing: { effort: null, max_tokens: null, exclude: false },
+  more: { effort: "low", exclude: true },
+  unknown: { effort: "utmost" },
+} as const;
+
+/** What each server is asked for instead, and what its caller is told is lost. */
+const servers = [
+  {
+    served: { vendor: "anthropic", model: "claude-sonnet-4-5", kind: "anthropic" },
+    keys: ["thinking", "output_config", "reasoning"],
+    expected: {
+      effort: [{ thinking: { type: "enabled", budget_tokens: 4096 } }, null],
+      budget: [{ thinking: { type: "enabled", budget_tokens: 3000 } }, null],
+      on: [{ thinking: { type: "enabled", budget_tokens: 2048 } }, null],
+      off: [{}, null],
+      nothing: [{}, null],
+      more: [{ thinking: { type: "enabled", budget_tokens: 1024 } }, "reasoning.exclude"],
+      unknown: [{}, "reasoning"],
+    },
+  },
+  {
+    served: { vendor: "anthropic", model: "claude-opus-4-8", kind: "anthropic" },
+    keys: ["output_config", "reasoning"],
+    expected: {
+      effort: [{ output_config: { effort: "high" } }, null],
+      budget: [{ output_config: { effort: "medium" } }, null],
+      on: [{ output_config: { effort: "medium" } }, null],
+      off: [{}, null],
+      nothing: [{}, null],
+      more: [{ output_config: { effort: "low" } }, "reasoning.exclude"],
+      unknown: [{}, "reasoning"],
+    },
+  },
+  {
+    served: { vendor: "openai", model: "gpt-5.5-pro" },
+    keys: ["reasoning", "reasoning_effort"],
+    expected: {
+      effort: [{ reasoning: { effort: "high" } }, null],
+      budget: [{ reasoning: { effort: "medium" } }, null],
+      on: [{ reasoning: { effort: "medium" } }, null],
+      off: [{ reasoning: { effort: "none" } }, null],
+      nothing: [{}, null],
+      more: [{ reasoning: { effort: "low" } }, "reasoning.exclude"],
+      unknown: [{ reasoning: {} }, "reasoning_effort"],
+    },
+  },
+  {
+    served: { vendor: "openai", model: "gpt-5.5" },
+    keys: ["reasoning", "reasoning_effort"],
+    expected: {
+      effort: [{ reasoning_effort: "high" }, null],
+      budget: [{ reasoning_effort: "medium" }, null],
+      on: [{ reasoning_effort: "medium" }, null],
+      off: [{ reasoning_effort: "none" }, null],
+      nothing: [{}, null],
+      more: [{ reasoning_effort: "low" }, "reasoning.exclude"],
+      unknown: [{}, "reasoning"],
+    },
+  },
+  {
+    served: { vendor: "openai", model: "gpt-4.1" },
+    keys: ["reasoning", "reasoning_effort"],
+    expected: {
+      effort: [{}, "reasoning"],
+      budget: [{}, "reasoning"],
+      on: [{}, "reasoning"],
+      off: [{}, "reasoning"],
+      nothing: [{}, null],
+      more: [{}, "reasoning"],
+      unknown: [{}, "reasoning"],
+    },
+  },
+  {
+    served: { vendor: "openrouter", model: "some/model" },
+    keys: ["reasoning", "reasoning_effort"],
+    expected: Object.fromEntries(
+      Object.entries(reasonings).map(([name, asked]) => [name, [{ reasoning: asked }, null]]),
+    ),
+  },
+] as const;
+
+describe.each(servers)("over $served.model", ({ served, keys, expected }) => {
+  const ask = over(served);
+  test.each(Object.entries(reasonings))("`reasoning` with %s", async (name, reasoning) => {
+    const { status, dropped, sent } = await ask({ messages, reasoning, max_tokens: 20_000 });
+    const asked = Object.fromEntries(keys.filter((key) => key in sent).map((key) => [key, sent[key]]));
+    expect([status, asked, dropped]).toEqual([200, ...((expected as Record<string, readonly unknown[]>)[name] as [])]);
+  });
+});
+
+describe("over a model that reasons only when asked", () => {
+  const ask = over({ vendor: "openai", model: "gpt-5.4" });
+  const tools = [{ type: "function", function: { name: "look", parameters: { type: "object", properties: {} } } }];
+  test("tools beside `reasoning` are asked of /responses, as beside an effort", async () => {
+    expect((await ask({ messages, tools, reasoning: { effort: "high" } })).sent).toMatchObject({
+      ...{ reasoning: { effort: "high" }, input: [{ role: "user" }] },
+    });
+    expect((await ask({ messages, tools })).sent).toMatchObject({ messages });
+  });
+});
