@@ -24,3 +24,9 @@ export function refusesSampling(model: string): boolean {
   const { family, number = 0 } = generationOf(model) ?? {};
   return number > (family === "haiku" ? 405 : 406);
 }
+
+/** refusesPrefill reports whether the model is known to refuse a conversation that ends with its own turn: from 4.6. */
+export function refusesPrefill(model: string): boolean {
+  const { number = 0 } = generationOf(model) ?? {};
+  return number >= 406;
+}

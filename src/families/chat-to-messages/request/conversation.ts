@@ -7,6 +7,7 @@
  */
 import { type ChatMessage, Role } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
+import { refusesPrefill } from "../../../providers/anthropic/generation.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
@@ -25,13 +26,18 @@ export interface Conversation {
 /** Keys outside the schema that every message may have. */
 const marks = ["cache_control"];
 
-export function* conversationOf(messages: readonly ChatMessage[], dropped: Dropped): CooperativeTask<Conversation> {
+/** conversationOf returns the conversation as the model takes it. `model` is the upstream's name of it. */
+export function* conversationOf(
+  messages: readonly ChatMessage[],
+  model: string,
+  dropped: Dropped,
+): CooperativeTask<Conversation> {
   const builder = new ConversationBuilder(dropped);
   for (const [i, message] of messages.entries()) {
     yield* builder.add(message, `messages[${i}]`);
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
   }
-  return builder.end();
+  return builder.end(refusesPrefill(model));
 }
 
 class ConversationBuilder {
@@ -70,9 +76,9 @@ class ConversationBuilder {
     throw missingField(`${path}.role`);
   }
 
-  end(): Conversation {
+  end(endsWithUser: boolean): Conversation {
     this.#answerOpenCalls();
-    mendTurns(this.#turns);
+    mendTurns(this.#turns, endsWithUser);
     return { system: this.#system, turns: this.#turns };
   }
 

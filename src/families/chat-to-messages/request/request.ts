@@ -44,7 +44,7 @@ export function* messageRequest(
   refuseImpossible(request);
   dropUnsupported(request, dropped);
   const { top_k: topK, ...shared } = sharedSettings(request, dropped);
-  const conversation = yield* conversationOf(request.messages, dropped);
+  const conversation = yield* conversationOf(request.messages, model, dropped);
   const thinking = thinkingOf(request, model, maxOutputTokens, continuesWithoutThinking(conversation.turns), dropped);
   const thinks = isThinkingOn(thinking.json);
   yield;
