@@ -1,6 +1,6 @@
 /**
- * Settings in the words that clients send to any server: `reasoning` as OpenRouter has it, over servers that each have other words for
- * it.
+ * Settings that clients send to any server: `reasoning` as OpenRouter has it, empty lists of tools, null for what is not set, over servers
+ * that have other words for them, or refuse them.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { TestGateway } from "../support/gateway.ts";
@@ -141,5 +141,50 @@ describe("over a model that reasons only when asked", () => {
       ...{ reasoning: { effort: "high" }, input: [{ role: "user" }] },
     });
     expect((await ask({ messages, tools })).sent).toMatchObject({ messages });
+  });
+});
+
+describe.each([
+  { vendor: "nobody's", model: "m" },
+  { vendor: "vllm", model: "qwen3" },
+  { vendor: "openai", model: "gpt-5.5" },
+])("over $vendor, without tools", (served) => {
+  const ask = over(served);
+  test.each([
+    ["an empty list of tools", { tools: [], tool_choice: "auto", parallel_tool_calls: true }],
+    ["an empty list of functions", { functions: [] }],
+    ["a choice among none", { tool_choice: "none", parallel_tool_calls: false }],
+  ])("%s is not sent", async (_, settings) => {
+    const { status, dropped, sent } = await ask({ messages, max_tokens: 20, ...settings });
+    expect([status, dropped]).toEqual([200, null]);
+    expect(Object.keys(sent)).not.toEqual(expect.arrayContaining([expect.stringMatching(/tool|functions/)]));
+  });
+
+  test("a demand for a call is the server's to refuse", async () => {
+    const { sent } = await ask({ messages, tools: [], tool_choice: "required" });
+    expect(sent).toMatchObject({ tool_choice: "required" });
+  });
+
+  test("settings beside tools stay", async () => {
+    const tools = [{ type: "function", function: { name: "look" } }];
+    const { sent } = await ask({ messages, tools, tool_choice: "none", parallel_tool_calls: false });
+    expect(sent).toMatchObject({ tool_choice: "none", parallel_tool_calls: false });
+  });
+});
+
+describe("over a server that refuses keys", () => {
+  const ask = over({ vendor: "mistral", model: "mistral-large" });
+  test("a refused key goes with null, too, and nobody is told", async () => {
+    const unset = { store: null, seed: null, service_tier: null, metadata: null };
+    const turns = [{ role: "user", content: "hi", name: null }];
+    const { status, dropped, sent } = await ask({ messages: turns, ...unset });
+    expect([status, dropped, Object.keys(sent).sort()]).toEqual([200, null, ["messages", "model"]]);
+    expect(Object.keys(sent.messages[0])).toEqual(["role", "content"]);
+  });
+
+  test("an answer's empty list of calls does not go back", async () => {
+    const turns = [messages[0], { role: "assistant", content: "yes", tool_calls: [] }, messages[0]];
+    const { sent } = await ask({ messages: turns });
+    expect(sent.messages[1]).toEqual({ role: "assistant", content: "yes" });
   });
 });

@@ -37,11 +37,18 @@ export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): 
     reasonsBy: (effort) => fitEffort(effort === undefined ? {} : { reasoning_effort: effort }, conservative).reasons,
     fit(operation, request, isOwn) {
       const capabilities = isOwn ? stated : conservative;
-      if (isOwn && isUnknown) return { request, dropped: [] };
+      if (isOwn && isUnknown)
+        return { request: operation === "chat" ? withoutIdleTools(request) : request, dropped: [] };
       if (operation === "responses") return fitResponse(request, capabilities);
       return operation === "chat" ? fitChat(request, capabilities, isOwn) : { request, dropped: [] };
     },
   };
+}
+
+/** withoutIdleTools returns a request of the caller's without what no server needs and most refuse; the same one where it has none of it. */
+function withoutIdleTools<W extends Wire>(request: W): W {
+  const changes = withoutToolSettings(request.outline());
+  return Object.keys(changes).length === 0 ? request : (request.with(changes) as W);
 }
 
 /** mayReason reports whether the stated capabilities say that the model reasons. */
@@ -82,7 +89,7 @@ function fitJson(json: JsonObject, capabilities: Capabilities, isOwn: boolean): 
     ...effort.changes,
     ...Object.fromEntries(refused.map((key) => [key, undefined])),
     ...format.changes,
-    ...(isOwn ? {} : withoutEmptyTools(json)),
+    ...withoutToolSettings(json),
     ...(capabilities.include_usage === false && json.stream_options !== undefined ? { stream_options: undefined } : {}),
     ...(messages ? { messages: messages.messages as JsonValue } : {}),
     ...(tools ? { tools: tools.tools } : {}),
@@ -144,8 +151,17 @@ function fitFormat(json: JsonObject, { response_formats: taken }: Capabilities) 
   return { changes: { response_format: undefined }, dropped: ["response_format"] };
 }
 
-/** Several servers refuse an empty list of tools. */
-function withoutEmptyTools({ tools }: JsonObject) {
-  const isEmpty = Array.isArray(tools) && tools.length === 0;
-  return isEmpty ? { tools: undefined, tool_choice: undefined, parallel_tool_calls: undefined } : {};
+/**
+ * withoutToolSettings returns the changes that leave out an empty list of tools, which some clients always send, and settings of tools that
+ * are not there. Most servers refuse them. A demand for a call stays: its server refuses it.
+ */
+function withoutToolSettings(json: JsonObject): Record<string, undefined> {
+  const { tools, functions, tool_choice: choice, parallel_tool_calls: parallel } = json;
+  if ([tools, functions].some((list) => Array.isArray(list) && list.length > 0)) return {};
+  return {
+    ...(Array.isArray(tools) ? { tools: undefined } : {}),
+    ...(Array.isArray(functions) ? { functions: undefined } : {}),
+    ...(choice === "auto" || choice === "none" ? { tool_choice: undefined } : {}),
+    ...(typeof parallel === "boolean" ? { parallel_tool_calls: undefined } : {}),
+  };
 }

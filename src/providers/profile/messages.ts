@@ -39,11 +39,13 @@ function fitMessage(
   if (isOwn) dropSignedThinking(message, capabilities, path, changes, dropped);
   fitThoughts(message, capabilities, path, changes, dropped);
   fillThoughts(message, capabilities, changes);
+  // Servers answer with an empty list, which others refuse.
+  if (Array.isArray(message.tool_calls) && message.tool_calls.length === 0) changes.tool_calls = undefined;
   for (const key of capabilities.refuses ?? []) {
     const [, name] = /^messages\[\]\.(\w+)$/.exec(key) ?? [];
-    if (name === undefined || (message[name] ?? null) === null) continue;
+    if (name === undefined || message[name] === undefined) continue;
     changes[name] = undefined;
-    dropped.push(`${path}.${name}`);
+    if (message[name] !== null) dropped.push(`${path}.${name}`);
   }
   return Object.keys(changes).length === 0 ? message : withChanges(message, changes);
 }

@@ -2,7 +2,10 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Capabilities } from "./profile.ts";
 
-/** refusedIn returns the refused keys that the request has: those refused always and those refused while the model reasons. */
+/**
+ * refusedIn returns the refused keys that the request has: those refused always and those refused while the model reasons. A server that
+ * refuses a key refuses it with null, too, as some SDKs write it.
+ */
 export function refusedIn(
   json: JsonObject,
   always: readonly string[] = [],
@@ -10,7 +13,7 @@ export function refusedIn(
   reasons: boolean,
 ): string[] {
   const refused = new Set(reasons ? [...always, ...refuses_reasoning] : always);
-  return [...refused].filter((key) => (json[key] ?? null) !== null);
+  return [...refused].filter((key) => json[key] !== undefined);
 }
 
 /** Default values. Nothing is lost when they are left out. */
@@ -27,6 +30,7 @@ const defaults: ReadonlyMap<string, JsonValue> = new Map<string, JsonValue>([
   ["parallel_tool_calls", true],
 ]);
 
+/** isDefault reports whether a value says nothing. */
 export function isDefault(key: string, value: JsonValue | undefined): boolean {
-  return defaults.get(key) === value;
+  return value === null || defaults.get(key) === value;
 }
