@@ -138,11 +138,11 @@ const facts = {
       examples: [false],
     }),
   call_ids: z
-    .enum(["any", "nine"])
+    .enum(["any", "nine", "short"])
     .optional()
     .meta({
-      description: `The form of the ids of calls: \`nine\` letters and digits, or any. Others are replaced, the same one always by the
-      same.`,
+      description: `The form of the ids of calls: \`nine\` letters and digits, at most 40 signs in chat and 64 in responses (\`short\`), or
+      any. Others are replaced, the same one always by the same.`,
       examples: ["any"],
     }),
   after_tools: z

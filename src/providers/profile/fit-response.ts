@@ -7,6 +7,7 @@ import { fitEffort } from "./effort.ts";
 import { placeInputInstructions } from "./input-instructions.ts";
 import type { Capabilities } from "./profile.ts";
 import { isDefault, refusedIn } from "./refused.ts";
+import { fitItemIds } from "./tool-turns.ts";
 
 type Changes = Readonly<Record<string, JsonValue | undefined>>;
 
@@ -25,12 +26,16 @@ function fitJson(json: JsonObject, capabilities: Capabilities) {
   const reasoning = fitReasoning(json, capabilities);
   const refused = refusedIn(json, capabilities.refuses_responses, capabilities, reasoning.reasons);
   const included = fitInclude(json, capabilities, reasoning.reasons);
+  const placed = placeInputInstructions(json, capabilities);
+  const items = placed.input ?? json.input;
+  const input = fitItemIds(items, capabilities);
   const changes: Changes = {
     ...boundIn(json, capabilities),
     ...reasoning.changes,
     ...Object.fromEntries(refused.map((key) => [key, undefined])),
     ...included.changes,
-    ...placeInputInstructions(json, capabilities),
+    ...placed,
+    ...(input === items ? {} : { input }),
   };
   const named = refused.filter((key) => !isDefault(key, json[key]) && !isForKeeping(key));
   return { changes, dropped: [...reasoning.dropped, ...named, ...included.dropped] };

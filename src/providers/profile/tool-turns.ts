@@ -7,33 +7,65 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Capabilities } from "./profile.ts";
 
+interface IdForm {
+  /** fits reports whether the server takes an id. */
+  fits(id: string): boolean;
+  /** made returns an id in place of another. It follows from it, so that a prompt cache keeps hitting. */
+  made(id: string): string;
+}
+
 const nine = /^[A-Za-z0-9]{9}$/;
+/** The most characters of an id in chat and in responses, by OpenAI's refusals. */
+const longest = { chat: 40, responses: 64 } as const;
+
+/** idForm returns undefined for a server that takes any id. */
+function idForm(form: Capabilities["call_ids"], operation: keyof typeof longest): IdForm | undefined {
+  switch (form) {
+    case "nine":
+      return { fits: (id) => nine.test(id), made: (id) => hashOf(id, 9) };
+    case "short":
+      return { fits: (id) => id.length <= longest[operation], made: (id) => `call_${hashOf(id, 24)}` };
+  }
+  return undefined;
+}
 
 /** fitCallIds returns the changes to a message: its ids as the server takes them. */
-export function fitCallIds(message: JsonObject, { call_ids: form }: Capabilities): Record<string, JsonValue> {
-  if (form !== "nine") return {};
+export function fitCallIds(message: JsonObject, { call_ids }: Capabilities): Record<string, JsonValue> {
+  const form = idForm(call_ids, "chat");
+  if (!form) return {};
   const { tool_calls: calls, tool_call_id: id } = message;
   const changes: Record<string, JsonValue> = {};
-  if (typeof id === "string" && !nine.test(id)) changes.tool_call_id = nineOf(id);
-  if (Array.isArray(calls) && calls.some((call) => isObject(call) && isOther(call.id))) {
+  if (isOther(id, form)) changes.tool_call_id = form.made(id);
+  if (Array.isArray(calls) && calls.some((call) => isObject(call) && isOther(call.id, form))) {
     changes.tool_calls = calls.map((call) =>
-      isObject(call) && isOther(call.id) ? { ...call, id: nineOf(call.id) } : call,
+      isObject(call) && isOther(call.id, form) ? { ...call, id: form.made(call.id) } : call,
     );
   }
   return changes;
 }
 
-function isOther(id: JsonValue | undefined): id is string {
-  return typeof id === "string" && id !== "" && !nine.test(id);
+/** fitItemIds returns the items of a response's input with ids of calls as the server takes them; the same value where all are. */
+export function fitItemIds(input: JsonValue | undefined, { call_ids }: Capabilities): JsonValue | undefined {
+  const form = idForm(call_ids, "responses");
+  if (!form || !Array.isArray(input)) return input;
+  const isOdd = (item: JsonValue) => isObject(item) && isOther(item.call_id, form);
+  if (!input.some(isOdd)) return input;
+  return input.map((item) =>
+    isObject(item) && isOther(item.call_id, form) ? { ...item, call_id: form.made(item.call_id) } : item,
+  );
 }
 
-/** nineOf returns nine letters and digits that follow from the id, so that a prompt cache keeps hitting. */
-function nineOf(id: string): string {
+function isOther(id: JsonValue | undefined, form: IdForm): id is string {
+  return typeof id === "string" && id !== "" && !form.fits(id);
+}
+
+/** hashOf returns letters and digits that follow from a text. */
+function hashOf(text: string, length: number): string {
   return createHash("sha256")
-    .update(id)
+    .update(text)
     .digest("base64")
     .replaceAll(/[^A-Za-z0-9]/g, "")
-    .slice(0, 9);
+    .slice(0, length);
 }
 
 /** Stands between the results of tools and what else the user says. */

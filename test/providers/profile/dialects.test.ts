@@ -75,6 +75,9 @@ const schema = {
   $defs: { place: { type: "object", properties: { x: { type: "number" } } } },
 };
 
+/** As other servers make them, in a conversation that has changed its model. */
+const callId = `call_0123456789-${"0".repeat(60)}`;
+
 /** A turn that goes on after a tool's result, with what the user adds, as agents send it. */
 const conversations = {
   "/chat/completions": {
@@ -84,9 +87,9 @@ const conversations = {
       {
         role: "assistant",
         content: "I look.",
-        tool_calls: [{ id: "call_0123456789", type: "function", function: { name: "weather", arguments: "{}" } }],
+        tool_calls: [{ id: callId, type: "function", function: { name: "weather", arguments: "{}" } }],
       },
-      { role: "tool", tool_call_id: "call_0123456789", content: "12" },
+      { role: "tool", tool_call_id: callId, content: "12" },
       { role: "user", content: "And now?" },
     ],
     tools: [{ type: "function", function: { name: "weather", parameters: schema } }],
@@ -99,13 +102,13 @@ const conversations = {
         role: "assistant",
         content: [
           { type: "text", text: "I look." },
-          { type: "tool_use", id: "toolu_01ABC", name: "weather", input: {} },
+          { type: "tool_use", id: callId, name: "weather", input: {} },
         ],
       },
       {
         role: "user",
         content: [
-          { type: "tool_result", tool_use_id: "toolu_01ABC", content: "12" },
+          { type: "tool_result", tool_use_id: callId, content: "12" },
           { type: "text", text: "And now?" },
         ],
       },
@@ -116,8 +119,8 @@ const conversations = {
     store: false,
     input: [
       { role: "user", content: text },
-      { type: "function_call", call_id: "call_1", name: "weather", arguments: "{}" },
-      { type: "function_call_output", call_id: "call_1", output: "12" },
+      { type: "function_call", call_id: callId, name: "weather", arguments: "{}" },
+      { type: "function_call_output", call_id: callId, output: "12" },
       { role: "user", content: "And now?" },
     ],
     tools: [{ type: "function", name: "weather", parameters: schema, strict: false }],

@@ -53,6 +53,11 @@ const noOrphans: ResponseRule = (request) => {
   return undefined;
 };
 
+const shortIds: ResponseRule = (request) =>
+  itemsOf(request).some(({ call_id: id }) => `${id ?? ""}`.length > 64)
+    ? "string too long. Expected a string with maximum length 64"
+    : undefined;
+
 /** Refuses reasoning that was not kept there and does not come back whole, and followed by what it led to. */
 const reasoningWhole: ResponseRule = (request) => {
   const items = itemsOf(request);
@@ -123,7 +128,7 @@ const reasonsSo =
   };
 
 export function openAiResponses(unasked: string | undefined, efforts: readonly string[]): readonly ResponseRule[] {
-  const items = [noOrphans, reasoningWhole, ownIds, partsOf];
+  const items = [noOrphans, shortIds, reasoningWhole, ownIds, partsOf];
   return [onlyKnown, keepsNothing, ...items, flatTools, strictTools, reasonsSo(unasked, efforts)];
 }
 

@@ -77,6 +77,15 @@ const nineSigns: Rule = ({ messages }) => {
   return wrong && `Tool call id was ${wrong} but must be a-z, A-Z, 0-9, with a length of 9.`;
 };
 
+const shortIds: Rule = ({ messages }) =>
+  messages
+    .flatMap(({ tool_calls: calls, tool_call_id: id }) => [id, ...(Array.isArray(calls) ? calls.map(idOf) : [])])
+    .some((id) => `${id ?? ""}`.length > 40)
+    ? "string too long. Expected a string with maximum length 40"
+    : undefined;
+
+const idOf = (call: unknown) => (call as Json).id;
+
 /** As the templates of Mistral's models have it, wherever they are served. */
 const noUserAfterTool: Rule = ({ messages }) =>
   messages.some(({ role }, i) => role === "user" && messages[i - 1]?.role === "tool")
@@ -168,7 +177,12 @@ export const strictServers: readonly StrictServer[] = [
   {
     vendor: "azure",
     model: "gpt-5.6-sol",
-    rules: [reasoner("medium"), efforts("none", "low", "medium", "high", "xhigh"), noToolsWhileReasoning("medium")],
+    rules: [
+      shortIds,
+      reasoner("medium"),
+      efforts("none", "low", "medium", "high", "xhigh"),
+      noToolsWhileReasoning("medium"),
+    ],
     responses: openAiResponses("medium", ["none", "low", "medium", "high", "xhigh"]),
   },
   {
@@ -245,31 +259,41 @@ export const strictServers: readonly StrictServer[] = [
   {
     vendor: "openai",
     model: "gpt-5.1",
-    rules: [reasoner("none"), efforts("none", "low", "medium", "high")],
+    rules: [shortIds, reasoner("none"), efforts("none", "low", "medium", "high")],
     responses: openAiResponses("none", ["none", "low", "medium", "high"]),
   },
   {
     vendor: "openai",
     model: "gpt-4.1",
-    rules: [without("reasoning_effort", "top_k", "client_metadata")],
+    rules: [shortIds, noEmptyTools, without("reasoning_effort", "top_k", "client_metadata")],
     responses: openAiResponses(undefined, []),
   },
   {
     vendor: "openai",
     model: "o3",
-    rules: [reasoner("medium"), efforts("low", "medium", "high")],
+    rules: [shortIds, reasoner("medium"), efforts("low", "medium", "high")],
     responses: openAiResponses("medium", ["low", "medium", "high"]),
   },
   {
     vendor: "openai",
     model: "gpt-5.4-mini",
-    rules: [reasoner("none"), efforts("none", "low", "medium", "high", "xhigh"), noToolsWhileReasoning("none")],
+    rules: [
+      shortIds,
+      reasoner("none"),
+      efforts("none", "low", "medium", "high", "xhigh"),
+      noToolsWhileReasoning("none"),
+    ],
     responses: openAiResponses("none", ["none", "low", "medium", "high", "xhigh"]),
   },
   {
     vendor: "openai",
     model: "gpt-6-sol",
-    rules: [reasoner("medium"), efforts("none", "low", "medium", "high", "xhigh"), noToolsWhileReasoning("medium")],
+    rules: [
+      shortIds,
+      reasoner("medium"),
+      efforts("none", "low", "medium", "high", "xhigh"),
+      noToolsWhileReasoning("medium"),
+    ],
     responses: openAiResponses("medium", ["none", "low", "medium", "high", "xhigh"]),
   },
   {
