@@ -188,3 +188,53 @@ describe("over a server that refuses keys", () => {
     expect(sent.messages[1]).toEqual({ role: "assistant", content: "yes" });
   });
 });
+
+const schema = {
+  ...{ type: "object", properties: { a: { type: "string" } }, required: ["a"], additionalProperties: false },
+};
+
+/** A schema where OpenAI's chat has it, and where responses, Fireworks, Together and llama.cpp do. */
+const formats = {
+  "in json_schema": { type: "json_schema", json_schema: { name: "x", schema, strict: true } },
+  "beside the type": { type: "json_schema", name: "x", schema, strict: true },
+  "beside json_object": { type: "json_object", schema },
+} as const;
+
+describe.each(Object.entries(formats))("a schema %s", (_, response_format) => {
+  const askClaude = over({ vendor: "anthropic", model: "claude-sonnet-4-6", kind: "anthropic" });
+  const askResponses = over({ vendor: "openai", model: "gpt-5.5-pro" });
+
+  test.each(["/chat/completions", "/responses", "/messages"])("reaches the model by %s", async (path) => {
+    const body = { ...(path === "/responses" ? { input: "hi", store: false } : { messages }), response_format };
+    const bounded = path === "/messages" ? { ...body, max_tokens: 100 } : body;
+    const claude = await askClaude(bounded, path);
+    expect([claude.status, claude.dropped]).toEqual([200, null]);
+    expect(claude.sent.output_config.format).toMatchObject({ type: "json_schema", schema });
+    const response = await askResponses(bounded, path);
+    expect([response.status, response.dropped]).toEqual([200, null]);
+    expect(response.sent.text.format).toMatchObject({ type: "json_schema", name: expect.any(String), schema });
+  });
+});
+
+describe("over a server of responses", () => {
+  const ask = over({ vendor: "openai", model: "gpt-5.5-pro" });
+  test("chat's verbosity is that of the text", async () => {
+    const { sent } = await ask(
+      { input: "hi", store: false, verbosity: "low", text: { format: { type: "text" } } },
+      "/responses",
+    );
+    expect(sent.text).toEqual({ format: { type: "text" }, verbosity: "low" });
+    expect(sent).not.toHaveProperty("verbosity");
+    const own = await ask({ input: "hi", store: false, verbosity: "low", text: { verbosity: "high" } }, "/responses");
+    expect(own.sent.text).toEqual({ verbosity: "high" });
+  });
+});
+
+describe("over a server of chat", () => {
+  const ask = over({ vendor: "nobody's", model: "m" });
+  test("an effort with its summary, as the OpenAI Agents SDK sends it to LiteLLM, is the effort", async () => {
+    const { status, sent, dropped } = await ask({ messages, reasoning_effort: { effort: "low", summary: "auto" } });
+    expect([status, sent.reasoning_effort, dropped]).toEqual([200, "low", "reasoning_effort.summary"]);
+    expect((await ask({ messages, reasoning_effort: { effort: 3 } })).status).toBe(400);
+  });
+});

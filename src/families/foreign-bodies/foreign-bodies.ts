@@ -20,6 +20,7 @@ import {
   CreateResponseRequestSchema,
 } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { placeInstructions } from "../../providers/profile/instructions.ts";
+import { besideEffort } from "../../providers/profile/reasoning-object.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
@@ -93,7 +94,8 @@ function foreignToChat(request: ChatRequest): CooperativeTask<ReadBody> | undefi
   const isFlat = Array.isArray(tools) && tools.some((tool) => nestedTool(tool) !== tool);
   const isFlatChoice = choice !== undefined && nestedChoice(choice) !== choice;
   const isOfMessages = (system ?? stops ?? null) !== null || hasForeignParts(messages);
-  return isFlat || isFlatChoice || isOfMessages ? inChatWords(request, isFlat, isOfMessages) : undefined;
+  const isForeign = isFlat || isFlatChoice || isOfMessages || isObject(json.reasoning_effort);
+  return isForeign ? inChatWords(request, isFlat, isOfMessages) : undefined;
 }
 
 // biome-ignore lint/correctness/useYield: it takes the place of a cooperative task.
@@ -103,14 +105,19 @@ function* saidIn({ prompt }: JsonObject): CooperativeTask<Changes> {
 
 function* inChatWords(request: ChatRequest, isFlat: boolean, isOfMessages: boolean): CooperativeTask<ReadBody> {
   const json = request.json();
-  const { tools, tool_choice: choice } = json;
+  const { tools, tool_choice: choice, reasoning_effort: effort } = json;
   const changes: Record<string, JsonValue | undefined> = {};
   if (isFlat) changes.tools = (tools as JsonValue[]).map(nestedTool);
   if (choice !== undefined) changes.tool_choice = nestedChoice(choice);
   if (isObject(choice) && choice.disable_parallel_tool_use === true) changes.parallel_tool_calls = false;
   if (isOfMessages) Object.assign(changes, yield* messagesInChatWords(json));
+  // Agents write the whole of `reasoning` where LiteLLM reads it.
+  if (isObject(effort)) changes.reasoning_effort = effort.effort ?? undefined;
+  const dropped = isObject(effort)
+    ? besideEffort(effort).map((path) => path.replace("reasoning", "reasoning_effort"))
+    : [];
   const chat = isOfMessages && request.isLong ? request.rebuiltWith(changes) : request.with(changes);
-  return { request: chat as unknown as Wire, dropped: [] };
+  return { request: chat as unknown as Wire, dropped };
 }
 
 /** messagesInChatWords returns the changes to a request that is partly the Messages API's. */

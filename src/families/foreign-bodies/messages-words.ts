@@ -6,6 +6,7 @@
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
+import { describedSchema } from "../described-schema.ts";
 import { definedFields } from "../fields.ts";
 import { messagesChoice, schemaTool } from "./any-tool.ts";
 
@@ -65,7 +66,7 @@ function settingsIn(json: JsonObject): Record<string, JsonValue | undefined> {
   );
   if ((max_tokens ?? null) === null && (bound ?? null) !== null) changes.max_tokens = bound;
   if ((stops ?? null) === null && (stop ?? null) !== null) changes.stop_sequences = [stop as JsonValue].flat();
-  const schema = isObject(format) && isObject(format.json_schema) ? format.json_schema.schema : undefined;
+  const schema = isObject(format) ? describedSchema(format)?.schema : undefined;
   const output = {
     ...(schema === undefined ? {} : { format: { type: "json_schema", schema } }),
     ...((effort ?? null) === null ? {} : { effort: effort as JsonValue }),

@@ -5,6 +5,7 @@
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
+import { describedSchema } from "../described-schema.ts";
 import { definedFields } from "../fields.ts";
 import { flatChoice, flatTool } from "./any-tool.ts";
 import { hasToolBlocks, inChatParts } from "./foreign-parts.ts";
@@ -25,7 +26,7 @@ export function needsResponsesWords(json: JsonObject): boolean {
 
 /** foreignSettings are members that responses do not have. */
 const foreignSettings = [
-  ...["max_tokens", "max_completion_tokens", "response_format", "reasoning_effort", "system"],
+  ...["max_tokens", "max_completion_tokens", "response_format", "reasoning_effort", "verbosity", "system"],
 ] as const;
 
 function hasOtherChoice({ type, function: called, custom }: JsonObject): boolean {
@@ -47,7 +48,7 @@ export function* inResponsesWords(json: JsonObject): CooperativeTask<Changes> {
 function settingsIn(json: JsonObject): Record<string, JsonValue | undefined> {
   const { max_tokens, max_completion_tokens, max_output_tokens, response_format, text, reasoning_effort, reasoning } =
     json;
-  const { system, instructions } = json;
+  const { system, instructions, verbosity = null } = json;
   const changes = Object.fromEntries(
     foreignSettings.filter((key) => json[key] !== undefined).map((key) => [key, undefined as JsonValue | undefined]),
   );
@@ -55,7 +56,11 @@ function settingsIn(json: JsonObject): Record<string, JsonValue | undefined> {
   if ((max_output_tokens ?? null) === null && bound !== null) changes.max_output_tokens = bound;
   const format = isObject(response_format) ? flatFormat(response_format) : undefined;
   const shown = isObject(text) ? text : {};
-  if (format && (shown.format ?? null) === null) changes.text = { ...shown, format };
+  const added = {
+    ...(format && (shown.format ?? null) === null ? { format } : {}),
+    ...(verbosity !== null && (shown.verbosity ?? null) === null ? { verbosity } : {}),
+  };
+  if (Object.keys(added).length > 0) changes.text = { ...shown, ...added };
   const thought = isObject(reasoning) ? reasoning : {};
   const isAsked = (reasoning_effort ?? null) !== null && (thought.effort ?? null) === null;
   if (isAsked) changes.reasoning = { ...thought, effort: reasoning_effort as JsonValue };
@@ -64,8 +69,11 @@ function settingsIn(json: JsonObject): Record<string, JsonValue | undefined> {
   return changes;
 }
 
-function flatFormat({ type, json_schema: named }: JsonObject): JsonObject {
-  return isObject(named) ? { ...named, type: type ?? "json_schema" } : { type: type ?? "text" };
+function flatFormat(format: JsonObject): JsonObject {
+  const { type } = format;
+  const described = describedSchema(format);
+  if (!described) return { type: type ?? "text" };
+  return { name: "answer", ...described, type: type === "json_object" ? "json_schema" : (type ?? "json_schema") };
 }
 
 function* itemsOf(turns: readonly JsonValue[]): CooperativeTask<JsonValue[]> {

@@ -37,10 +37,10 @@ export function formatOf(
 ): Format {
   if (!format) return {};
   const path = "response_format";
-  // Some servers have the schema of `json_object` beside the type.
-  const { schema: beside } = format.extra ?? {};
+  // Some servers have the schema beside the type.
+  const { schema: beside, description: told } = format.extra ?? {};
   const isBeside = !format.jsonSchema && isObject(beside);
-  dropped.addExtra(format.extra, path, isBeside ? ["type", "schema"] : ["type"]);
+  dropped.addExtra(format.extra, path, isBeside ? ["type", "name", "description", "schema", "strict"] : ["type"]);
   if (format.type === ResponseFormatType.TEXT) return {};
   const isSchema = format.type === ResponseFormatType.JSON_SCHEMA || format.jsonSchema !== undefined || isBeside;
   if (!isSchema && format.type !== ResponseFormatType.JSON_OBJECT) {
@@ -48,7 +48,9 @@ export function formatOf(
     return {};
   }
   dropped.addExtra(format.jsonSchema?.extra, `${path}.json_schema`);
-  const { schema, description } = isBeside ? { schema: beside, description: undefined } : (format.jsonSchema ?? {});
+  const { schema, description } = isBeside
+    ? { schema: beside, description: typeof told === "string" ? told : undefined }
+    : (format.jsonSchema ?? {});
   if (!schema) return { instruction: onlyJson };
   const described = description === undefined || "description" in schema ? schema : { ...schema, description };
   if (supportsSchemas(model)) {

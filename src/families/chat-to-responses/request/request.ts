@@ -8,6 +8,7 @@
 import { besideEffort, effortIn } from "../../../providers/profile/reasoning-object.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject } from "../../../wire/json.ts";
+import { describedSchema } from "../../described-schema.ts";
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
 import type { TranslationContext } from "../../translation.ts";
@@ -72,15 +73,23 @@ function textOf({ response_format: asked, verbosity = null }: JsonObject, droppe
   return Object.keys(text).length > 0 ? text : undefined;
 }
 
-function formatOf({ type = "text", json_schema: described }: JsonObject, dropped: Dropped): JsonObject | undefined {
-  if (type === "json_object") return { type };
-  if (type !== "json_schema") {
+function formatOf(asked: JsonObject, dropped: Dropped): JsonObject | undefined {
+  const { type = "text" } = asked;
+  const described = describedSchema(asked);
+  if (type === "json_object" && !described) return { type };
+  if (type !== "json_schema" && type !== "json_object") {
     if (type !== "text") dropped.add("response_format");
     return undefined;
   }
-  const { name = "answer", description, schema, strict, ...more } = isObject(described) ? described : {};
-  dropped.addExtra(more, "response_format.json_schema");
-  return definedFields({ type, name, description, schema: schema ?? {}, strict: strict ?? undefined });
+  const { name, description, schema, strict, ...more } = described ?? {};
+  dropped.addExtra(more, described === asked.json_schema ? "response_format.json_schema" : "response_format");
+  return definedFields({
+    type: "json_schema",
+    name: name ?? "answer",
+    description,
+    schema: schema ?? {},
+    strict: strict ?? undefined,
+  });
 }
 
 function includedIn({ logprobs }: JsonObject, { reasoningItems }: TranslationContext): string[] | undefined {
