@@ -98,7 +98,7 @@ function userMessages(message: JsonObject, path: string): JsonObject[] {
     const placed = { block: read(block, at), path: at };
     if (block.type !== "tool_result") parts.push(...partsOf(placed));
     else {
-      const { message: result, attached } = toolResultOf(placed);
+      const { message: result, attached } = toolResultOf(placed, false);
       results.push(result);
       parts.unshift(...attached);
     }

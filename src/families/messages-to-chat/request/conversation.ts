@@ -50,7 +50,7 @@ export function* conversationOf(
         if (results.length === 0 || saysAnything(message)) messages.push(message);
         messages.push(...results);
       }
-    } else messages.push(...(yield* userMessages(blocks)));
+    } else messages.push(...(yield* userMessages(blocks, context.readsSeals)));
   }
   return pairedResults(messages);
 }
@@ -127,16 +127,16 @@ function textBlock(text: string): ContentBlock {
 
 /**
  * userMessages returns the user's messages. A tool message holds text only, so images and files of results open the user's message, each
- * with its call's id.
+ * with its call's id. Where chat is translated further (`holdsParts`), they stay in their results.
  */
-function* userMessages(blocks: readonly PlacedBlock[]): CooperativeTask<JsonObject[]> {
+function* userMessages(blocks: readonly PlacedBlock[], holdsParts: boolean): CooperativeTask<JsonObject[]> {
   const messages: JsonObject[] = [];
   const attached: JsonObject[] = [];
   const own: JsonObject[] = [];
   for (const [i, placed] of blocks.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     if (placed.block.type === ContentBlockType.TOOL_RESULT) {
-      const result = toolResultOf(placed);
+      const result = toolResultOf(placed, holdsParts);
       messages.push(result.message);
       attached.push(...result.attached);
     } else own.push(...partsOf(placed));

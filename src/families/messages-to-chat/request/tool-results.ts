@@ -1,5 +1,5 @@
 /**
- * A tool_result block → a tool message, and what a tool message cannot hold.
+ * A tool_result block → a tool message, and what a tool message cannot hold. Where chat is translated further, it holds images and files, too.
  *
  * Chat has no flag for a failed tool: the text begins with `Error: `.
  */
@@ -14,7 +14,8 @@ export interface ToolResult {
   readonly attached: readonly JsonObject[];
 }
 
-export function toolResultOf(result: PlacedBlock): ToolResult {
+/** toolResultOf returns a result as chat has it. `holdsParts` says that the chat is translated further, by what reads parts of results. */
+export function toolResultOf(result: PlacedBlock, holdsParts: boolean): ToolResult {
   const { block, path } = result;
   if (!block.toolUseId) throw missingField(`${path}.tool_use_id`);
   const toolUseId = unsignedId(block.toolUseId);
@@ -24,6 +25,10 @@ export function toolResultOf(result: PlacedBlock): ToolResult {
     .map((part) => part.text as string)
     .join("\n");
   const others = parts.filter((part) => !isText(part));
+  if (holdsParts && others.length > 0) {
+    const content = block.isError ? [textPart("Error:"), ...parts] : parts;
+    return { message: { role: "tool", tool_call_id: toolUseId, content }, attached: [] };
+  }
   return {
     message: { role: "tool", tool_call_id: toolUseId, content: block.isError ? failed(text) : text },
     attached: others.length === 0 ? [] : [textPart(`Attached to the result of ${toolUseId}:`), ...others],

@@ -31,7 +31,7 @@ import { isText } from "./content.ts";
 export interface ConversationContext {
   readonly names: ToolNames;
   readonly customTools: boolean | undefined;
-  /** passesBlocks is whether signed thinking goes on to a translation that reads it. */
+  /** passesBlocks is whether chat goes on to a translation that reads signed thinking and parts of results. */
   readonly passesBlocks: boolean;
   readonly dropped: Dropped;
   readonly target: Target | undefined;

@@ -2,8 +2,8 @@
  * Instructions and items → the messages of a chat.
  *
  * The model's items between two messages of others become one message (`assistant.ts`). A tool result holds text
- * only: its images and files come after consecutive results, in a user's message that names their call. Tools that a
- * vendor has by kind, and those that it ran, become calls with their results (`vendor-items.ts`). Other items that
+ * only: its images and files come after consecutive results, in a user's message that names their call, unless chat is
+ * translated further. Tools that a vendor has by kind, and those that it ran, become calls with their results (`vendor-items.ts`). Other items that
  * only a vendor knows are dropped and named. References have been resolved before.
  */
 import { Role } from "../../../../gen/modelgateway/v1/chat_pb.ts";
@@ -195,8 +195,10 @@ class Conversation {
   #answer(signed: string, content: string, others: readonly JsonObject[] = []): void {
     const callId = unsignedId(signed);
     this.#endTurn();
-    this.#messages.push({ role: "tool", tool_call_id: callId, content });
-    if (others.length > 0)
+    const stay = others.length > 0 && this.#context.passesBlocks;
+    const said = content === "" ? [] : [{ type: "text", text: content }];
+    this.#messages.push({ role: "tool", tool_call_id: callId, content: stay ? [...said, ...others] : content });
+    if (others.length > 0 && !stay)
       this.#attached.push({ type: "text", text: `Attached to the result of ${callId}:` }, ...others);
   }
 

@@ -1,5 +1,5 @@
 /**
- * Settings that clients send to any server: `reasoning` as OpenRouter has it, empty lists of tools, null for what is not set, over servers
+ * What clients send to any server: `reasoning` as OpenRouter has it, empty lists of tools, null for what is not set, over servers
  * that have other words for them, or refuse them.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -236,5 +236,54 @@ describe("over a server of chat", () => {
     const { status, sent, dropped } = await ask({ messages, reasoning_effort: { effort: "low", summary: "auto" } });
     expect([status, sent.reasoning_effort, dropped]).toEqual([200, "low", "reasoning_effort.summary"]);
     expect((await ask({ messages, reasoning_effort: { effort: 3 } })).status).toBe(400);
+  });
+});
+
+describe("an image in the result of a tool stays in it", () => {
+  const data = "iVBORw0KGgo=";
+  const url = `data:image/png;base64,${data}`;
+  const askClaude = over({ vendor: "anthropic", model: "claude-sonnet-4-6", kind: "anthropic" });
+  const askResponses = over({ vendor: "openai", model: "gpt-5.5-pro" });
+
+  test("from responses to messages", async () => {
+    const input = [
+      { role: "user", content: "look" },
+      { type: "function_call", call_id: "call_1", name: "look", arguments: "{}" },
+      {
+        ...{ type: "function_call_output", call_id: "call_1" },
+        output: [
+          { type: "input_text", text: "Seen:" },
+          { type: "input_image", image_url: url },
+        ],
+      },
+    ];
+    const { status, dropped, sent } = await askClaude({ input, store: false }, "/responses");
+    expect([status, dropped]).toEqual([200, null]);
+    const image = { type: "image", source: { type: "base64", media_type: "image/png", data } };
+    expect(sent.messages[2]).toEqual({
+      role: "user",
+      content: [{ type: "tool_result", tool_use_id: "call_1", content: [{ type: "text", text: "Seen:" }, image] }],
+    });
+  });
+
+  test.each([
+    [false, []],
+    [true, [{ type: "input_text", text: "Error:" }]],
+  ])("from messages to responses, of a failure: %s", async (is_error, said) => {
+    const source = { type: "base64", media_type: "image/png", data };
+    const turns = [
+      { role: "user", content: "look" },
+      { role: "assistant", content: [{ type: "tool_use", id: "toolu_1", name: "look", input: {} }] },
+      {
+        role: "user",
+        content: [{ type: "tool_result", tool_use_id: "toolu_1", is_error, content: [{ type: "image", source }] }],
+      },
+    ];
+    const { status, dropped, sent } = await askResponses({ messages: turns, max_tokens: 100 }, "/messages");
+    expect([status, dropped]).toEqual([200, null]);
+    expect(sent.input[2]).toEqual({
+      ...{ type: "function_call_output", call_id: "toolu_1" },
+      output: [...said, { type: "input_image", image_url: url, detail: "auto" }],
+    });
   });
 });
