@@ -154,10 +154,11 @@ const facts = {
       examples: ["any"],
     }),
   schemas: z
-    .enum(["whole", "plain", "nullable"])
+    .enum(["whole", "rooted", "plain", "nullable"])
     .optional()
     .meta({
-      description: `What the parameters of functions may have: all of JSON Schema (whole), or no references, no tuples, no \`type\` beside
+      description: `What the parameters of functions may have: all of JSON Schema (whole), the same but for combinations at the root and patterns
+      with properties of Unicode (rooted), or no references, no tuples, no \`type\` beside
       \`anyOf\`, no null, and the usual keywords only (plain), or these and \`nullable\`. What is left out is told in the description, and
       named.`,
       examples: ["whole"],

@@ -81,7 +81,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   ],
   families: [
     ...["providers/anthropic/generation.ts", "providers/usage", "providers/profile/instructions.ts"],
-    ...["providers/profile/reasoning-seal.ts", "providers/profile/sealed-signature.ts", "call", "wire", "runtime"],
+    ...["providers/profile/reasoning-object.ts", "providers/profile/reasoning-seal.ts"],
+    ...["providers/profile/schemas/root-schema.ts", "providers/profile/sealed-signature.ts", "call", "wire", "runtime"],
   ],
   providers: ["http1/client/index.ts", "config", "call", "wire", "runtime"],
   embedded: ["providers/contract.ts", "providers/upstream/timeouts.ts", "tokens", "call", "wire", "package", "runtime"],

@@ -6,8 +6,8 @@
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
-import { describedSchema } from "../described-schema.ts";
 import { definedFields } from "../fields.ts";
+import { describedSchema } from "../tools/described-schema.ts";
 import { messagesChoice, schemaTool } from "./any-tool.ts";
 
 /** needsMessagesWords reports whether a body has anything of another API. It may be an outline. */

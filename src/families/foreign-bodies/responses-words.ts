@@ -5,8 +5,8 @@
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
-import { describedSchema } from "../described-schema.ts";
 import { definedFields } from "../fields.ts";
+import { describedSchema } from "../tools/described-schema.ts";
 import { flatChoice, flatTool } from "./any-tool.ts";
 import { hasToolBlocks, inChatParts } from "./foreign-parts.ts";
 import { textOf } from "./prompt.ts";

@@ -7,6 +7,7 @@ import { fitEffort } from "./effort.ts";
 import { placeInputInstructions } from "./input-instructions.ts";
 import type { Capabilities } from "./profile.ts";
 import { isDefault, refusedIn } from "./refused.ts";
+import { rootedItems, rootedTools } from "./schemas/rooted-tools.ts";
 import { fitItemIds } from "./tool-turns.ts";
 
 type Changes = Readonly<Record<string, JsonValue | undefined>>;
@@ -28,17 +29,37 @@ function fitJson(json: JsonObject, capabilities: Capabilities) {
   const included = fitInclude(json, capabilities, reasoning.reasons);
   const placed = placeInputInstructions(json, capabilities);
   const items = placed.input ?? json.input;
-  const input = fitItemIds(items, capabilities);
+  const tools = fitResponseTools(json.tools, fitItemIds(items, capabilities), capabilities);
   const changes: Changes = {
     ...boundIn(json, capabilities),
     ...reasoning.changes,
     ...Object.fromEntries(refused.map((key) => [key, undefined])),
     ...included.changes,
     ...placed,
-    ...(input === items ? {} : { input }),
+    ...(tools.input === items ? {} : { input: tools.input }),
+    ...(tools.tools === json.tools ? {} : { tools: tools.tools }),
   };
   const named = refused.filter((key) => !isDefault(key, json[key]) && !isForKeeping(key));
-  return { changes, dropped: [...reasoning.dropped, ...named, ...included.dropped] };
+  return { changes, dropped: [...tools.dropped, ...reasoning.dropped, ...named, ...included.dropped] };
+}
+
+interface FittedTools {
+  readonly tools: JsonValue | undefined;
+  readonly input: JsonValue | undefined;
+  readonly dropped: readonly string[];
+}
+
+/** fitResponseTools fits the tools of a request, and of its items, which agents load later. */
+function fitResponseTools(
+  tools: JsonValue | undefined,
+  input: JsonValue | undefined,
+  { schemas }: Capabilities,
+): FittedTools {
+  if (schemas !== "rooted") return { tools, input, dropped: [] };
+  const dropped: string[] = [];
+  const fitted = Array.isArray(tools) ? rootedTools(tools, "tools", dropped) : tools;
+  const items = Array.isArray(input) ? rootedItems(input, dropped) : input;
+  return { tools: fitted as JsonValue | undefined, input: items as JsonValue | undefined, dropped };
 }
 
 /** isForKeeping reports whether a key only prepares the next turn. The gateway adds it by itself, so leaving it out is no loss. */

@@ -14,7 +14,7 @@ import { fitMessages } from "./messages.ts";
 import type { Capabilities, ModelProfile } from "./profile.ts";
 import { besideEffort, effortIn } from "./reasoning-object.ts";
 import { isDefault, refusedIn } from "./refused.ts";
-import { fitTools } from "./schemas.ts";
+import { fitTools } from "./schemas/fit-tools.ts";
 
 /**
  * fittingOf returns the fitter of a model. `reasons` says whether the model reasons: a server whose efforts nobody stated is asked for one

@@ -75,6 +75,14 @@ const schema = {
   $defs: { place: { type: "object", properties: { x: { type: "number" } } } },
 };
 
+/** Arguments of two kinds, with a pattern as Claude Code writes one. */
+const either = {
+  anyOf: [
+    { type: "object", properties: { path: { type: "string", pattern: "^[^\\p{Cc}]+$" } }, required: ["path"] },
+    { type: "object", properties: { all: { type: "boolean" } } },
+  ],
+};
+
 /** As other servers make them, in a conversation that has changed its model. */
 const callId = `call_0123456789-${"0".repeat(60)}`;
 
@@ -92,7 +100,10 @@ const conversations = {
       { role: "tool", tool_call_id: callId, content: "12" },
       { role: "user", content: "And now?" },
     ],
-    tools: [{ type: "function", function: { name: "weather", parameters: schema } }],
+    tools: [
+      { type: "function", function: { name: "weather", parameters: schema } },
+      { type: "function", function: { name: "list", parameters: either } },
+    ],
   },
   "/messages": {
     max_tokens: 100,
@@ -113,7 +124,10 @@ const conversations = {
         ],
       },
     ],
-    tools: [{ name: "weather", input_schema: schema }],
+    tools: [
+      { name: "weather", input_schema: schema, strict: true },
+      { name: "list", input_schema: either },
+    ],
   },
   "/responses": {
     store: false,
@@ -123,7 +137,10 @@ const conversations = {
       { type: "function_call_output", call_id: callId, output: "12" },
       { role: "user", content: "And now?" },
     ],
-    tools: [{ type: "function", name: "weather", parameters: schema, strict: false }],
+    tools: [
+      { type: "function", name: "weather", parameters: schema, strict: false },
+      { type: "function", name: "list", parameters: either, strict: false },
+    ],
   },
 };
 

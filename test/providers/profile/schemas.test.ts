@@ -1,7 +1,7 @@
 /** Schemas for servers that know a part of JSON Schema stay of the length of what was sent, whatever refers to whatever how often. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { fitTools } from "../../../src/providers/profile/schemas.ts";
+import { fitTools } from "../../../src/providers/profile/schemas/fit-tools.ts";
 
 const many = <T>(count: number, of: (i: number) => readonly [string, T]) =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => of(i)));

@@ -106,6 +106,24 @@ const strictTools: ResponseRule = ({ tools = [] }) => {
   return loose && "Invalid schema for function: 'additionalProperties' is required to be supplied and to be false.";
 };
 
+/** refusedSchema says what OpenAI refuses of a function's parameters. */
+export function refusedSchema(parameters: unknown, strict: unknown): string | undefined {
+  if (!has(parameters)) return undefined;
+  const schema = parameters as Json;
+  const isPlain = ["oneOf", "anyOf", "allOf", "enum", "not"].every((key) => !has(schema[key]));
+  if (schema.type !== "object" || !isPlain)
+    return "schema must have type 'object' and not have 'oneOf' at the top level.";
+  if (/\\\\[pP]\{/.test(JSON.stringify(schema).replace(/"description":"(?:[^"\\]|\\.)*"/g, "")))
+    return "is not a 'regex'.";
+  const all = Object.keys((schema.properties ?? {}) as Json);
+  const isLoose =
+    schema.additionalProperties !== false || all.some((key) => !(schema.required as string[])?.includes(key));
+  return strict === true && isLoose ? "'required' is required to include every key." : undefined;
+}
+
+const rootedTools: ResponseRule = ({ tools = [] }) =>
+  (tools as readonly Json[]).map(({ parameters, strict }) => refusedSchema(parameters, strict)).find(has);
+
 /** `unasked` is how much the model reasons unless it is told; undefined where it does not. */
 const reasonsSo =
   (unasked: string | undefined, efforts: readonly string[]): ResponseRule =>
@@ -129,7 +147,7 @@ const reasonsSo =
 
 export function openAiResponses(unasked: string | undefined, efforts: readonly string[]): readonly ResponseRule[] {
   const items = [noOrphans, shortIds, reasoningWhole, ownIds, partsOf];
-  return [onlyKnown, keepsNothing, ...items, flatTools, strictTools, reasonsSo(unasked, efforts)];
+  return [onlyKnown, keepsNothing, ...items, flatTools, strictTools, rootedTools, reasonsSo(unasked, efforts)];
 }
 
 const onlyFunctions: ResponseRule = ({ tools = [] }) =>

@@ -8,6 +8,7 @@ import {
   openRouterResponses,
   type ResponseRequest,
   type ResponseRule,
+  refusedSchema,
   vllmResponses,
   xaiResponses,
 } from "./strict-responders.ts";
@@ -76,6 +77,13 @@ const nineSigns: Rule = ({ messages }) => {
   const wrong = ids.map((id) => `${id}`).find((id) => !/^[a-zA-Z0-9]{9}$/.test(id));
   return wrong && `Tool call id was ${wrong} but must be a-z, A-Z, 0-9, with a length of 9.`;
 };
+
+/** As OpenAI's own checks have it. */
+const rooted: Rule = ({ tools }) =>
+  (Array.isArray(tools) ? tools : [])
+    .map((tool) => ((tool as Json).function ?? {}) as Json)
+    .map(({ parameters, strict }) => refusedSchema(parameters, strict))
+    .find(has);
 
 const shortIds: Rule = ({ messages }) =>
   messages
@@ -259,19 +267,19 @@ export const strictServers: readonly StrictServer[] = [
   {
     vendor: "openai",
     model: "gpt-5.1",
-    rules: [shortIds, reasoner("none"), efforts("none", "low", "medium", "high")],
+    rules: [shortIds, rooted, reasoner("none"), efforts("none", "low", "medium", "high")],
     responses: openAiResponses("none", ["none", "low", "medium", "high"]),
   },
   {
     vendor: "openai",
     model: "gpt-4.1",
-    rules: [shortIds, noEmptyTools, without("reasoning_effort", "top_k", "client_metadata")],
+    rules: [shortIds, rooted, noEmptyTools, without("reasoning_effort", "top_k", "client_metadata")],
     responses: openAiResponses(undefined, []),
   },
   {
     vendor: "openai",
     model: "o3",
-    rules: [shortIds, reasoner("medium"), efforts("low", "medium", "high")],
+    rules: [shortIds, rooted, reasoner("medium"), efforts("low", "medium", "high")],
     responses: openAiResponses("medium", ["low", "medium", "high"]),
   },
   {

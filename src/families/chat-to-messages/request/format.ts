@@ -7,11 +7,11 @@
  *   without a schema is often called with nothing.
  */
 import { type CreateChatCompletionRequest, ResponseFormatType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { rootSchema } from "../../../providers/profile/schemas/root-schema.ts";
 import { isObject, type JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
 import { supportsSchemas } from "../generations.ts";
-import { inputSchema } from "./input-schema.ts";
 import { outputSchema } from "./output-schema.ts";
 import { type Choice, isForced } from "./tool-choice.ts";
 
@@ -63,7 +63,12 @@ export function formatOf(
   }
   if (thinks) return { instruction: `${onlyJson} It is valid for this JSON Schema: ${JSON.stringify(described)}` };
   const how = "Call this tool to give your answer; the input is the answer.";
-  return { tool: { description: how, input_schema: inputSchema(described, `${path}.json_schema.schema`, dropped) } };
+  return {
+    tool: {
+      description: how,
+      input_schema: rootSchema(described, (key) => dropped.add(`${path}.json_schema.schema.${key}`)),
+    },
+  };
 }
 
 /** answerToolName returns a name for the answer tool that no tool of the caller's has. */

@@ -1,7 +1,7 @@
 /**
  * The tools of a chat request → the tools offered to the model, and what their calls become in the answer.
  *
- * Schemas are kept as far as the API takes them (`input-schema.ts`); those of strict tools are narrowed like the
+ * Schemas are kept as far as the API takes them (`root-schema.ts`); those of strict tools are narrowed like the
  * output's. A custom tool, whose input is free text, becomes one with a single string `input`. The legacy `functions`
  * are read where there are no `tools`. The Messages API's own tools, which have a dated type (`web_search_20250305`),
  * pass through; other vendors' tools are dropped and named.
@@ -13,6 +13,7 @@ import type {
   Tool,
 } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { MessageToolSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import { rootSchema } from "../../../providers/profile/schemas/root-schema.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
@@ -21,7 +22,6 @@ import { fitsSchema } from "../fits-schema.ts";
 import { supportsSchemas } from "../generations.ts";
 import { upstreamName } from "../tool-names.ts";
 import { cacheMark } from "./content.ts";
-import { inputSchema } from "./input-schema.ts";
 import { outputSchema } from "./output-schema.ts";
 
 export interface Toolbox {
@@ -96,7 +96,7 @@ function functionTool(
 ): JsonObject {
   if (requestsStrict && !strict) dropped.add(`${path}.strict`);
   const schemaPath = `${path}.parameters`;
-  const input = inputSchema(repairedSchema(parameters), schemaPath, dropped);
+  const input = rootSchema(repairedSchema(parameters), (key) => dropped.add(`${schemaPath}.${key}`));
   return {
     ...(description === undefined ? {} : { description }),
     input_schema: requestsStrict && strict ? outputSchema(input, schemaPath, dropped) : input,

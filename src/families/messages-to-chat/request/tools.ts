@@ -16,6 +16,7 @@ import { definedFields } from "../../fields.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
 import type { ToolNames } from "../tool-names.ts";
 import { clientToolOf, isVendorsSearch } from "./client-tools.ts";
+import { isClosed } from "./closed-schema.ts";
 import type { PlacedTool } from "./offered-tools.ts";
 
 /** toolsOf returns `tools` and `web_search_options`, where there are any. Adds the paths of what it drops to `omitted`. */
@@ -25,7 +26,8 @@ export function toolsOf(tools: readonly PlacedTool[], names: ToolNames, omitted:
   for (const { tool, path } of tools) {
     const known = clientToolOf(tool);
     if (known) functions.push({ type: "function", function: { name: nameIn(tool, path, names), ...known } });
-    else if (tool.type === undefined || tool.type === "custom") functions.push(functionTool(tool, path, names));
+    else if (tool.type === undefined || tool.type === "custom")
+      functions.push(functionTool(tool, path, names, omitted));
     else if (isVendorsSearch(tool)) omitted.add(path);
     else if (tool.type.startsWith("web_search_")) {
       if (search) omitted.add(path);
@@ -35,11 +37,14 @@ export function toolsOf(tools: readonly PlacedTool[], names: ToolNames, omitted:
   return definedFields({ tools: functions.length > 0 ? functions : undefined, web_search_options: search });
 }
 
-function functionTool(tool: MessageTool, path: string, names: ToolNames): JsonObject {
+function functionTool(tool: MessageTool, path: string, names: ToolNames, omitted: Set<string>): JsonObject {
   const { description, inputSchema, strict } = tool;
   const name = nameIn(tool, path, names);
   const parameters = parametersOf(repairedSchema(inputSchema ?? {}));
-  return { type: "function", function: definedFields({ name, description, parameters, strict }) };
+  const isEnforced = strict === true && isClosed(parameters);
+  if (strict === true && !isEnforced) omitted.add(`${path}.strict`);
+  const enforced = strict === true ? isEnforced || undefined : strict;
+  return { type: "function", function: definedFields({ name, description, parameters, strict: enforced }) };
 }
 
 /** nameIn returns the tool's name in chat. Throws a Refusal where it has none. */

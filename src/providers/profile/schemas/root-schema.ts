@@ -1,5 +1,5 @@
 /**
- * The schema of a tool's arguments → one whose root the Messages API takes: an object without combinations of
+ * The schema of a tool's arguments → one whose root Anthropic and OpenAI take: an object without combinations of
  * schemas.
  *
  * The schemas of `allOf` are merged. A reference at the root is replaced by its schema. Alternatives (`anyOf`,
@@ -7,19 +7,19 @@
  * description lists them. Arguments that fit one alternative fit the caller's schema. Schemas below the root stay as
  * they came.
  */
-import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../../../wire/json.ts";
 
 const combinations = ["allOf", "anyOf", "oneOf"];
 
-/** `path` is the schema's. Merged alternatives are named as dropped. */
-export function inputSchema(schema: JsonObject, path: string, dropped: Dropped): JsonObject {
+/** rootSchema returns the same schema where its root is such already. `drop` is told the keywords of merged alternatives. */
+export function rootSchema(schema: JsonObject, drop: (keyword: string) => void): JsonObject {
   const isPlain = schema.$ref === undefined && combinations.every((key) => schema[key] === undefined);
   if (isPlain) {
     if (Object.keys(schema).length === 0) return { type: "object", properties: {} };
     return schema.type === "object" ? schema : { ...schema, type: "object" };
   }
-  for (const key of ["anyOf", "oneOf"]) if (alternativesIn(schema, key).length > 0) dropped.add(`${path}.${key}`);
+  for (const key of ["anyOf", "oneOf"]) if (alternativesIn(schema, key).length > 0) drop(key);
   const { definitions, $defs } = schema;
   const all = { ...(isObject(definitions) ? definitions : {}), ...(isObject($defs) ? $defs : {}) };
   const walk = { definitions: new Map(Object.entries(all)), left: mostSchemas };

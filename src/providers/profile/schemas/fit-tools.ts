@@ -8,8 +8,9 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../wire/json.ts";
-import type { Capabilities } from "./profile.ts";
+import { isObject } from "../../../wire/json.ts";
+import type { Capabilities } from "../profile.ts";
+import { rootedTools } from "./rooted-tools.ts";
 import { roomAfter } from "./size.ts";
 
 /** fitTools returns the tools and the paths of what was left out; undefined where they can stay as they are. */
@@ -19,6 +20,10 @@ export function fitTools(
 ): { readonly tools: JsonValue[]; readonly dropped: readonly string[] } | undefined {
   if (schemas === undefined || schemas === "whole" || !Array.isArray(tools)) return undefined;
   const dropped: string[] = [];
+  if (schemas === "rooted") {
+    const rooted = rootedTools(tools, "tools", dropped);
+    return rooted === tools ? undefined : { tools: [...rooted], dropped };
+  }
   const knowsNullable = schemas === "nullable";
   const fitted = tools.map((tool, i) => fitTool(tool, `tools[${i}].function.parameters`, dropped, knowsNullable));
   return fitted.every((tool, i) => tool === tools[i]) ? undefined : { tools: fitted, dropped };

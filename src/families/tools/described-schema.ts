@@ -1,5 +1,5 @@
 /** The schema of a `response_format`. */
-import { isObject, type JsonObject } from "../wire/json.ts";
+import { isObject, type JsonObject } from "../../wire/json.ts";
 
 /**
  * describedSchema returns the schema with its name and what else is told of it: in `json_schema`, as OpenAI's chat has it, or beside the type,

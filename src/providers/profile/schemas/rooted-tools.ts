@@ -1,0 +1,95 @@
+/**
+ * Functions as OpenAI takes them: the root of their parameters is an object without combinations, and their patterns are
+ * those of its regular expressions. It refuses a whole request otherwise, for one tool of an MCP server.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../../../wire/json.ts";
+import { rootSchema } from "./root-schema.ts";
+
+/** rootedTools returns the tools; the same list where they can stay as they are. `path` is the list's. */
+export function rootedTools(tools: readonly JsonValue[], path: string, dropped: string[]): readonly JsonValue[] {
+  return mapped(tools, (tool, i) => (isObject(tool) ? rootedTool(tool, `${path}[${i}]`, dropped) : tool));
+}
+
+/** rootedItems does the same to the items of a response's input that bring tools along. */
+export function rootedItems(input: readonly JsonValue[], dropped: string[]): readonly JsonValue[] {
+  return mapped(input, (item, i) =>
+    isObject(item) && Array.isArray(item.tools) ? withTools(item, `input[${i}]`, dropped) : item,
+  );
+}
+
+function rootedTool(tool: JsonObject, path: string, dropped: string[]): JsonObject {
+  const { function: called, parameters, tools } = tool;
+  if (Array.isArray(tools)) return withTools(tool, path, dropped);
+  if (isObject(called) && isObject(called.parameters)) {
+    const schema = rooted(called.parameters, `${path}.function.parameters`, dropped);
+    return schema === called.parameters ? tool : { ...tool, function: { ...called, parameters: schema } };
+  }
+  if (tool.type !== "function" || !isObject(parameters)) return tool;
+  const schema = rooted(parameters, `${path}.parameters`, dropped);
+  return schema === parameters ? tool : { ...tool, parameters: schema };
+}
+
+/** A namespace, or an item, has tools of its own. */
+function withTools(holder: JsonObject, path: string, dropped: string[]): JsonObject {
+  const { tools } = holder;
+  const fitted = rootedTools(tools as JsonValue[], `${path}.tools`, dropped);
+  return fitted === tools ? holder : { ...holder, tools: [...fitted] };
+}
+
+/** Keywords that say nothing of an object, and are refused at the root. */
+const refusedAtRoot = ["enum", "not"] as const;
+
+function rooted(schema: JsonObject, path: string, dropped: string[]): JsonObject {
+  const root = rootSchema(schema, (keyword) => dropped.push(`${path}.${keyword}`));
+  const found = refusedAtRoot.filter((keyword) => root[keyword] !== undefined);
+  for (const keyword of found) dropped.push(`${path}.${keyword}`);
+  const plain = found.length === 0 ? root : without(root, found);
+  return hasForeign(plain) ? (portable(plain, path, dropped) as JsonObject) : plain;
+}
+
+function without(schema: JsonObject, keywords: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(schema).filter(([key]) => !keywords.includes(key)));
+}
+
+/** Properties of Unicode, and names of groups as Python does not write them. */
+const foreign = /\\[pP]\{|\\u\{|\(\?<[A-Za-z_]/;
+/** Keywords whose value is no schema. */
+const values: ReadonlySet<string> = new Set(["enum", "const", "default", "examples", "required"]);
+
+function hasForeign(value: JsonValue): boolean {
+  if (Array.isArray(value)) return value.some(hasForeign);
+  if (!isObject(value)) return false;
+  for (const key in value) {
+    const member = value[key] as JsonValue;
+    if (typeof member === "string") {
+      if (key === "pattern" && foreign.test(member)) return true;
+    } else if (hasForeign(member)) return true;
+  }
+  return false;
+}
+
+/** portable tells a pattern that the server cannot read in the description. */
+function portable(value: JsonValue, path: string, dropped: string[]): JsonValue {
+  if (Array.isArray(value)) {
+    const list = mapped(value, (one, i) => portable(one, `${path}[${i}]`, dropped));
+    return list === value ? value : [...list];
+  }
+  if (!isObject(value)) return value;
+  let schema = value;
+  for (const [key, member] of Object.entries(value)) {
+    if (values.has(key)) continue;
+    const fitted = portable(member, `${path}.${key}`, dropped);
+    if (fitted !== member) schema = { ...schema, [key]: fitted };
+  }
+  const { pattern, description } = schema;
+  if (typeof pattern !== "string" || !foreign.test(pattern)) return schema;
+  dropped.push(`${path}.pattern`);
+  const before = typeof description === "string" && description !== "" ? `${description}\n\n` : "";
+  return { ...without(schema, ["pattern"]), description: `${before}{pattern: ${JSON.stringify(pattern)}}` };
+}
+
+function mapped<T extends JsonValue>(list: readonly T[], change: (one: T, i: number) => T): readonly T[] {
+  const changed = list.map(change);
+  return changed.every((one, i) => one === list[i]) ? list : changed;
+}
