@@ -3,9 +3,9 @@
  * reader, for the charge and for translations.
  *
  * Vendors put usage into the answer, into a choice, or into a member of their own; they count reasoning within the
- * completion, beside it, or in the total alone; and cached input has half a dozen names. llama.cpp's older servers have no usage in
- * a stream, but `timings`. A stream may report usage
- * repeatedly: the greatest counts stand, and of equal ones the last. Anything that is no count is ignored.
+ * completion, beside it, or in the total alone, and cached input within the prompt or beside it, by half a dozen
+ * names. llama.cpp's older servers have no usage in a stream, but `timings`. A stream may report usage repeatedly: the
+ * greatest counts stand, and of equal ones the last. Anything that is no count is ignored.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ToldManner, ToldUsage } from "../../call/usage.ts";
@@ -63,7 +63,7 @@ export class ChatUsageReader {
     const sums = sumsOf(usage);
     const isOfInputOnly = choices === undefined && sums.output === undefined;
     const prompt = sums.prompt ?? (isOfInputOnly ? sums.total : undefined);
-    const input = inputParts(usage, prompt, timings);
+    const input = inputParts(usage, { ...sums, prompt }, timings);
     const output = outputParts(usage, sums, input);
     if (input && sumOf(input) >= sumOf(this.#input)) this.#input = input;
     if (output && output.output >= (this.#output?.output ?? 0)) this.#output = output;
@@ -95,15 +95,19 @@ interface Sums {
 function sumsOf(usage: JsonObject): Sums {
   const output = countOf(usage.completion_tokens) ?? countOf(usage.output_tokens) ?? countIn(usage, outputNames);
   const total = countOf(usage.total_tokens) ?? countIn(usage, totalNames);
-  const prompt = countOf(usage.prompt_tokens) ?? inputTokens(usage) ?? countIn(usage, inputNames);
+  const prompt = countOf(usage.prompt_tokens) ?? inputTokens(usage) ?? otherInput(usage);
   const rest = total !== undefined && output !== undefined && total > output ? total - output : undefined;
   return { prompt: prompt ?? rest, output, total };
 }
 
-/** inputNames, and those below, name the same counts in other APIs, which some servers pass on: the AI SDK's and Google's. */
+/**
+ * inputNames, and those below, name the same counts in other APIs, which some servers pass on: the AI SDK's, Google's and Bedrock's.
+ */
 const inputNames = ["promptTokens", "inputTokens", "promptTokenCount"];
 const outputNames = ["completionTokens", "outputTokens", "candidatesTokenCount"];
 const totalNames = ["totalTokens", "totalTokenCount"];
+const readNames = ["cachedInputTokens", "cachedContentTokenCount", "cacheReadInputTokens"];
+const reasoningNames = ["reasoningTokens", "thoughtsTokenCount"];
 
 function countIn(usage: JsonObject, names: readonly string[]): number | undefined {
   const name = names.find((one) => Object.hasOwn(usage, one));
@@ -127,15 +131,29 @@ function inputTokens({ input_tokens, cache_read_input_tokens, cache_creation_inp
   return fresh + (countOf(cache_read_input_tokens) ?? 0) + (countOf(cache_creation_input_tokens) ?? 0);
 }
 
-/** inputParts splits the prompt's tokens, which include the cache's. The parts always add up to the whole. */
-function inputParts(usage: JsonObject, prompt: number | undefined, timings: JsonValue | undefined) {
-  if (prompt === undefined) return undefined;
-  const cacheRead = Math.min(prompt, readIn(usage, timings));
-  const cacheWrite = Math.min(prompt - cacheRead, writtenIn(usage));
+/** otherInput reads the names of other APIs. Bedrock counts the cache beside the input, too. */
+function otherInput(usage: JsonObject): number | undefined {
+  const input = countIn(usage, inputNames);
+  if (input === undefined) return undefined;
+  return input + (countOf(usage.cacheReadInputTokens) ?? 0) + (countOf(usage.cacheWriteInputTokens) ?? 0);
+}
+
+/**
+ * inputParts splits the prompt's tokens, which include the cache's, except where these are more: some aggregators have left them out of the
+ * prompt. No prompt at all is an unreported one.
+ */
+function inputParts(usage: JsonObject, { prompt, output = 0, total }: Sums, timings: JsonValue | undefined) {
+  const [read, written] = [readIn(usage, timings), writtenIn(usage)];
+  if (prompt === undefined || (prompt === 0 && read + written === 0)) return undefined;
+  // Without a total that is true of the rest there is nothing to go by.
+  const isBeside = Math.max(read, written) > prompt && total !== undefined && total >= prompt + output;
+  if (isBeside) return { input: prompt, cacheRead: read, cacheWrite: written };
+  const cacheRead = Math.min(prompt, read);
+  const cacheWrite = Math.min(prompt - cacheRead, written);
   return { input: prompt - cacheRead - cacheWrite, cacheRead, cacheWrite };
 }
 
-/** Cached input by the names of OpenAI, Mistral (two), DeepSeek, Moonshot, Anthropic, Responses and llama.cpp. */
+/** Cached input by the names of OpenAI, Mistral (two), DeepSeek, Moonshot, Anthropic, Responses, llama.cpp and other APIs. */
 function readIn(usage: JsonObject, timings: JsonValue | undefined): number {
   return greatestOf(
     membersOf(usage.prompt_tokens_details).cached_tokens,
@@ -146,6 +164,7 @@ function readIn(usage: JsonObject, timings: JsonValue | undefined): number {
     usage.num_cached_tokens,
     usage.cache_read_input_tokens,
     membersOf(timings).cache_n,
+    countIn(usage, readNames),
   );
 }
 
@@ -183,12 +202,13 @@ function rareParts(usage: JsonObject): RareParts | undefined {
   return { inputAudio, inputImage, outputAudio, searches };
 }
 
-/** searchesIn reads the names of OpenRouter and of xAI, which counts sources, too. */
-function searchesIn({ server_tool_use, server_side_tool_usage_details, num_sources_used }: JsonObject) {
+/** searchesIn reads the names of OpenRouter, of Perplexity, and of xAI, which counts sources, too. */
+function searchesIn(usage: JsonObject) {
   return (
-    countOf(membersOf(server_tool_use).web_search_requests) ??
-    countOf(membersOf(server_side_tool_usage_details).web_search_calls) ??
-    countOf(num_sources_used)
+    countOf(membersOf(usage.server_tool_use).web_search_requests) ??
+    countOf(membersOf(usage.server_side_tool_usage_details).web_search_calls) ??
+    countOf(usage.num_search_queries) ??
+    countOf(usage.num_sources_used)
   );
 }
 
@@ -200,13 +220,15 @@ function writtenIn(usage: JsonObject): number {
     details.cache_creation_input_tokens,
     details.cache_creation_tokens,
     membersOf(usage.input_tokens_details).cache_write_tokens,
+    details.cached_creation_tokens,
     usage.cache_creation_input_tokens,
+    usage.cacheWriteInputTokens,
   );
 }
 
 /**
- * The completion's tokens include the reasoning, except at xAI and at Gemini, where only the total has it. Without a
- * completion count the output is the total less the prompt, or the reasoning alone.
+ * The completion's tokens include the reasoning, except at xAI and at Gemini, where only the total has it, and for Perplexity's research, where
+ * not even the total has. Without a completion count the output is the total less the prompt, or the reasoning alone.
  */
 function outputParts(usage: JsonObject, sums: Sums, input: InputParts | undefined): OutputParts | undefined {
   const { total = 0, prompt = Number.NaN } = sums;
@@ -215,11 +237,15 @@ function outputParts(usage: JsonObject, sums: Sums, input: InputParts | undefine
     const output = total > prompt ? total - prompt : (reasoningCount ?? 0);
     return output > 0 ? outputOf(output, reasoningCount) : undefined;
   }
-  const beside = total - prompt - sums.output;
-  const isOfCache = beside === (input?.cacheRead ?? 0) + (input?.cacheWrite ?? 0);
+  const cached = (input?.cacheRead ?? 0) + (input?.cacheWrite ?? 0);
+  const rest = total - prompt - sums.output;
+  // Cache that stands beside the prompt may be in the total, too.
+  const beside = sumOf(input) > prompt && rest >= cached ? rest - cached : rest;
+  const isOfCache = beside === cached;
   const isReasoning = reasoningCount === undefined ? !isOfCache : beside === reasoningCount;
   if (beside > 0 && isReasoning) return outputOf(sums.output + beside, beside);
-  return outputOf(sums.output, reasoningCount);
+  const isResearch = countOf(usage.citation_tokens) !== undefined && (reasoningCount ?? 0) > sums.output;
+  return outputOf(sums.output + (isResearch ? (reasoningCount ?? 0) : 0), reasoningCount);
 }
 
 function outputOf(output: number, reasoning: number | undefined): OutputParts {
@@ -231,6 +257,7 @@ function reasoningIn(usage: JsonObject): number | undefined {
   return (
     countOf(membersOf(completion_tokens_details).reasoning_tokens) ??
     countOf(membersOf(output_tokens_details).reasoning_tokens) ??
-    countOf(reasoning_tokens)
+    countOf(reasoning_tokens) ??
+    countIn(usage, reasoningNames)
   );
 }

@@ -49,8 +49,9 @@ export class MessageUsageReader {
   #takeInput(usage: JsonObject): void {
     const next = {
       ...this.#input,
-      ...only("input", countOf(usage.input_tokens) ?? countOf(usage.prompt_tokens)),
+      ...only("input", countOf(usage.input_tokens)),
       ...only("cacheRead", countOf(usage.cache_read_input_tokens)),
+      ...(usage.input_tokens === undefined ? chatParts(usage) : {}),
       ...writtenParts(usage, this.#input.cacheWriteHour ?? 0),
     };
     if (sumOf(next) >= sumOf(this.#input)) this.#input = next;
@@ -78,8 +79,9 @@ export class MessageUsageReader {
   /** The usage reported so far; unreported parts are left out. Reasoning is 0 where only the output was reported. */
   get reported(): ToldUsage {
     const output = this.#output;
-    const plain =
-      output === undefined ? this.#input : { ...this.#input, output, reasoning: Math.min(output, this.#reasoning) };
+    // No request is without input: some servers write zeros for what they do not count.
+    const input = sumOf(this.#input) === 0 ? {} : this.#input;
+    const plain = output === undefined ? input : { ...input, output, reasoning: Math.min(output, this.#reasoning) };
     const reported = this.#compacted ? { ...plain, ...added(this.#compacted, plain) } : plain;
     if (this.#searches === undefined && !this.#manner && !this.#isBroken) return reported;
     const searches = this.#searches === undefined ? {} : { searches: this.#searches };
@@ -120,6 +122,16 @@ function added(sum: Compacted, more: ToldUsage): Compacted {
 
 function sumOf({ input = 0, cacheRead = 0, cacheWrite = 0, cacheWriteHour = 0 }: ToldUsage): number {
   return input + cacheRead + cacheWrite + cacheWriteHour;
+}
+
+/** chatParts reads the input of servers that translate from chat and keep its names: the prompt includes what came from the cache. */
+function chatParts({ prompt_tokens, prompt_tokens_details, cache_read_input_tokens }: JsonObject): ToldUsage {
+  const prompt = countOf(prompt_tokens);
+  if (prompt === undefined) return {};
+  const cacheRead = countOf(membersOf(prompt_tokens_details).cached_tokens) ?? 0;
+  // A cache by Anthropic's name is counted as there, beside the input.
+  if (cacheRead === 0 || cache_read_input_tokens !== undefined) return { input: prompt };
+  return { input: prompt - Math.min(prompt, cacheRead), cacheRead: Math.min(prompt, cacheRead) };
 }
 
 /** Leaving a part out keeps its last value. */

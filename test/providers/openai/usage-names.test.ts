@@ -32,8 +32,32 @@ test("a usage beside timings stands, and the usual names win", () => {
   });
 });
 
+test("a prompt of no tokens is an unreported one", () => {
+  const usage = { prompt_tokens: 0, completion_tokens: 3, total_tokens: 3 };
+  expect(read({ choices: [], usage })).toMatchObject({ input: undefined, output: 3 });
+});
+
+test("Perplexity's searches are read", () => {
+  const usage = { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8, num_search_queries: 18 };
+  expect(read({ choices: [], usage })).toMatchObject({ input: 5, output: 3, searches: 18 });
+});
+
 test("an Anthropic server may count by the names of chat", () => {
   const reader = new MessageUsageReader();
   reader.take({ prompt_tokens: 50, completion_tokens: 9 });
   expect(reader.reported).toMatchObject({ input: 50, output: 9 });
+});
+
+test("what such a server read from its cache is no input of full price", () => {
+  const reader = new MessageUsageReader();
+  reader.take({ prompt_tokens: 50, completion_tokens: 9, prompt_tokens_details: { cached_tokens: 30 } });
+  expect(reader.reported).toMatchObject({ input: 20, cacheRead: 30, output: 9 });
+});
+
+test("no input at all is an unreported one, also in Anthropic's words", () => {
+  const reader = new MessageUsageReader();
+  reader.take({ input_tokens: 0, output_tokens: 0 });
+  expect(reader.reported.input).toBeUndefined();
+  reader.take({ input_tokens: 14, output_tokens: 3 });
+  expect(reader.reported).toMatchObject({ input: 14, output: 3 });
 });
