@@ -159,13 +159,24 @@ function thinkingIn(parts: readonly JsonValue[]): string {
 
 /**
  * beginsAnotherCall reports whether a piece begins another call than the one it seems to belong to. Some vendors give every call index 0:
- * there another id begins another call. Some give calls neither index nor id: there a name after a complete input does.
+ * there another id begins another call, except where every piece has an id of its own. Some give calls neither index nor id, or all the same
+ * id: there a name after a complete input does.
  */
 export function beginsAnotherCall(
-  call: { readonly id: string; readonly input: ToolInput },
-  { index, id, name }: CallPiece,
+  call: { readonly id: string; readonly name: string; readonly input: ToolInput },
+  { index, id, name, input }: CallPiece,
 ): boolean {
   if (name === "") return false;
-  if (id !== "") return call.id !== "" && call.id !== id;
-  return index === undefined && call.input.isComplete;
+  if (id !== "" && id !== call.id) return call.id !== "" && !(call.name === name && call.input.isUnderWay);
+  return index === undefined && call.input.isComplete && !(id !== "" && call.input.repeats(input));
+}
+
+/**
+ * nameAfter returns a call's name with what the next piece says of it: some vendors repeat the name with every piece, and some send a long
+ * one in pieces. `isPartial` reports whether a name is only the beginning of one.
+ */
+export function nameAfter(name: string, next: string, isPartial: (name: string) => boolean): string {
+  if (name === "" || next === "") return name || next;
+  if (next === name || !isPartial(name)) return name;
+  return next.startsWith(name) ? next : name + next;
 }

@@ -14,12 +14,23 @@ export function readToolInput(written: string): JsonObject {
   return objectIn(written) ?? { _raw: written };
 }
 
+/** emptyInput is what some servers write before the input of a call, and others as all of it. */
+const emptyInput = "{}";
+
 /**
  * ToolInput tracks an input that comes in pieces, and reports when it is a complete JSON object. Each character is
  * read once, and the text is parsed once.
+ *
+ * An empty object at the beginning is held until it is known that nothing follows. Servers that write the whole input again at the end,
+ * as it was or as a JSON string, have written it once.
  */
 export class ToolInput {
   #text = "";
+  /** The complete text, to which what follows is compared. */
+  #whole = "";
+  /** What has followed the complete text so far, as long as it repeats that. */
+  #again = "";
+  #holdsEmpty = false;
   #depth = 0;
   #inString = false;
   #escaped = false;
@@ -30,7 +41,61 @@ export class ToolInput {
     return this.#isWhole ?? false;
   }
 
-  add(piece: string): void {
+  /** isUnderWay is whether an input has begun that is not complete. */
+  get isUnderWay(): boolean {
+    return this.#isWhole === undefined && this.#text.trim() !== "";
+  }
+
+  /** Takes a piece, and returns what of the input can be told: all of it, but for what is held and what was told before. */
+  add(piece: string): string {
+    if (this.#holdsEmpty) return this.#addToEmpty(piece);
+    if (this.#text === "" && this.#isWhole === undefined && piece.trim() === emptyInput) {
+      this.#holdsEmpty = true;
+      this.#isWhole = true;
+      return "";
+    }
+    if (this.#isWhole && piece.trim() !== "") return this.#addBeyond(piece);
+    this.#read(piece);
+    return piece;
+  }
+
+  /** Returns what was held to the end. */
+  rest(): string {
+    if (!this.#holdsEmpty) return "";
+    this.#holdsEmpty = false;
+    this.#whole = emptyInput;
+    return emptyInput;
+  }
+
+  /** Reports whether a piece is the whole input once more. */
+  repeats(piece: string): boolean {
+    const whole = this.#holdsEmpty ? emptyInput : this.#whole;
+    return whole !== "" && (piece.trim() === whole || parsed(piece) === whole);
+  }
+
+  #addToEmpty(piece: string): string {
+    if (piece.trim() === "" || this.repeats(piece)) return "";
+    this.#holdsEmpty = false;
+    this.#isWhole = undefined;
+    const begun = piece.trimStart().startsWith("{") ? piece : emptyInput + piece;
+    this.#read(begun);
+    return begun;
+  }
+
+  #addBeyond(piece: string): string {
+    const again = (this.#again + piece).trimStart();
+    if (this.repeats(again)) {
+      this.#again = "";
+      return "";
+    }
+    this.#again = again;
+    if (this.#whole.startsWith(again)) return "";
+    this.#again = "";
+    this.#isWhole = false;
+    return again;
+  }
+
+  #read(piece: string): void {
     if (this.#isWhole === undefined) this.#text += piece;
     for (let i = 0; i < piece.length; i++) this.#next(piece.charAt(i), piece, i);
   }
@@ -51,12 +116,15 @@ export class ToolInput {
   #close(beyond: number): void {
     const text = this.#text.slice(0, this.#text.length - beyond);
     this.#isWhole = text.endsWith("}") && parsed(text) !== undefined;
+    if (this.#isWhole) this.#whole = text.trim();
     this.#text = "";
   }
 }
 
 function objectIn(written: string): JsonObject | undefined {
-  const value = parsed(written);
+  const outer = parsed(written);
+  // Some models write the object as a JSON string.
+  const value = typeof outer === "string" ? parsed(outer) : outer;
   if (value === null) return {};
   if (value === undefined || jsonType(value) !== "object") return undefined;
   try {

@@ -5,7 +5,7 @@ import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../su
 
 let upstream: ScriptedUpstream;
 const gateways: Partial<Record<"openai" | "anthropic", TestGateway>> = {};
-let word = "";
+let word: unknown = "";
 
 const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
 
@@ -102,9 +102,16 @@ const told = {
 } as const;
 
 const words = {
-  length: ["length", "max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens", "LENGTH"],
-  filter: ["content_filter", "SAFETY", "content_filter: PROHIBITED_CONTENT", "content_filtered", "RECITATION"],
-  stop: ["stop", "STOP", "end_turn", "eos", "COMPLETE", "never_heard_of"],
+  length: [
+    ...["length", "max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens", "LENGTH", "max_new_tokens"],
+    ...["FinishReason.MAX_TOKENS", "FINISH_REASON_MAX_TOKENS", "maxTokens", "TOKEN_LIMIT", "time_limit"],
+    { type: "length", length: 10 },
+  ],
+  filter: [
+    ...["content_filter", "SAFETY", "content_filter: PROHIBITED_CONTENT", "content_filtered", "RECITATION"],
+    ...["content-filter", "contentFilter", "guardrail_intervened", "FinishReason.SAFETY"],
+  ],
+  stop: ["stop", "STOP", "end_turn", "eos", "COMPLETE", "never_heard_of", { type: "stop", matched: 2 }, 1],
 } as const;
 
 const cases = Object.entries(words).flatMap(([meaning, all]) =>
@@ -140,17 +147,17 @@ describe.each([false, true])("stream: %s", (stream) => {
     expect(await textOf("anthropic", "/chat/completions", stream)).toContain(`"finish_reason":"${expected}"`);
   });
 
-  test.each(["function_call_filter: MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "ERROR"])(
-    "an answer that ends by %j is none",
-    async (said) => {
-      word = said;
-      const { baseUrl, apiKey } = gateways.openai as TestGateway;
-      const answer = await fetch(`${baseUrl}/chat/completions`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-        body: JSON.stringify({ model: "embedded-chat", stream, ...bodies["/chat/completions"] }),
-      });
-      expect([answer.status, await answer.text()]).toEqual([stream ? 200 : 502, expect.stringContaining('"error"')]);
-    },
-  );
+  test.each([
+    ...["function_call_filter: MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "ERROR", "cancelled", "timeout"],
+    ...["FinishReason.ERROR", { type: "abort", message: "the scheduler gave up" }],
+  ])("an answer that ends by %j is none", async (said) => {
+    word = said;
+    const { baseUrl, apiKey } = gateways.openai as TestGateway;
+    const answer = await fetch(`${baseUrl}/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "embedded-chat", stream, ...bodies["/chat/completions"] }),
+    });
+    expect([answer.status, await answer.text()]).toEqual([stream ? 200 : 502, expect.stringContaining('"error"')]);
+  });
 });

@@ -21,12 +21,19 @@ export function shortened(text: string): string {
   return `${characters.slice(0, kept).join("")}_${hash}`;
 }
 
+/** isBeginning reports whether a text is none of the names, but the beginning of one. */
+export function isBeginning(text: string, names: Pick<ReadonlyMap<string, unknown>, "has" | "keys">): boolean {
+  return text !== "" && !names.has(text) && names.keys().some((name) => name.startsWith(text));
+}
+
 /** ToolNames maps the names of one call's tools in both directions. */
 export class ToolNames {
   readonly #callers = new Map<string, string>();
+  readonly #chatNames = new Set<string>();
 
   toChat(name: string): string {
     const short = shortened(name);
+    this.#chatNames.add(short);
     if (short !== name) this.#callers.set(short, name);
     return short;
   }
@@ -34,6 +41,11 @@ export class ToolNames {
   /** Returns the caller's name of a tool; an unknown name stays. */
   toCaller(name: string): string {
     return this.#callers.get(name) ?? name;
+  }
+
+  /** Reports whether a name in chat is no tool's, but the beginning of one's. */
+  isPartial(name: string): boolean {
+    return isBeginning(name, this.#chatNames);
   }
 }
 

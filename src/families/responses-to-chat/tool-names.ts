@@ -5,7 +5,7 @@
  * would be too long, or another tool's, ends in a hash of both. Models take the namespace `functions` for none.
  */
 import { createHash } from "node:crypto";
-import { shortened } from "../messages-to-chat/tool-names.ts";
+import { isBeginning, shortened } from "../messages-to-chat/tool-names.ts";
 import type { ClientToolKind } from "./client-tools.ts";
 
 /** CallerTool is what a call of a tool is to the caller. */
@@ -59,6 +59,12 @@ export class ToolNames {
   callerTool(chatName: string): CallerTool {
     const known = this.#byChatName.get(chatName) ?? this.#onlyOf(chatName);
     return known ?? { kind: "function", name: chatName, namespace: undefined, isWrapped: false };
+  }
+
+  /** Reports whether a name in chat is no tool's, but the beginning of one's. */
+  isPartial(chatName: string): boolean {
+    if (this.#byName.has(chatName) || this.#byChatName.has(chatName)) return false;
+    return isBeginning(chatName, this.#byChatName) || isBeginning(chatName, this.#byName);
   }
 
   /** Returns the only tool of this bare name, if there is one. */

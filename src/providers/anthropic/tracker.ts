@@ -7,6 +7,7 @@ import { Wire } from "../../wire/wire.ts";
 import type { Meter } from "../contract.ts";
 import type { StreamTracker } from "../dialect.ts";
 import { isDone } from "../frames/done.ts";
+import { isFinished } from "../usage/finish-word.ts";
 import { meterEvents } from "./usage.ts";
 
 /** afterReasonMs is how long a stream is read on after its stop reason, in milliseconds. */
@@ -55,7 +56,7 @@ class EventLog {
         this.#open.delete(index);
         return;
       case "message_delta":
-        this.hasReason ||= Boolean((delta as JsonObject | null | undefined)?.stop_reason);
+        this.hasReason ||= isFinished((delta as JsonObject | null | undefined)?.stop_reason);
         return;
       case "message_stop":
         this.hasStopped = true;

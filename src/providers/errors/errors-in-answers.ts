@@ -27,18 +27,13 @@ function saysNothing(value: JsonValue | undefined): boolean {
 }
 
 /** Finish reasons that servers use for their own failures. The output before them is incomplete. */
-const failedEnds: ReadonlySet<unknown> = new Set([
-  "error",
-  "abort",
-  "aborted",
-  "network_error",
-  "internal_error",
-  "server_error",
-  "insufficient_system_resource",
+const failedEnds: ReadonlySet<string> = new Set([
+  ...["error", "abort", "aborted", "cancelled", "canceled", "failed", "failure", "timeout"],
+  ...["network_error", "internal_error", "server_error", "insufficient_system_resource"],
   ...["function_call_filter", "malformed_function_call", "unexpected_tool_call"], // Gemini
 ]);
 
 /** isFailedEnd reports whether an answer ended by its upstream's failure, by its `finish_reason` or `stop_reason`. */
 export function isFailedEnd(reason: JsonValue | undefined): boolean {
-  return typeof reason === "string" && failedEnds.has(finishWord(reason));
+  return failedEnds.has(finishWord(reason));
 }

@@ -5,6 +5,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { isObject } from "../../wire/json.ts";
+import { isFinished } from "../usage/finish-word.ts";
 
 interface Progress {
   hasFinished: boolean;
@@ -43,7 +44,7 @@ export class ChoiceTracker {
     }
   }
 
-  #see({ index = 0, finish_reason = null, delta, message, text }: JsonObject): void {
+  #see({ index = 0, finish_reason, delta, message, text }: JsonObject): void {
     let progress = this.#seen.get(index);
     if (!progress) {
       progress = { hasFinished: false, hasSaid: false, hasCalled: false };
@@ -51,7 +52,7 @@ export class ChoiceTracker {
       this.#unfinished++;
     }
     // Some upstreams send an empty reason with every chunk.
-    if (finish_reason !== null && finish_reason !== "") this.#finish(progress);
+    if (isFinished(finish_reason)) this.#finish(progress);
     const content = delta ?? message;
     if (text) progress.hasSaid = true;
     if (!isObject(content)) return;

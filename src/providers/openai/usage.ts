@@ -4,7 +4,7 @@
  * Values that cannot be read are ignored: they are never the answer's fault. Streams pass through here chunk by
  * chunk, so nothing is built or joined.
  */
-import type { JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Meter } from "../contract.ts";
 import { ChatUsageReader } from "../usage/chat-counts.ts";
 import { finishWord } from "../usage/finish-word.ts";
@@ -33,12 +33,14 @@ const givenUp = new Set([
   ...["safety", "recitation", "prohibited_content"],
 ]);
 
-function hasGivenUp(finish: unknown): boolean {
-  return typeof finish === "string" && givenUp.has(finishWord(finish));
+function hasGivenUp(finish: JsonValue | undefined): boolean {
+  return givenUp.has(finishWord(finish));
 }
 
 /** Choice is what is read of a choice. Upstreams may send anything in its place. */
-interface Choice extends Partial<Readonly<Record<"text" | "finish_reason", unknown>>> {
+interface Choice {
+  readonly text?: unknown;
+  readonly finish_reason?: JsonValue;
   readonly delta?: ContentOfChoice | null;
   readonly message?: ContentOfChoice | null;
 }

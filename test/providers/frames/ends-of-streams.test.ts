@@ -183,6 +183,7 @@ const toolStart = { type: "tool_use", id: "c1", name: "ls", input: {} };
 const complete: Readonly<Record<string, readonly [model: "gpt" | "claude", bytes: string, called?: true]>> = {
   "[DONE] without a reason": ["gpt", openaiFrames(...helloChunks.slice(0, 3)) + done],
   "[DONE] with empty reasons": ["gpt", openaiFrames(chatChunk({ content: "Hello" }, "")) + done],
+  "[DONE] with reasons that say null": ["gpt", openaiFrames(chatChunk({ content: "Hello" }, "null")) + done],
   "[DONE] and a usage without a reason": ["gpt", openaiFrames(...helloChunks.slice(0, 3), usageChunk()) + done],
   "[DONE] behind a call without a reason": ["gpt", openaiFrames(chatChunk(called("{}"))) + done, true],
   "[DONE] without its blank line": ["gpt", openaiFrames(...helloChunks) + done.trimEnd()],
@@ -242,6 +243,19 @@ describe("a stream is complete with", () => {
       apiKey: gateway.apiKey,
     });
     expect(answer.text).toContain('"finish_reason":"stop"');
+  });
+});
+
+describe("a stream is not complete with", () => {
+  test.each(["", "null", "None", "FINISH_REASON_UNSPECIFIED"])("reasons that say %j", async (reason) => {
+    upstream.script = (exchange) => {
+      exchange.head(200, eventStream);
+      exchange.end(openaiFrames(chatChunk({ content: "Hel" }, reason), chatChunk({ content: "lo" }, reason)));
+    };
+    for (const family of callers) {
+      const answer = await call(gateway, { family, model: "gpt", stream: true, apiKey: gateway.apiKey });
+      expect([family, isTold(answer, family, true)], answer.text).toEqual([family, false]);
+    }
   });
 });
 

@@ -23,8 +23,7 @@ const otherWords: ReadonlyMap<FinishReason | undefined, StopReason> = new Map([
   [FinishReason.CONTENT_FILTER, StopReason.REFUSAL],
 ]);
 
-function otherReason(word: JsonValue | undefined): StopReason | undefined {
-  if (typeof word !== "string") return undefined;
+function otherReason(word: JsonValue = null): StopReason | undefined {
   return word === "compaction" ? StopReason.END_TURN : otherWords.get(finishOf({ extra: { finish_reason: word } }));
 }
 
@@ -35,12 +34,11 @@ export function finishReason({ stopReason, extra }: Ending, called: Called): str
       return "length";
     case StopReason.REFUSAL:
       return "content_filter";
-    case StopReason.END_TURN:
     case StopReason.STOP_SEQUENCE:
     case StopReason.PAUSE_TURN:
       return "stop";
   }
-  // A tool was called, or the reason is unknown. A call that is the answer's text is none to the caller.
+  // A tool was called, which some servers call a plain end, or the reason is unknown. A call that is the answer's text is none to the caller.
   return called ?? "stop";
 }
 

@@ -16,6 +16,7 @@ import {
 import type { Frames } from "../../../call/call.ts";
 import { brokenOff } from "../../../call/refusals.ts";
 import { membersOf } from "../../../providers/usage/count.ts";
+import { isFinished } from "../../../providers/usage/finish-word.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { readAnswer } from "../../read-message.ts";
@@ -166,5 +167,5 @@ const unannounced: ReadonlyMap<MessageDeltaType | undefined, ContentBlockType> =
 
 /** hasStopReason reports a stop reason, unknown ones included. */
 function hasStopReason({ delta }: MessageStreamEvent): boolean {
-  return delta?.stopReason !== undefined || typeof delta?.extra?.stop_reason === "string";
+  return delta?.stopReason !== undefined || isFinished(delta?.extra?.stop_reason);
 }

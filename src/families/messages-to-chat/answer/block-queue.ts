@@ -8,7 +8,7 @@
  */
 import { upstreamFailed } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { beginsAnotherCall, type CallPiece, type SealedThinking } from "../../chat-output.ts";
+import { beginsAnotherCall, type CallPiece, nameAfter, type SealedThinking } from "../../chat-output.ts";
 import { ToolInput } from "../../tool-input.ts";
 import type { ToolIds, ToolNames } from "../tool-names.ts";
 import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
@@ -78,15 +78,17 @@ export class BlockQueue {
   /** Throws a Refusal where the call has ended. */
   call(piece: CallPiece): void {
     const call = this.#callOf(piece);
-    if (call.ended && piece.input.trim() !== "") {
+    const input = call.input.add(piece.input);
+    if (call.ended && input.trim() !== "") {
       throw upstreamFailed("it went on with a tool call that had ended");
     }
     call.id ||= piece.id;
-    call.name ||= piece.name;
+    call.name = nameAfter(call.name, piece.name, this.#isPartial);
     call.signature ||= piece.signature;
-    call.waiting += piece.input;
-    call.input.add(piece.input);
+    call.waiting += input;
   }
+
+  readonly #isPartial = (name: string) => this.#names.isPartial(name);
 
   #callOf(piece: CallPiece): CallBlock {
     const key = piece.index ?? (piece.id || undefined);
@@ -104,16 +106,22 @@ export class BlockQueue {
     const events: JsonObject[] = [];
     for (let first = this.#queue[0]; first; first = this.#queue[0]) {
       if (!this.#open) {
-        if (!atEnd && !isNamed(first)) break;
+        if (!atEnd && !this.#isNamed(first)) break;
         events.push({ type: "content_block_start", index: this.#index, content_block: this.#startOf(first) });
         this.#open = true;
       }
+      const isOver = atEnd || (this.#queue.length > 1 && isWhole(first));
+      if (isOver && first.kind === "tool_use") first.waiting += first.input.rest();
       if (first.kind !== "redacted_thinking" && first.kind !== "signature" && first.waiting !== "")
         events.push({ type: "content_block_delta", index: this.#index, delta: take(first) });
-      if (!atEnd && (this.#queue.length === 1 || !isWhole(first))) break;
+      if (!isOver) break;
       events.push(...this.#stop(first));
     }
     return events;
+  }
+
+  #isNamed(block: Block): boolean {
+    return block.kind !== "tool_use" || (block.id !== "" && block.name !== "" && !this.#isPartial(block.name));
   }
 
   #startOf(block: Block): JsonObject {
@@ -133,10 +141,6 @@ export class BlockQueue {
     const signature = signed.map((delta) => ({ type: "content_block_delta", index, delta }));
     return [...signature, { type: "content_block_stop", index }];
   }
-}
-
-function isNamed(block: Block): boolean {
-  return block.kind !== "tool_use" || (block.id !== "" && block.name !== "");
 }
 
 /** isWhole reports whether nothing can be added to a block that is not the last. */

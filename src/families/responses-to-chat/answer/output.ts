@@ -13,7 +13,7 @@ import { CallItem } from "./call-item.ts";
 import { type Item, type ItemStatus, ReasoningItem } from "./items.ts";
 import { MessageItem } from "./message.ts";
 import type { AnswerContext } from "./response.ts";
-import { Calls } from "./tool-calls.ts";
+import { type BeginCall, Calls } from "./tool-calls.ts";
 
 export type OutputContext = Pick<AnswerContext, "answerId" | "names" | "target" | "passesBlocks">;
 
@@ -33,13 +33,14 @@ export class Output {
     this.#answerId = answerId;
     this.#target = target;
     this.#passesBlocks = passesBlocks;
-    this.#calls = new Calls((id, name, signature) => {
+    const begin: BeginCall = (id, name, signature) => {
       const index = this.#items.length;
       const own = id || `call_${answerId}_${index}`;
       const item = new CallItem(index, answerId, names.callerTool(name), signedId(own, signature, target));
       this.#items.push(item);
       return item;
-    });
+    };
+    this.#calls = new Calls(begin, (name) => names.isPartial(name));
   }
 
   take(message: AssistantMessage | undefined, logprobs: LogProbs | undefined): JsonObject[] {
@@ -106,7 +107,7 @@ export class Output {
   }
 
   #begin(item: ReasoningItem | MessageItem): JsonObject[] {
-    const ended = this.#endProse("completed");
+    const ended = [...this.#endProse("completed"), ...this.#calls.release()];
     this.#items.push(item);
     this.#prose = item;
     return [...ended, ...item.begin()];

@@ -1,11 +1,11 @@
 /**
  * Assembles the calls of a chat answer from pieces that may interleave.
  *
- * A piece belongs to the call with its index, else with its id, else to the last one. A call is reported when its
- * name is known.
+ * A piece belongs to the call with its index, else with its id, else to the last one. A call is reported when all of
+ * its name is known.
  */
 import type { JsonObject } from "../../../wire/json.ts";
-import { beginsAnotherCall, type CallPiece } from "../../chat-output.ts";
+import { beginsAnotherCall, type CallPiece, nameAfter } from "../../chat-output.ts";
 import { ToolInput } from "../../tool-input.ts";
 import type { CallItem } from "./call-item.ts";
 
@@ -25,26 +25,40 @@ export type BeginCall = (id: string, name: string, signature: string) => CallIte
 
 export class Calls {
   readonly #begin: BeginCall;
+  readonly #isPartial: (name: string) => boolean;
   readonly #all: Call[] = [];
   readonly #byKey = new Map<number | string, Call>();
 
-  constructor(begin: BeginCall) {
+  /** `isPartial` reports whether a name is only the beginning of one. */
+  constructor(begin: BeginCall, isPartial: (name: string) => boolean = () => false) {
     this.#begin = begin;
+    this.#isPartial = isPartial;
   }
 
   take(piece: CallPiece): JsonObject[] {
     const call = this.#callOf(piece);
     call.id ||= piece.id;
-    call.name ||= piece.name;
+    call.name = nameAfter(call.name, piece.name, this.#isPartial);
     call.signature ||= piece.signature;
-    call.input.add(piece.input);
-    call.unreported += piece.input;
-    return call.name === "" ? [] : this.#report(call);
+    call.unreported += call.input.add(piece.input);
+    return call.name === "" || this.#isPartial(call.name) ? [] : this.#report(call);
   }
 
-  /** Reports the calls whose name never came. */
+  /** Reports what was held of the calls whose name is known. */
+  release(): JsonObject[] {
+    return this.#all.flatMap((call) => {
+      if (call.item) call.unreported += call.input.rest();
+      return call.item && call.unreported !== "" ? this.#report(call) : [];
+    });
+  }
+
+  /** Reports what was held, and the calls whose name never came. */
   end(): JsonObject[] {
-    return this.#all.filter(({ item }) => !item).flatMap((call) => this.#report({ ...call, name: "unknown" }));
+    const unnamed = this.#all.filter(({ item }) => !item);
+    return [
+      ...unnamed.flatMap((call) => this.#report(Object.assign(call, { name: call.name || "unknown" }))),
+      ...this.release(),
+    ];
   }
 
   #report(call: Call): JsonObject[] {

@@ -1,0 +1,116 @@
+/** Tool calls in the odd forms in which vendors stream them reach callers of other families as the model made them. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { call } from "../support/clients/families.ts";
+import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { paidModels } from "../support/upstreams/paid-models.ts";
+import { chatAnswer, chatChunk, usageChunk } from "../support/vendors.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream();
+  gateway = await startTestGateway(paidModels(upstream.baseUrl));
+});
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+interface Called {
+  readonly name: string;
+  readonly input: string;
+}
+
+const offered = ["get_weather", "get", "edit_existing_file"];
+const parameters = { type: "object", properties: {} };
+const tools = {
+  messages: offered.map((name) => ({ name, input_schema: parameters })),
+  responses: offered.map((name) => ({ type: "function", name, parameters })),
+};
+
+type Family = keyof typeof tools;
+
+async function calledBy(family: Family, stream: boolean): Promise<Called[]> {
+  const asked = { family, model: "gpt", stream, apiKey: gateway.apiKey, more: { tools: tools[family] } };
+  const { status, text } = await call(gateway, asked);
+  expect(status, text).toBe(200);
+  const events = stream
+    ? text.split("\n").flatMap((line) => (line.startsWith("data: {") ? [JSON.parse(line.slice(6))] : []))
+    : [JSON.parse(text)];
+  if (family === "responses") {
+    const { output } = stream ? events.at(-1).response : events[0];
+    return output.flatMap((item: Json) =>
+      item.type === "function_call" ? [{ name: item.name, input: item.arguments }] : [],
+    );
+  }
+  if (!stream)
+    return events[0].content.flatMap((block: Json) =>
+      block.type === "tool_use" ? [{ name: block.name, input: JSON.stringify(block.input) }] : [],
+    );
+  expect(events.at(-1).type, text).toBe("message_stop");
+  const begun = events.filter(({ type, content_block }) => type === "content_block_start" && content_block.name);
+  return begun.map(({ index, content_block }) => ({
+    name: content_block.name,
+    input: events.map((event) => (event.index === index ? (event.delta?.partial_json ?? "") : "")).join(""),
+  }));
+}
+
+const piece = (args: string | undefined, more: Json = {}, name?: string): Json => ({
+  tool_calls: [
+    {
+      index: 0,
+      ...more,
+      function: { ...(name === undefined ? {} : { name }), ...(args === undefined ? {} : { arguments: args }) },
+    },
+  ],
+});
+const first = (args = "", name = "get_weather") => piece(args, { id: "call_1", type: "function" }, name);
+const weather = { name: "get_weather", input: '{"a":1}' };
+
+const streamed: Readonly<Record<string, readonly [deltas: readonly Json[], calls: readonly Called[]]>> = {
+  "an empty object before the input, as Bedrock's": [[first("{}"), piece('{"a"'), piece(":1}")], [weather]],
+  "an empty object that is the input": [[first("{}")], [{ name: "get_weather", input: "{}" }]],
+  "an empty object twice": [[first("{}"), piece("{}")], [{ name: "get_weather", input: "{}" }]],
+  "the whole input once more, as vLLM's": [[first('{"a"'), piece(":1}"), piece('{"a":1}')], [weather]],
+  "the whole input once more in pieces": [[first('{"a":1}'), piece('{"a"'), piece(":1}")], [weather]],
+  "the whole input once more as a JSON string, as LiteLLM's": [
+    [first('{"a":1}'), { content: "so" }, piece('"{\\"a\\":1}"', { id: "call_1" }, "get_weather")],
+    [weather],
+  ],
+  "a name in pieces": [
+    [first("", "edit_ex"), piece("", {}, "isting_file"), piece('{"a":1}')],
+    [{ name: "edit_existing_file", input: '{"a":1}' }],
+  ],
+  "a name in pieces, the input as well": [[first('{"a"', "get_wea"), piece(":1}", {}, "ther")], [weather]],
+  "a name that grows": [[first("", "get_w"), piece('{"a":1}', {}, "get_weather")], [weather]],
+  "a name with each piece": [[first('{"a"'), piece(":1}", { id: "call_1" }, "get_weather")], [weather]],
+  "a name that another begins with": [[first("", "get"), piece("{}", {}, "get")], [{ name: "get", input: "{}" }]],
+  "the beginning of a name, and no more": [[first('{"a":1}', "get_w")], [{ name: "get_w", input: '{"a":1}' }]],
+  "an id of its own with each piece": [[first('{"a"'), piece(":1}", { id: "call_2" }, "get_weather")], [weather]],
+  "one index for all calls": [
+    [first('{"a":1}'), piece('{"a":2}', { id: "call_2" }, "get_weather")],
+    [weather, { name: "get_weather", input: '{"a":2}' }],
+  ],
+};
+
+describe.each(["messages", "responses"] as const)("a caller of %s gets", (family) => {
+  test.each(Object.entries(streamed))("%s", async (_, [deltas, calls]) => {
+    upstream.script = (exchange) =>
+      exchange.stream(...deltas.map((delta) => chatChunk(delta)), chatChunk({}, "tool_calls"), usageChunk());
+    expect(await calledBy(family, true)).toEqual(calls);
+  });
+
+  test("each of several calls that share an id", async () => {
+    const called = (input: string) => ({ id: "x", type: "function", function: { name: "get", arguments: input } });
+    const message = { content: null, tool_calls: [called('{"a":1}'), called('{"a":2}')] };
+    upstream.script = (exchange) => exchange.json(200, chatAnswer(message, "tool_calls"));
+    expect(await calledBy(family, false)).toEqual([
+      { name: "get", input: '{"a":1}' },
+      { name: "get", input: '{"a":2}' },
+    ]);
+  });
+});
