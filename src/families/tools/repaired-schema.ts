@@ -1,8 +1,10 @@
 /**
- * JSON Schemas of functions as clients' languages write them → the same schema as every server takes it: PHP writes an empty map
- * as `[]`, others null for what is absent, Google's clients types in capitals.
+ * JSON Schemas of functions as clients' languages, and older drafts, write them → the same schema by draft 2020-12, which every server
+ * takes: PHP writes an empty map as `[]`, others null for what is absent, Google's clients type in capitals; draft 4 has
+ * `"exclusiveMinimum": true`, draft 7 a list of `items`. What no draft allows goes into the description.
  */
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { keywordValue, schemaOf } from "./keyword-values.ts";
 
 /** maps are the keywords whose value maps names to schemas. */
 const maps: ReadonlySet<string> = new Set([
@@ -10,51 +12,100 @@ const maps: ReadonlySet<string> = new Set([
 ]);
 /** schemas are the keywords that hold a schema or several. */
 const schemas: ReadonlySet<string> = new Set([
-  ...["items", "prefixItems", "contains", "additionalProperties"],
-  ...["anyOf", "oneOf", "allOf", "not", "if", "then", "else"],
+  ...["items", "prefixItems", "contains", "additionalProperties", "propertyNames"],
+  ...["anyOf", "oneOf", "allOf", "not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties"],
 ]);
 /** values are the keywords whose value may be null. */
 const values: ReadonlySet<string> = new Set(["default", "const", "enum", "examples", "example"]);
 
-/** types has the types by their names in capitals. */
-const types: ReadonlyMap<JsonValue, string> = new Map(
-  ["object", "array", "string", "number", "integer", "boolean", "null"].map((type) => [type.toUpperCase(), type]),
-);
+/** Lost is told the path of a keyword whose value no draft allows. */
+type Lost = (path: string) => void;
 
-/** repairedSchema returns the schema as every server takes it; the same object where nothing is to be repaired. */
-export function repairedSchema(schema: JsonObject): JsonObject {
-  const members = Object.entries(schema);
+/**
+ * repairedSchema returns the schema as every server takes it; the same object where nothing is to be repaired. `path` is the schema's.
+ */
+export function repairedSchema(schema: JsonObject, path = "", lost: Lost = () => {}): JsonObject {
+  const current = ofCurrentDraft(schema);
+  const members = Object.entries(current);
+  const left: JsonObject = {};
   const repaired = members.flatMap(([key, value]): [string, JsonValue][] => {
     if (value === null && !values.has(key)) return [];
-    return [[key, repairedMember(key, value)]];
+    const read = keywordValue(key, value);
+    if (read !== undefined) return [[key, repairedMember(key, read, `${path}.${key}`, lost)]];
+    if (!isEmpty(key, value)) left[key] = value;
+    return [];
   });
+  for (const key of Object.keys(left)) lost(`${path}.${key}`);
   const isSame = repaired.length === members.length && repaired.every(([, value], i) => value === members[i]?.[1]);
-  return isSame ? schema : Object.fromEntries(repaired);
+  return isSame ? current : withDescribed(Object.fromEntries(repaired), left);
 }
 
-function repairedMember(key: string, value: JsonValue): JsonValue {
-  if (key === "type") return typeOf(value);
-  if (maps.has(key)) return isObject(value) ? each(value) : isEmptyList(value) ? {} : value;
+/** isEmpty reports whether a value that no draft allows says nothing: `any` is no constraint, nor is a list of nothing. */
+function isEmpty(key: string, value: JsonValue): boolean {
+  return (
+    (key === "type" && value === "any") || (Array.isArray(value) && value.length === 0) || typeof value === "boolean"
+  );
+}
+
+/** ofCurrentDraft returns a schema without what older drafts wrote otherwise; the same object where it has nothing of that. */
+function ofCurrentDraft(schema: JsonObject): JsonObject {
+  return withDemands(withTuple(withBounds(schema)));
+}
+
+/** withBounds turns draft 4's `"minimum": 0, "exclusiveMinimum": true` into `"exclusiveMinimum": 0`. */
+function withBounds(schema: JsonObject): JsonObject {
+  let current = schema;
+  for (const [bound, exclusive] of [
+    ["minimum", "exclusiveMinimum"],
+    ["maximum", "exclusiveMaximum"],
+  ] as const) {
+    const { [exclusive]: isExclusive, ...rest } = current;
+    if (typeof isExclusive !== "boolean") continue;
+    const { [bound]: value, ...others } = rest;
+    current = isExclusive && typeof value === "number" ? { ...others, [exclusive]: value } : rest;
+  }
+  return current;
+}
+
+/** withTuple turns draft 7's list of `items`, a schema for each place, into `prefixItems`. */
+function withTuple(schema: JsonObject): JsonObject {
+  const { items, additionalItems, ...rest } = schema;
+  if (!Array.isArray(items) || items.length === 0) return schema;
+  // OpenAI wants `items` of every array.
+  const others = isObject(additionalItems) || additionalItems === false ? additionalItems : {};
+  return { ...rest, items: others, prefixItems: items };
+}
+
+/** withDemands turns draft 3's `"required": true` of a property into its name in `required` of the object. */
+function withDemands(schema: JsonObject): JsonObject {
+  const { properties, required } = schema;
+  if (!isObject(properties)) return schema;
+  const demanded = Object.entries(properties).filter(([, one]) => isObject(one) && one.required === true);
+  if (demanded.length === 0) return schema;
+  return { ...schema, required: [...(Array.isArray(required) ? required : []), ...demanded.map(([name]) => name)] };
+}
+
+function repairedMember(key: string, value: JsonValue, path: string, lost: Lost): JsonValue {
+  if (maps.has(key) && isObject(value)) return each(value, path, lost);
   if (!schemas.has(key)) return value;
-  if (isObject(value)) return repairedSchema(value);
+  if (isObject(value)) return repairedSchema(value, path, lost);
   if (!Array.isArray(value)) return value;
-  if (isEmptyList(value)) return key === "items" ? {} : value;
-  const list = value.map((one) => (isObject(one) ? repairedSchema(one) : one));
+  const list = value.map((one, i) => (isObject(one) ? repairedSchema(one, `${path}[${i}]`, lost) : one));
   return list.every((one, i) => one === value[i]) ? value : list;
 }
 
-function each(map: JsonObject): JsonObject {
-  const repaired = Object.entries(map).map(([name, schema]): [string, JsonValue] => {
-    return [name, isObject(schema) ? repairedSchema(schema) : isEmptyList(schema) ? {} : schema];
+function each(map: JsonObject, path: string, lost: Lost): JsonObject {
+  const repaired = Object.entries(map).map(([name, value]): [string, JsonValue] => {
+    const schema = schemaOf(value) ?? {};
+    return [name, isObject(schema) ? repairedSchema(schema, `${path}.${name}`, lost) : schema];
   });
   return repaired.every(([name, schema]) => schema === map[name]) ? map : Object.fromEntries(repaired);
 }
 
-function isEmptyList(value: JsonValue): boolean {
-  return Array.isArray(value) && value.length === 0;
-}
-
-function typeOf(type: JsonValue): JsonValue {
-  if (!Array.isArray(type)) return types.get(type) ?? type;
-  return type.some((one) => types.has(one)) ? type.map((one) => types.get(one) ?? one) : type;
+function withDescribed(schema: JsonObject, left: JsonObject): JsonObject {
+  const rest = Object.entries(left).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
+  if (rest.length === 0) return schema;
+  const { description } = schema;
+  const before = typeof description === "string" && description !== "" ? `${description}\n\n` : "";
+  return { ...schema, description: `${before}{${rest.join(", ")}}` };
 }

@@ -53,21 +53,15 @@ export function formatOf(
     : (format.jsonSchema ?? {});
   if (!schema) return { instruction: onlyJson };
   const described = description === undefined || "description" in schema ? schema : { ...schema, description };
+  const schemaPath = `${path}.json_schema.schema`;
+  const repaired = () => repairedSchema(described, schemaPath, (lost) => dropped.add(lost));
   if (supportsSchemas(model)) {
-    return {
-      output: {
-        type: "json_schema",
-        schema: outputSchema(repairedSchema(described), `${path}.json_schema.schema`, dropped),
-      },
-    };
+    return { output: { type: "json_schema", schema: outputSchema(repaired(), schemaPath, dropped) } };
   }
   if (thinks) return { instruction: `${onlyJson} It is valid for this JSON Schema: ${JSON.stringify(described)}` };
   const how = "Call this tool to give your answer; the input is the answer.";
   return {
-    tool: {
-      description: how,
-      input_schema: rootSchema(described, (key) => dropped.add(`${path}.json_schema.schema.${key}`)),
-    },
+    tool: { description: how, input_schema: rootSchema(repaired(), (key) => dropped.add(`${schemaPath}.${key}`)) },
   };
 }
 

@@ -96,7 +96,8 @@ function functionTool(
 ): JsonObject {
   if (requestsStrict && !strict) dropped.add(`${path}.strict`);
   const schemaPath = `${path}.parameters`;
-  const input = rootSchema(repairedSchema(parameters), (key) => dropped.add(`${schemaPath}.${key}`));
+  const repaired = repairedSchema(parameters, schemaPath, (lost) => dropped.add(lost));
+  const input = rootSchema(repaired, (key) => dropped.add(`${schemaPath}.${key}`));
   return {
     ...(description === undefined ? {} : { description }),
     input_schema: requestsStrict && strict ? outputSchema(input, schemaPath, dropped) : input,

@@ -46,7 +46,9 @@ function flatFunction(called: JsonValue, path: string, dropped: Dropped): JsonOb
   if (!isObject(called)) return [];
   const { name, description, parameters, strict, ...more } = called;
   dropped.addExtra(more, path);
-  const schema = isObject(parameters) ? repairedSchema(parameters) : { type: "object", properties: {} };
+  const schema = isObject(parameters)
+    ? repairedSchema(parameters, `${path}.parameters`, (lost) => dropped.add(lost))
+    : { type: "object", properties: {} };
   return [definedFields({ type: "function", name, description, parameters: schema, strict: strict ?? false })];
 }
 

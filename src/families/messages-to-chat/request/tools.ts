@@ -40,7 +40,8 @@ export function toolsOf(tools: readonly PlacedTool[], names: ToolNames, omitted:
 function functionTool(tool: MessageTool, path: string, names: ToolNames, omitted: Set<string>): JsonObject {
   const { description, inputSchema, strict } = tool;
   const name = nameIn(tool, path, names);
-  const parameters = parametersOf(repairedSchema(inputSchema ?? {}));
+  const lost = (keyword: string) => void omitted.add(keyword);
+  const parameters = parametersOf(repairedSchema(inputSchema ?? {}, `${path}.input_schema`, lost));
   const isEnforced = strict === true && isClosed(parameters);
   if (strict === true && !isEnforced) omitted.add(`${path}.strict`);
   const enforced = strict === true ? isEnforced || undefined : strict;

@@ -78,7 +78,8 @@ function chatTool(name: string, tool: ResponseTool, isWrapped: boolean, path: st
   }
   const known = kind && clientTools[kind].function;
   if (known) return { type: "function", function: { name, ...known } };
-  const schema = parameters && repairedSchema(plainSchema(parameters) as JsonObject);
+  const lose = (lost: string) => dropped.add(lost);
+  const schema = parameters && repairedSchema(plainSchema(parameters) as JsonObject, `${path}.parameters`, lose);
   return { type: "function", function: definedFields({ name, description, parameters: schema, strict }) };
 }
 
