@@ -4,8 +4,9 @@
  * Blocks without a counterpart in a chat message, such as the vendor's own tools at work, are left out.
  */
 import { type ContentBlock, ContentBlockType, type Message } from "../../../../gen/modelgateway/v1/messages_pb.ts";
-import { type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import { readToolInput } from "../../tool-input.ts";
+import { withNames } from "../property-names.ts";
 import { type Called, explanationOf, finishReason } from "./finish.ts";
 import {
   type AnswerContext,
@@ -92,8 +93,9 @@ function addBlock(block: ContentBlock, draft: Draft, context: AnswerContext): vo
 }
 
 function addCall(block: ContentBlock, draft: Draft, context: AnswerContext): void {
-  const { kind, name } = calledTool(block, context);
-  const { input = readToolInput(textOrEmpty(block.extra?.input)) } = block;
+  const { kind, name, argumentNames } = calledTool(block, context);
+  const { input: told = readToolInput(textOrEmpty(block.extra?.input)) } = block;
+  const input = argumentNames && isObject(told) ? withNames(told, argumentNames) : told;
   const id = callId(block, draft.toolCalls.length, context);
   switch (kind) {
     case "function":

@@ -4,6 +4,7 @@
  */
 import type { ContentBlock } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { type ArgumentNames, withNamesIn } from "../property-names.ts";
 import type { OpenBlock, Progress } from "./block.ts";
 import { type AnswerContext, calledTool, callId, freeText } from "./parts.ts";
 
@@ -15,10 +16,11 @@ interface CallDeltas {
 
 /** openCall returns undefined for a call that has no place in the answer. */
 export function openCall(block: ContentBlock, progress: Progress, context: AnswerContext): OpenBlock | undefined {
-  const { kind, name } = calledTool(block, context);
+  const { kind, name, argumentNames } = calledTool(block, context);
   if (kind === "custom") return openCustom(block, name, progress, context);
   const deltas = callDeltas(kind, block, name, progress, context);
   if (!deltas) return undefined;
+  if (argumentNames) return openRenamed(block, deltas, argumentNames);
   let hasPieces = false;
   return {
     first: deltas.first,
@@ -29,6 +31,19 @@ export function openCall(block: ContentBlock, progress: Progress, context: Answe
     },
     // Some upstreams send the whole input at the start, and a call without arguments has no pieces.
     stop: () => (hasPieces ? undefined : deltas.piece(JSON.stringify(block.input ?? {}))),
+  };
+}
+
+/** openRenamed opens a call whose arguments get other names, for which the whole of them is needed. */
+function openRenamed(block: ContentBlock, deltas: CallDeltas, names: ArgumentNames): OpenBlock {
+  let json = "";
+  return {
+    first: deltas.first,
+    next({ partialJson = "" }) {
+      json += partialJson;
+      return undefined;
+    },
+    stop: () => deltas.piece(withNamesIn(json === "" ? JSON.stringify(block.input ?? {}) : json, names)),
   };
 }
 

@@ -2,6 +2,7 @@
 import type { Citation, ContentBlock } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import { freeTextIn } from "../../tools/free-text.ts";
+import type { ArgumentNames } from "../property-names.ts";
 
 /** AnswerContext is what the translation of the answer needs from the request. */
 export interface AnswerContext {
@@ -18,6 +19,8 @@ export interface CalledTool {
   readonly kind: "function" | "custom" | "function_call" | "text";
   /** The caller's name of the tool. */
   readonly name: string;
+  /** The caller's names of arguments, by the upstream's; undefined where all are the same. */
+  readonly argumentNames?: ArgumentNames | undefined;
 }
 
 /** calledTool returns what a call is to the caller. A name that was not offered is the model's invention, and stays. */

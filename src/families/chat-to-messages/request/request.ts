@@ -24,7 +24,7 @@ import {
 } from "./settings.ts";
 import { isThinkingOn, type Thinking, thinkingOf } from "./thinking.ts";
 import { type Choice, choiceOf, isForced } from "./tool-choice.ts";
-import { rebuiltTools, toolboxOf } from "./tools.ts";
+import { rebuiltTools, renameArguments, toolboxOf, withFitArguments } from "./tools.ts";
 import { continuesWithoutThinking, turnJson } from "./turns.ts";
 
 export interface MessageRequest {
@@ -51,6 +51,7 @@ export function* messageRequest(
   const format = formatOf(request, model, thinks, dropped);
   const box = toolboxOf(request, model, dropped);
   const called = new Map(box.called);
+  if ([...called.values()].some(({ argumentNames }) => argumentNames)) renameArguments(conversation.turns, called);
   let choice = choiceOf(request, box, dropped);
   if (thinks) choice = unforced(choice, box.legacy ? "function_call" : "tool_choice", dropped);
   if (choice.tools.length === 0) {
@@ -60,8 +61,9 @@ export function* messageRequest(
   yield;
   if (format.tool) {
     const name = answerToolName(new Set(choice.tools.map((tool) => tool.name)));
-    choice = offerAnswerTool(choice, { name, ...format.tool });
-    called.set(name, { kind: "text", name });
+    const { tool, argumentNames } = withFitArguments(format.tool);
+    choice = offerAnswerTool(choice, { name, ...tool });
+    called.set(name, { kind: "text", name, argumentNames });
   }
   const { instruction } = format;
   const json = withoutEmpty({

@@ -14,12 +14,13 @@ import type {
 } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { MessageToolSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { rootSchema } from "../../../providers/profile/schemas/root-schema.ts";
-import type { JsonObject } from "../../../wire/json.ts";
+import { isObject, type JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
 import type { CalledTool } from "../answer/parts.ts";
 import { fitsSchema } from "../fits-schema.ts";
 import { supportsSchemas } from "../generations.ts";
+import { inverse, withFitNames, withNames } from "../property-names.ts";
 import { upstreamName } from "../tool-names.ts";
 import { cacheMark } from "./content.ts";
 import { outputSchema } from "./output-schema.ts";
@@ -48,8 +49,9 @@ export function toolboxOf(request: CreateChatCompletionRequest, model: string, d
   const offer = (tool: CalledTool, json: JsonObject | undefined, path: string) => {
     const name = upstreamName(tool.name);
     if (!json || offered.has(name)) return dropped.add(path); // Names are unique upstream.
-    offered.set(name, { name, ...json });
-    called.set(name, tool);
+    const { tool: fit, argumentNames } = withFitArguments(json);
+    offered.set(name, { name, ...fit });
+    called.set(name, { ...tool, argumentNames });
   };
   for (const [i, definition] of (legacy ? request.functions : []).entries()) {
     const path = `functions[${i}]`;
@@ -64,6 +66,28 @@ export function toolboxOf(request: CreateChatCompletionRequest, model: string, d
     offer(calledTool(tool), toolJson(tool, path, strict, dropped), path);
   }
   return { offered, called, legacy };
+}
+
+/** withFitArguments returns a tool whose arguments have names that the API takes, and the caller's names by these. */
+export function withFitArguments(tool: JsonObject) {
+  const { schema, names } = withFitNames(isObject(tool.input_schema) ? tool.input_schema : {});
+  if (!names) return { tool, argumentNames: undefined };
+  const examples = Array.isArray(tool.input_examples) ? tool.input_examples : undefined;
+  const renamed = examples?.map((one) => (isObject(one) ? withNames(one, inverse(names)) : one));
+  const fit = { ...tool, input_schema: schema, ...(renamed && { input_examples: renamed }) };
+  return { tool: fit, argumentNames: names };
+}
+
+/** renameArguments gives the calls of the history the names that the tools offered have. */
+export function renameArguments(
+  turns: readonly { readonly blocks: JsonObject[] }[],
+  called: ReadonlyMap<string, CalledTool>,
+): void {
+  for (const { blocks } of turns)
+    for (const [i, block] of blocks.entries()) {
+      const names = block.type === "tool_use" ? called.get(`${block.name}`)?.argumentNames : undefined;
+      if (names && isObject(block.input)) blocks[i] = { ...block, input: withNames(block.input, inverse(names)) };
+    }
 }
 
 /** rebuiltTools returns tools for the calls in the history: the API refuses calls of undeclared tools. */
