@@ -11,7 +11,7 @@ import { asWritten, withVendor } from "./catalogue/vendors.ts";
 import { checkDocument } from "./check-document.ts";
 import { ConfigError } from "./config-error.ts";
 import { type ConfigDocument, type Environment, type Fault, placed, readYaml } from "./document.ts";
-import { type EnvironmentSettings, settingsOf, upstreamsOf } from "./environment.ts";
+import { type EnvironmentSettings, settingsOf, unaddressedKeys, upstreamsOf } from "./environment.ts";
 import { problem } from "./fault-texts.ts";
 import { processEnvironment } from "./process-environment.ts";
 import { checkProfiles } from "./profile-operations.ts";
@@ -100,7 +100,9 @@ export function readConfig({
   const merged = stored && mergedDocument(file, stored, document);
   const written = merged ? check(merged.document) : alone;
   if (faults.length > 0) throw new ConfigError(faults);
-  const config = configOf(written, settings, { version: stored?.version ?? 0, ofEnvironment, file: name, catalogue });
+  const around = { version: stored?.version ?? 0, ofEnvironment, file: name, catalogue };
+  const unused = name === undefined ? unaddressedKeys(catalogue.vendors, environment) : [];
+  const config = configOf(written, settings, { ...around, unaddressedKeys: unused });
   const { effective = file.document, shadowed = [] } = merged ?? {};
   return { config, file, effective, shadowed };
 }
@@ -157,13 +159,14 @@ interface Around {
   /** ofEnvironment are the upstreams that the environment gives, where there is no file. */
   readonly ofEnvironment: readonly UpstreamConfig[];
   readonly catalogue: BuiltInCatalogue;
+  readonly unaddressedKeys: readonly string[];
 }
 
 /** configOf makes the configuration of what is written, which has been checked. */
 function configOf(
   written: FileConfig,
   settings: EnvironmentSettings,
-  { version, file, ofEnvironment, catalogue }: Around,
+  { version, file, ofEnvironment, catalogue, unaddressedKeys: unused }: Around,
 ): Config {
   const { vendors, currencies, inDollars } = catalogue;
   const unit = written.unit ?? { code: "JPY", symbol: "¥" };
@@ -191,6 +194,7 @@ function configOf(
     models,
     catalogue: known,
     catalogueInDollars,
+    unaddressedKeys: unused,
     embeddedModels: written.embedded_models ?? file === undefined,
   });
 }

@@ -127,9 +127,18 @@ export function upstreamsOf(vendors: readonly VendorConfig[], environment: Envir
     if ((!key && !address) || base_url === undefined) return [];
     const upstream = { name: vendor.name, kind: vendor.kind, base_url, api_key: key };
     const isElsewhere = vendor.discover_elsewhere === true && base_url !== vendor.base_url;
-    if (!isElsewhere) return [withVendor(upstream, vendors)];
+    if (!isElsewhere) return [{ ...withVendor(upstream, vendors), ...(vendor.discover && { discover: true }) }];
     return [{ ...atAddress(upstream, vendors), discover: true }];
   });
+}
+
+/** unaddressedKeys returns the variables with keys of servers whose address is not known: an operator's own server has none but what is set. */
+export function unaddressedKeys(vendors: readonly VendorConfig[], environment: Environment): readonly string[] {
+  const isSet = (name: string | undefined) =>
+    name !== undefined && Boolean(variableOf(environment, name).value?.trim());
+  return vendors
+    .filter(({ base_url, key_variable, url_variable }) => !base_url && isSet(key_variable) && !isSet(url_variable))
+    .map(({ key_variable }) => key_variable);
 }
 
 function checked(

@@ -405,6 +405,7 @@ export const vendorsSchema = z.strictObject({
       credential: headerNameSchema.optional(),
       like: nameSchema.optional(),
       profile: profileSchema.optional(),
+      discover: z.boolean().optional(),
       discover_elsewhere: z.boolean().optional(),
     }),
   ),

@@ -79,6 +79,16 @@ async function say(apiKey: string, model = "llama3.2:3b") {
   return { status: answer.status, cost: answer.headers.get("x-gateway-cost"), message: error?.message };
 }
 
+test("Groq's models are those that it lists, and what serves nothing is named at the start", async () => {
+  const azure = { AZURE_OPENAI_API_KEY: "k", AZURE_OPENAI_ENDPOINT: local.baseUrl };
+  await start({ GROQ_API_KEY: "k", GROQ_BASE_URL: local.baseUrl, VLLM_API_KEY: "k", ...azure });
+  expect((await say(await keyOf("mine"))).status).toBe(200);
+  const lines = server?.stderr.split("\n") ?? [];
+  const lineOf = (message: string) => JSON.parse(lines.find((line) => line.includes(message)) ?? "null");
+  expect(lineOf("keys of servers without an address")).toMatchObject({ level: 40, variables: ["VLLM_API_KEY"] });
+  expect(lineOf("upstreams serve no model")).toMatchObject({ level: 40, upstreams: ["azure"] });
+});
+
 describe("with OPENAI_BASE_URL alone", () => {
   test("the first account calls the server's models for nothing; another is refused and told what to do; one line says it", async () => {
     await start();

@@ -5,6 +5,7 @@ import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterAll, describe, expect, test } from "vitest";
+import { builtInCatalogue } from "../../src/config/catalogue/built-in.ts";
 import { type Config, loadConfig, type ModelConfig, type UpstreamConfig } from "../../src/config/config.ts";
 import { createDiscovery } from "../../src/config/discovery/discover.ts";
 import { askForModels, type ListAnswer } from "../../src/config/discovery/model-list.ts";
@@ -217,6 +218,21 @@ test.each([
   await folder.remove();
 });
 
+describe("a vendor's key alone", () => {
+  test.for(builtInCatalogue().vendors)("serves its models, has them listed, or is named as unused: $name", (vendor) => {
+    const { models, upstreams, unaddressedKeys } = loadConfig(undefined, { [vendor.key_variable]: "k" });
+    const [upstream] = upstreams;
+    expect(unaddressedKeys).toEqual(vendor.base_url === undefined ? [vendor.key_variable] : []);
+    expect(upstream?.name).toBe(vendor.base_url === undefined ? undefined : vendor.name);
+    if (upstream) expect(models.length > 0).toBe(upstream.discover === undefined);
+  });
+
+  test("is used where its address is set, too", () => {
+    const env = { AZURE_OPENAI_API_KEY: "k", AZURE_OPENAI_ENDPOINT: "https://mine.openai.azure.com" };
+    expect(loadConfig(undefined, env)).toMatchObject({ unaddressedKeys: [], upstreams: [{ name: "azure" }] });
+  });
+});
+
 describe("a list", () => {
   const servers: Server[] = [];
   afterAll(() => {
@@ -257,6 +273,8 @@ describe("a list", () => {
       { object: "list", data: [{ id: "llama3.2:3b", owned_by: "library" }, { id: "nomic-embed-text:latest" }] },
       { "llama3.2:3b": {}, "nomic-embed-text:latest": { kind: "embedding" } },
     ],
+    ["one of names alone", { object: "list", data: ["a", "embed-b"] }, { a: {}, "embed-b": { kind: "embedding" } }],
+    ["a bare one of names", ["a", "", "b c"], { a: {} }],
     ["Ollama's where it has no model", { object: "list", data: null }, {}],
     [
       "LM Studio's",

@@ -112,7 +112,7 @@ export async function serveUntil(config: Config, options: ServeOptions): Promise
   let endFollowing = () => {};
   try {
     const found = { ...config, models: await discovery.begin() };
-    if (says && found.models.length === 0 && !found.embeddedModels) log.warn(noModel);
+    if (says) warnOfNothing(found, log);
     const warnOfPrices = says ? createPriceReporter(log) : () => {};
     warnOfPrices(found);
     const live = createLiveConfig(found);
@@ -169,6 +169,22 @@ function createIsIdle(gateway: Gateway): () => boolean {
 /** quickMs is how long stopping may take before a message is logged. */
 const quickMs = 1_000;
 const stillRunning = "calls that run are waited for; a second signal ends them at once";
+
+/** warnOfNothing warns of what is configured and serves nothing. */
+function warnOfNothing({ models, embeddedModels, upstreams, unaddressedKeys: variables }: Config, log: Logger): void {
+  if (models.length === 0 && !embeddedModels) log.warn(noModel);
+  if (variables.length > 0)
+    log.warn({ variables, remedy: addressRemedy }, "keys of servers without an address are not used");
+  const asked = new Set(models.flatMap(({ targets }) => targets.map(({ upstream }) => upstream)));
+  const idle = upstreams.filter(({ name, discover, disabled }) => !asked.has(name) && !discover && !disabled);
+  if (idle.length === 0) return;
+  log.warn({ upstreams: idle.map(({ name }) => name), remedy: targetRemedy }, "upstreams serve no model");
+}
+
+const addressRemedy =
+  "set the address of the server: OPENAI_BASE_URL, AZURE_OPENAI_ENDPOINT for Azure, or `base_url` of an upstream in gateway.yaml";
+const targetRemedy =
+  "in gateway.yaml, give `models` such a target, or the upstream `discover: true`, to serve what it lists";
 
 const noModel =
   "no model is served: the configuration has no model with an upstream. " +

@@ -141,7 +141,9 @@ function readList(text: string): ModelList {
   if (!entries) throw new NoModelList("its answer has no list of models", "LIST_MALFORMED");
   if (entries.length > maxModels)
     throw new NoModelList(`its list has more than ${maxModels} models`, "LIST_TOO_LARGE", listBound);
-  return new Map(entries.flatMap((entry: Entry | null) => entryOf(entry ?? {})));
+  // Some servers list the names alone.
+  const named = (entry: unknown) => (typeof entry === "string" ? { id: entry } : ((entry ?? {}) as Entry));
+  return new Map(entries.flatMap((entry: unknown) => entryOf(named(entry))));
 }
 
 function parsed(text: string): unknown {

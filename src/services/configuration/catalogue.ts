@@ -31,7 +31,7 @@ export function catalogueRpcs({ stored }: { readonly stored: Pick<StoredConfigur
             needsKey: vendor.base_url !== undefined,
             keyVariable: vendor.key_variable,
             models: counts.get(vendor.name)?.length ?? 0,
-            discovers: vendor.discover_elsewhere ?? false,
+            discovers: vendor.discover ?? vendor.discover_elsewhere ?? false,
           })),
       });
     },
