@@ -60,3 +60,27 @@ test.each(Object.entries(labelled))("vectors with %s are in the order of the inp
     { index: 1, embedding: two },
   ]);
 });
+
+const lacking: Readonly<Record<string, readonly [data: readonly object[], input: unknown]>> = {
+  "a vector fewer than texts": [[{ index: 0, embedding: one }], ["a", "b"]],
+  "a vector fewer than lists of tokens": [[{ index: 0, embedding: one }], [[1, 2], [3]]],
+  "no vector at all": [[], "a"],
+  "an item without its vector": [
+    [
+      { index: 0, embedding: one },
+      { index: 1, embedding: null },
+    ],
+    ["a", "b"],
+  ],
+};
+
+test.each(Object.entries(lacking))("%s is no answer, and is not charged", async (_, [data, input]) => {
+  const { status, json } = await ask(data, input);
+  expect([status, json]).toMatchObject([502, { error: { message: expect.stringContaining("lacks vectors") } }]);
+  const [request] = await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
+  expect(request).toMatchObject({ cost: 0 });
+});
+
+test("a list of tokens is one text", async () => {
+  expect(await ask([{ index: 0, embedding: one }], [1, 2, 3])).toMatchObject({ status: 200 });
+});
