@@ -153,6 +153,14 @@ const facts = {
       put there.`,
       examples: ["any"],
     }),
+  last_turn: z
+    .enum(["any", "user"])
+    .optional()
+    .meta({
+      description: `Whose turn may be the last: anybody's, or only the user's and results of tools (user). After one of the model's, the user
+      asks it to go on.`,
+      examples: ["any"],
+    }),
   schemas: z
     .enum(["whole", "rooted", "plain", "nullable"])
     .optional()

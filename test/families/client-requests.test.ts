@@ -182,6 +182,13 @@ describe("over a server that refuses keys", () => {
     expect(Object.keys(sent.messages[0])).toEqual(["role", "content"]);
   });
 
+  test("a last turn of the model's is followed by the user's, unless it is a prefix", async () => {
+    const turns = [messages[0], { role: "assistant", content: "It is" }];
+    expect((await ask({ messages: turns })).sent.messages.at(-1)).toEqual({ role: "user", content: "Continue." });
+    const begun = [messages[0], { role: "assistant", content: "It is", prefix: true }];
+    expect((await ask({ messages: begun })).sent.messages).toEqual(begun);
+  });
+
   test("an answer's empty list of calls does not go back", async () => {
     const turns = [messages[0], { role: "assistant", content: "yes", tool_calls: [] }, messages[0]];
     const { sent } = await ask({ messages: turns });

@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { placeInstructions } from "./instructions.ts";
 import type { Capabilities } from "./profile.ts";
-import { bridgeResults, fitCallIds } from "./tool-turns.ts";
+import { bridgeResults, endWithUser, fitCallIds } from "./tool-turns.ts";
 
 /**
  * fitMessages returns the messages and the paths of what was left out; undefined where they can stay as they are. `isOwn` says that the
@@ -18,7 +18,7 @@ export function fitMessages(
   const fitted = messages.map((message, i) =>
     fitMessage(message as JsonObject, capabilities, isOwn, `messages[${i}]`, dropped),
   );
-  const folded = bridgeResults(placeInstructions(fitted, capabilities), capabilities);
+  const folded = endWithUser(bridgeResults(placeInstructions(fitted, capabilities), capabilities), capabilities);
   const isChanged = folded.length !== messages.length || folded.some((message, i) => message !== messages[i]);
   return isChanged ? { messages: folded, dropped } : undefined;
 }

@@ -63,6 +63,7 @@ const conservative: AllCapabilities = {
   thoughts_demanded: false,
   call_ids: "any",
   after_tools: "any",
+  last_turn: "any",
   schemas: "whole",
   include_usage: true,
   response_formats: ["json_object", "json_schema"],

@@ -1,6 +1,6 @@
 /**
- * Fits calls of tools and their results to servers that are strict about them: about the form of the ids, and about
- * what follows the results.
+ * Fits turns to servers that are strict about them: about the form of the ids of calls, what follows the results of
+ * tools, and whose turn is the last.
  */
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
@@ -80,4 +80,18 @@ export function bridgeResults(
   const isMissing = ({ role }: JsonObject, i: number) => role === "user" && messages[i - 1]?.role === "tool";
   if (!messages.some(isMissing)) return messages;
   return messages.flatMap((message, i) => (isMissing(message, i) ? [bridge, message] : [message]));
+}
+
+/** Asks for the model's next turn after its own. */
+const goOn: JsonObject = { role: "user", content: "Continue." };
+
+/** endWithUser adds the user's turn where the server refuses to follow one of the model's; the same list where it takes it. */
+export function endWithUser(
+  messages: readonly JsonObject[],
+  { last_turn: demanded }: Pick<Capabilities, "last_turn">,
+): readonly JsonObject[] {
+  const last = messages.at(-1);
+  // A prefix is what these servers have for a turn that the model goes on with.
+  const isRefused = demanded === "user" && last?.role === "assistant" && last.prefix !== true;
+  return isRefused ? [...messages, goOn] : messages;
 }

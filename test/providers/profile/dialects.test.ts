@@ -144,6 +144,17 @@ const conversations = {
   },
 };
 
+const lastTurn = [
+  { role: "user", content: text },
+  { role: "assistant", content: "It is" },
+];
+/** A conversation that ends with the model's turn. */
+const unfinished = {
+  "/chat/completions": { max_tokens: 100, messages: lastTurn },
+  "/messages": { max_tokens: 100, messages: lastTurn },
+  "/responses": { store: false, input: lastTurn },
+};
+
 describe.each(strictServers)("$model at $vendor", (server) => {
   let upstream: ScriptedUpstream;
   let gateway: TestGateway;
@@ -166,7 +177,11 @@ describe.each(strictServers)("$model at $vendor", (server) => {
     await upstream.close();
   });
 
-  const ways = Object.entries({ settings: requests, conversation: conversations }).flatMap(([what, all]) =>
+  const ways = Object.entries({
+    settings: requests,
+    conversation: conversations,
+    "a last turn of the model's": unfinished,
+  }).flatMap(([what, all]) =>
     Object.entries(all).flatMap(([path, body]) => [false, true].map((stream) => ({ what, path, body, stream }))),
   );
 

@@ -100,6 +100,12 @@ const noUserAfterTool: Rule = ({ messages }) =>
     ? "Unexpected role 'user' after role 'tool'"
     : undefined;
 
+/** As Mistral's API and templates have it. */
+const noLastAssistant: Rule = ({ messages }) =>
+  messages.at(-1)?.role === "assistant" && messages.at(-1)?.prefix !== true
+    ? "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant"
+    : undefined;
+
 /** As DeepSeek's and Moonshot's models want it while they think. */
 const thoughtful: Rule = ({ messages }) =>
   messages.some(({ role, reasoning_content: thought }) => role === "assistant" && !thought)
@@ -246,6 +252,7 @@ export const strictServers: readonly StrictServer[] = [
       efforts("none", "high"),
       nineSigns,
       noUserAfterTool,
+      noLastAssistant,
     ],
   },
   {
@@ -321,7 +328,7 @@ export const strictServers: readonly StrictServer[] = [
   {
     vendor: "vllm",
     model: "mistralai/Mistral-Small-4",
-    rules: [noDeveloper, systemFirst, noUserAfterTool],
+    rules: [noDeveloper, systemFirst, noUserAfterTool, noLastAssistant],
     responses: vllmResponses,
   },
   { vendor: "vllm", model: "any", rules: [noDeveloper, systemFirst, noEmptyTools], responses: vllmResponses },
