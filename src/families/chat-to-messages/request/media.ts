@@ -1,9 +1,11 @@
 /**
  * Images and files → blocks with a source.
  *
- * The model reads jpeg, png, gif, webp, PDF and plain text. Anything else is refused with its path: an answer about
- * an unseen image would be worse than none.
+ * The model reads jpeg, png, gif, webp, PDF and plain text, and so a file of any type that is text: code and data have
+ * types of their own, or the wrong one. Anything else is refused with its path: an answer about an unseen image would be
+ * worse than none.
  */
+import { isUtf8 } from "node:buffer";
 import type { InputFile } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
@@ -37,8 +39,22 @@ export function fileBlock({ fileData, fileId, filename }: InputFile, path: strin
     throw invalidValue(`${path}.file_id`, "the model's upstream does not have this file; send it in `file_data`");
   }
   if (isWebAddress(fileData)) return { ...addressBlock("document", fileData), ...titled };
-  const block = dataBlock(readDataUri(fileData) ?? { mediaType: "", base64: fileData }, `${path}.file_data`);
+  const data = readDataUri(fileData) ?? { mediaType: "", base64: fileData };
+  const block = dataBlock(isText(data) ? { ...data, mediaType: "text/plain" } : data, `${path}.file_data`);
   return block.type === "document" ? { ...block, ...titled } : block;
+}
+
+/** isText reports whether a file is text, whatever its type says: TypeScript goes by that of a video. */
+function isText({ mediaType, base64 }: Data): boolean {
+  if (mediaType === "image/jpg" || pictures.includes(mediaType) || mediaType.startsWith("text/")) return false;
+  if (base64.trim() === "" || base64.startsWith(pdfMagic)) return false;
+  const bytes = Buffer.from(base64, "base64");
+  return bytes.length > 0 && isUtf8(bytes) && !bytes.some(isControl);
+}
+
+/** isControl reports a byte that no text has: a control character that is no white space and no escape. */
+function isControl(byte: number): boolean {
+  return byte < 0x20 && !(byte >= 0x09 && byte <= 0x0d) && byte !== 0x1b;
 }
 
 function isWebAddress(text: string): boolean {
