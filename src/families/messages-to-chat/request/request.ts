@@ -25,7 +25,7 @@ import { responseFormatOf } from "./format.ts";
 import { offeredTools } from "./offered-tools.ts";
 import { reasoningEffortOf } from "./thinking.ts";
 import { refuseThread } from "./thread.ts";
-import { toolChoiceOf, toolsOf } from "./tools.ts";
+import { functionsIn, toolChoiceOf, toolsOf } from "./tools.ts";
 
 /** chatRequestOf throws a Refusal. Adds the paths of what it drops to `omitted`, where the table of `dropped.ts` cannot tell. */
 export function* chatRequestOf(
@@ -53,7 +53,7 @@ export function* chatRequestOf(
     stream: streamed || undefined,
     stream_options: streamed ? { include_usage: true } : undefined,
     ...tools,
-    ...(compacts ? {} : toolChoiceOf(request.toolChoice, tools.tools !== undefined, names, omitted)),
+    ...(compacts ? {} : toolChoiceOf(request, functionsIn(tools), names, omitted)),
     response_format: compacts ? undefined : responseFormatOf(formatOf(request)),
     reasoning_effort: reasoningEffortOf(request, context.reasons, omitted),
     user: request.metadata?.userId === undefined ? undefined : shortened(request.metadata.userId),

@@ -6,12 +6,13 @@
  * any other is refused by name, since nobody would run it.
  */
 import {
+  type CreateMessageRequest,
   type MessageTool,
   type MessageToolChoice,
   MessageToolChoiceType,
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
-import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import { definedFields } from "../../fields.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
 import type { ToolNames } from "../tool-names.ts";
@@ -67,20 +68,30 @@ function searchOptions({ extra }: MessageTool): JsonObject {
   return { user_location: { type: "approximate", approximate: definedFields({ city, region, country, timezone }) } };
 }
 
+/** functionsIn returns the names of the offered functions. */
+export function functionsIn({ tools }: JsonObject): ReadonlySet<JsonValue | undefined> {
+  const listed = Array.isArray(tools) ? tools.filter(isObject) : [];
+  return new Set(listed.map(({ function: called }) => (isObject(called) ? called.name : undefined)));
+}
+
 /**
  * toolChoiceOf returns `tool_choice` and `parallel_tool_calls`. Without functions chat takes neither: a choice that demands a call is then
- * dropped, as is an unknown one.
+ * dropped, as is an unknown one, and one of a described tool that is no function, such as the vendor's search.
  */
 export function toolChoiceOf(
-  choice: MessageToolChoice | undefined,
-  hasFunctions: boolean,
+  { toolChoice: choice, tools }: CreateMessageRequest,
+  functions: ReadonlySet<JsonValue | undefined>,
   names: ToolNames,
   omitted: Set<string>,
 ): JsonObject {
   if (!choice) return {};
   const chosen = choiceWord(choice, names);
-  if (chosen === undefined || (!hasFunctions && chosen !== "auto" && chosen !== "none")) omitted.add("tool_choice");
-  if (!hasFunctions) return {};
+  const hasFunctions = functions.size > 0;
+  const isOther = isObject(chosen) && !functions.has(names.toChat(choice.name ?? ""));
+  const isNoFunction = isOther && tools.some(({ name }) => name === choice.name);
+  const isLost = isNoFunction || (!hasFunctions && chosen !== "auto" && chosen !== "none");
+  if (chosen === undefined || isLost) omitted.add("tool_choice");
+  if (!hasFunctions || isNoFunction) return {};
   const one = choice.disableParallelToolUse === true && chosen !== "none";
   return definedFields({ tool_choice: chosen, parallel_tool_calls: one ? false : undefined });
 }
