@@ -3,8 +3,8 @@
  *
  * The reader accepts the HTML standard's event stream format and what upstreams send besides: LF, CRLF and CR, a
  * leading byte order mark, `data:` with and without the space, several data lines, comments, frames of an event
- * alone, a last frame without its blank line, lines of JSON without `data:`, and frames of JSON without a blank line
- * between them. Frames are passed on without a copy where the upstream writes LF and the frame is not cut.
+ * alone, a last frame without its blank line, lines of JSON without `data:`, frames of JSON without a blank line
+ * between them, and errors in a field of that name. Frames are passed on without a copy where the upstream writes LF and the frame is not cut.
  */
 import type { Steps } from "./scan/steps.ts";
 
@@ -18,6 +18,7 @@ const byteOrderMark = Buffer.from("\ufeff");
 const dataName = Buffer.from("data");
 const empty = Buffer.alloc(0);
 const eventName = Buffer.from("event");
+const errorName = Buffer.from("error");
 const dataPrefix = Buffer.from("data: ");
 const frameEnd = Buffer.from("\n\n");
 const endMark = Buffer.from("[DONE]");
@@ -164,13 +165,19 @@ export class SseReader {
       frames.push({ event: undefined, data: bytes.subarray(start, to), raw: undefined });
       return;
     }
-    if (!isData && !holdsAt(bytes, start, to, eventName)) return;
-    const end = start + (isData ? dataName : eventName).length;
+    const name = isData ? dataName : [eventName, errorName].find((other) => holdsAt(bytes, start, to, other));
+    if (!name) return;
+    const end = start + name.length;
     if (end < to && bytes[end] !== colon) return;
     const value = bytes.subarray(Math.min(to, bytes[end + 1] === space ? end + 2 : end + 1), to);
-    if (!isData) {
+    if (name === eventName) {
       this.#event = value.toString();
       return;
+    }
+    // llama.cpp writes an error as a field of its own.
+    if (name === errorName) {
+      this.#endFrame(frames);
+      this.#event = "error";
     }
     this.#saysData = true;
     if (this.#data.push(value) > maxDataLines)

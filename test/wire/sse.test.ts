@@ -66,6 +66,11 @@ const scenarios: [name: string, text: string, frames: Frame[]][] = [
   ["that within a frame", 'event: e\ndata: a\n{"b":1}\ndata: c\n\n', [["e", "a"], '{"b":1}', "c"]],
   ["a brace alone, and what only begins like an object", 'data: a\n\n{\n{"a":\n}\n', ["a"]],
   [
+    "an error in a field of that name, which ends the frame before it",
+    'data: a\nerror: {"message":"no"}\n\ndata: b\n\n',
+    ["a", ["error", '{"message":"no"}'], "b"],
+  ],
+  [
     "objects without blank lines between them",
     'data: {"a":1}\ndata: {"b":2}\ndata: [DONE]\n\n',
     ['{"a":1}', '{"b":2}', "[DONE]"],

@@ -11,8 +11,13 @@ import { readErrorJson } from "./error-fields.ts";
 export type ErrorPlace = "whole" | "frame" | "error";
 
 /** namesError reports whether JSON names an error. An empty one does not count: some servers write it beside every answer. */
-export function namesError({ error, object, type }: JsonObject): boolean {
-  return !saysNothing(error) || object === "error" || type === "error";
+export function namesError({ error, object, type, base_resp }: JsonObject): boolean {
+  return !saysNothing(error) || object === "error" || type === "error" || isFailedStatus(base_resp);
+}
+
+/** isFailedStatus reports whether the status that MiniMax writes beside every answer is that of an error. */
+function isFailedStatus(status: JsonValue | undefined): boolean {
+  return isObject(status) && !saysNothing(status.status_code);
 }
 
 /** saysAnything reports whether JSON that is no answer has a message: `{"detail"}`, `{"code","msg"}`, `{"message"}`. */

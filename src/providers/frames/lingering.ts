@@ -8,21 +8,20 @@ import type { StreamTracker } from "../dialect.ts";
 import type { Body } from "../upstream/reply.ts";
 
 export interface SilenceWatch {
-  /** Takes the frames that a read has completed, and returns them. */
-  note<T>(frames: T): T;
+  /** Notes a read. `mayCount` is whether its data may be a sign of life: keep-alives are none. */
+  note(mayCount: boolean): void;
 }
 
 /** createSilenceWatch tells a body since when no data has come. While data comes the clock is not read. */
 export function createSilenceWatch(reader: SseReader, source: Pick<Body, "lifeless"> | undefined): SilenceWatch {
   let since = 0;
   return {
-    note(frames) {
-      if (reader.takeSawData()) since = 0;
+    note(mayCount) {
+      if (reader.takeSawData() && mayCount) since = 0;
       else {
         since ||= performance.now();
         source?.lifeless(since);
       }
-      return frames;
     },
   };
 }

@@ -18,6 +18,7 @@ import { asFailure, faultOf, readOrFail } from "../errors/fault.ts";
 import type { Body, UpstreamReply } from "../upstream/reply.ts";
 import { createLinger, createSilenceWatch, type Linger, type SilenceWatch } from "./lingering.ts";
 import { detectJsonBody, framesOfAnswer, type JsonBody } from "./other-form.ts";
+import { plainFrames } from "./plain-frames.ts";
 import { type TrackedStream, takeFrames, wireOf } from "./take-frames.ts";
 
 /** Reads of more bytes than this are read in time slices. Each chunk counts for more than its bytes. */
@@ -83,7 +84,12 @@ class FrameReading<O extends DescMessage> {
     return this.#linger.begin(taken);
   };
 
-  readonly #readIn = (chunks: readonly Buffer[]) => this.#life.note(framesIn(chunks, this.#reader));
+  readonly #readIn = (chunks: readonly Buffer[]) => {
+    const frames = framesIn(chunks, this.#reader);
+    const plain = plainFrames(frames);
+    this.#life.note(plain.length > 0 || frames.length === 0);
+    return plain;
+  };
 
   readonly #handOverAny = (frames: readonly SseFrame[]) =>
     frames.some(isLong) ? oneByOne(frames, this.#of.desc, this.#handOver) : this.#handOver(frames);
@@ -106,7 +112,7 @@ class FrameReading<O extends DescMessage> {
   };
 
   #takeRest(): Promise<void> | undefined {
-    return this.#whole?.isJson ? undefined : this.#handOverAny(this.#reader.end());
+    return this.#whole?.isJson ? undefined : this.#handOverAny(plainFrames(this.#reader.end()));
   }
 
   #end(): Promise<void> | undefined {
@@ -140,7 +146,7 @@ class FrameReading<O extends DescMessage> {
   async #endLines(bytes: Buffer): Promise<void> {
     try {
       await inTurns([bytes], this.#readIn, this.#handOverAny);
-      await this.#handOverAny(this.#reader.end());
+      await this.#handOverAny(plainFrames(this.#reader.end()));
     } catch (error) {
       return this.#ended(error);
     }

@@ -8,6 +8,7 @@ import { Wire } from "../../wire/wire.ts";
 import type { Meter } from "../contract.ts";
 import type { Dialect, StreamTracker } from "../dialect.ts";
 import { asFailure } from "../errors/fault.ts";
+import { separateFrames } from "./plain-frames.ts";
 import { readJson } from "./read-json.ts";
 
 /** TrackedStream is a stream with its tracker. */
@@ -36,12 +37,29 @@ export function takeFrames<O extends DescMessage>(
   const { tracker } = stream;
   try {
     for (const sent of frames) {
-      if (takeFrame(sent, read, batch, stream)) break;
+      if (takeEach(sent, read, batch, stream)) break;
     }
     return tracker.isOver() && !tracker.isComplete() ? upstreamFailed("its answer is empty") : undefined;
   } catch (error) {
     const failure = asFailure(error);
     return tracker.isComplete() && isUnreadable(failure) ? stopPulling : failure;
+  }
+}
+
+/** takeEach takes a frame, or each of the objects that a server or a proxy has put into one. Returns true where it ends the stream. */
+function takeEach<O extends DescMessage>(
+  sent: SseFrame,
+  read: Wire<O> | undefined,
+  batch: Wire<O>[],
+  stream: TrackedStream<O>,
+): boolean {
+  try {
+    return takeFrame(sent, read, batch, stream);
+  } catch (error) {
+    const failure = asFailure(error);
+    const parts = isUnreadable(failure) ? separateFrames(sent) : undefined;
+    if (!parts) throw failure;
+    return parts.some((part) => takeFrame(part, undefined, batch, stream));
   }
 }
 

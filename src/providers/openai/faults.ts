@@ -7,6 +7,7 @@ import type { Operation } from "../../call/operations.ts";
 import { type Refusal, upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
 import { type ErrorPlace, isFailedEnd, namesError, saysAnything } from "../errors/errors-in-answers.ts";
+import { membersOf } from "../usage/count.ts";
 
 /** RefusalOf turns an error of any shape into a refusal. */
 type RefusalOf = (json: JsonObject, bytes: Buffer) => Refusal;
@@ -15,6 +16,9 @@ type RefusalOf = (json: JsonObject, bytes: Buffer) => Refusal;
 export function openAiFaults(refusalOf: RefusalOf) {
   return (json: JsonObject, bytes: Buffer, operation: Operation, place: ErrorPlace): Refusal | undefined => {
     if (namesError(json)) return refusalOfError(json, bytes, refusalOf);
+    // Groq says in a chunk of an answer why it broke that off.
+    if (isObject(json.x_groq) && namesError({ error: json.x_groq.error ?? null }))
+      return refusalOfError({ choices: [], error: json.x_groq.error ?? null }, bytes, refusalOf);
     if (!isPart(json, operation, place)) {
       if (saysAnything(json)) return refusalOf(json, bytes);
       if (place === "error") return upstreamFailed("it answered with an error");
@@ -29,16 +33,20 @@ export function openAiFaults(refusalOf: RefusalOf) {
 /** isPart reports an answer or a chunk. What some servers send between chunks is neither, and no error. */
 function isPart({ choices, usage, data }: JsonObject, operation: Operation, place: ErrorPlace): boolean {
   if (place === "error") return false;
-  if (place === "frame") return (choices ?? usage ?? null) !== null;
+  if (place === "frame")
+    return (usage ?? null) !== null || (Array.isArray(choices) ? choices.length > 0 : Boolean(choices));
   if (operation === "embeddings") return Array.isArray(data);
   return Array.isArray(choices) && choices.some(isAnswer);
 }
 
-/** errorInChoice returns the error that OpenRouter puts into a choice whose provider failed; undefined without one. */
+/**
+ * errorInChoice returns the error that OpenRouter puts into a choice whose provider failed, and others into its delta; undefined without
+ * one.
+ */
 function errorInChoice(choices: JsonValue | undefined): JsonValue | undefined {
   if (!Array.isArray(choices)) return undefined;
-  return choices.find((choice): choice is JsonObject => isObject(choice) && namesError({ error: choice.error ?? null }))
-    ?.error;
+  const parts = choices.filter(isObject).flatMap((choice) => [choice, membersOf(choice.delta)]);
+  return parts.find(({ error = null }) => namesError({ error }))?.error;
 }
 
 /**
@@ -60,6 +68,6 @@ function isAnswer(choice: JsonValue): boolean {
 /** Callers of the family read the error and nothing beside it. */
 function refusalOfError(json: JsonObject, bytes: Buffer, refusalOf: RefusalOf): Refusal {
   if (!("choices" in json)) return refusalOf(json, bytes);
-  const alone: JsonObject = { error: json.error ?? null };
+  const alone: JsonObject = { error: json.error ?? json.base_resp ?? null };
   return refusalOf(alone, Buffer.from(JSON.stringify(alone)));
 }
