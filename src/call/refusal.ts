@@ -78,6 +78,8 @@ export class Refusal extends Error {
   readonly misconfigured: "credential" | "account" | "model" | undefined;
   /** upstreamStatus is the status that the upstream answered with, where the refusal has another. */
   readonly upstreamStatus: number | undefined;
+  /** restMs is how long the upstream asks to be left alone, in milliseconds; undefined where it does not. Callers are told of less. */
+  readonly restMs: number | undefined;
   /** documentFaults are the mistakes in a document that was checked as a whole. */
   readonly documentFaults: readonly DocumentFault[];
   /** conflict is what the call conflicts with; undefined for other reasons. */
@@ -101,6 +103,7 @@ export class Refusal extends Error {
     this.isUnserved = more.isUnserved ?? false;
     this.misconfigured = more.misconfigured;
     this.upstreamStatus = more.upstreamStatus;
+    this.restMs = more.restMs;
     this.guessed = more.guessed;
     this.caller = undefined;
     this.documentFaults = more.documentFaults ?? [];
@@ -110,7 +113,8 @@ export class Refusal extends Error {
   /** Returns the same refusal with more headers, or about another field. */
   with({ headers, param = this.param }: Pick<More, "headers" | "param">): Refusal {
     const { message, code, status, upstream, vendorMessage, openaiCode, fault, cause } = this;
-    const { isCallersBound, isUnserved, misconfigured, upstreamStatus, guessed, documentFaults, conflict } = this;
+    const { isCallersBound, isUnserved, misconfigured, upstreamStatus, restMs } = this;
+    const { guessed, documentFaults, conflict } = this;
     const again = new Refusal(this.reason as keyof typeof statusOf, message, {
       param,
       headers: { ...this.headers, ...headers },
@@ -123,6 +127,7 @@ export class Refusal extends Error {
       isUnserved,
       misconfigured,
       upstreamStatus,
+      restMs,
       guessed,
       documentFaults,
       conflict,
@@ -171,6 +176,7 @@ interface More {
   readonly isUnserved?: boolean;
   readonly misconfigured?: Refusal["misconfigured"];
   readonly upstreamStatus?: number | undefined;
+  readonly restMs?: number | undefined;
   readonly guessed?: CredentialKind | undefined;
   readonly documentFaults?: readonly DocumentFault[];
   readonly conflict?: Conflict | undefined;

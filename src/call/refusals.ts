@@ -547,7 +547,8 @@ export function upstreamAnswered(status: number): string {
 /** upstreamRefused passes on the upstream's own refusal, verbatim. A `status` that is no error's becomes 502. */
 export function upstreamRefused(
   status: number,
-  words: Pick<Refusal, "message" | "param"> & Partial<Pick<Refusal, "vendorMessage" | "openaiCode" | "fault">>,
+  words: Pick<Refusal, "message" | "param"> &
+    Partial<Pick<Refusal, "vendorMessage" | "openaiCode" | "fault" | "restMs">>,
   upstream: UpstreamError | undefined,
   headers: Readonly<Record<string, string>>,
 ): Refusal {
@@ -615,6 +616,15 @@ export function upstreamRefusedAccount(status: number): Refusal {
 export function upstreamLacksModel(status: number, model: string | undefined): Refusal {
   const which = model === undefined ? "" : ` for ${model}`;
   return upstreamMisconfigured("model", `status ${status}${which}`, status);
+}
+
+/** upstreamLacksPath refuses a call whose upstream serves nothing at the path that it was asked at: its address is wrong. */
+export function upstreamLacksPath(status: number): Refusal {
+  const why = "it serves nothing at its configured address";
+  const message = `The upstream of this model failed: ${why}. The operator of the gateway must mend it.`;
+  const fault = `${why}: status ${status}`;
+  const more = { cause: fault, fault, upstreamStatus: status, headers: permanent };
+  return new Refusal(Reason.UPSTREAM_FAILED, message, more);
 }
 
 /** upstreamResting refuses a call whose model has only targets with an open breaker. */

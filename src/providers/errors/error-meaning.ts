@@ -15,7 +15,7 @@ const creditCodes: ReadonlySet<string> = new Set([
   ...["insufficient_quota", "insufficient_balance", "insufficient_credits", "insufficient_funds", "billing_error"],
   ...["billing_hard_limit_reached", "billing_not_active", "payment_required", "insufficient_user_quota"],
   "exceeded_current_quota_error", // Moonshot
-  "1113", // Z.ai
+  ...["1113", "1309"], // Z.ai
   ...["arrearage", "allocationquota.freetieronly"], // Alibaba
   "accountoverdueerror", // Volcengine
 ]);
@@ -43,16 +43,28 @@ const credentialWords = wordsOf(
   "(?:incorrect|invalid|missing|no|wrong) (?:x-)?api[ _-]?key",
   "(?:please )?pass a valid api key",
   "authentication fails|invalid authentication|invalid (?:bearer|access) token",
+  "user location is not supported",
 );
 
 const modelCodes: ReadonlySet<string> = new Set([
   ...["model_not_found", "model_not_available", "model_not_exist", "invalid_model", "deploymentnotfound"],
+  ...["model_not_supported", "model_decommissioned", "model_deprecated", "unknown_model"],
   "1211", // Z.ai
 ]);
 
-const modelWords =
-  /^(?:model not exist|invalid model\b|unknown model\b|no endpoints found for\b)|is not a valid model id/i;
-const modelWordsOf404 = /^(?:not found the model|models\/\S{1,200} is not found)/i;
+/** Where a server begins with these, it lacks the model, or has not loaded it. Names of models are quoted, and so are empty here. */
+const modelWords = new RegExp(
+  [
+    "^(?:the )?(?:requested )?model (?:'' )?(?:does not|doesn't|not) (?:exist|found)|^model (?:'' )?(?:is )?not found",
+    "^(?:no such|unknown) model\\b|^invalid model\\b(?! (?:output|response))|^invalid params, unknown model\\b",
+    "^no endpoints found for\\b|is not a valid model id|model identifier is invalid|invalid model name passed in\\b",
+    "^the model '' has been (?:decommissioned|deprecated)|^no models? (?:is |are )?(?:currently )?loaded\\b",
+    "^(?:the )?model (?:'' )?(?:is |was |has been )?unloaded\\b|^failed to load model\\b|^(?:the )?model has crashed\\b",
+  ].join("|"),
+  "i",
+);
+const modelWordsOf404 =
+  /^(?:not found the model|models\/\S{1,200} is not found|this model version has reached the end)/i;
 
 /** A provider that refuses the content says so with the status of a wrong key. */
 const moderated = wordsOf("flagged|moderation|content[ _]policy");
@@ -102,6 +114,16 @@ function saysNoModel(message: string): boolean {
   return at !== -1 && /\bnot (?:found|exist)/i.test(message.slice(at));
 }
 
+/** What servers and proxies say where they serve nothing at a path. It is the gateway's configuration that named the path. */
+const pathWords =
+  /^(?:(?:404 )?(?:page |file |path |url |route |endpoint )?not found|invalid url|method not allowed|cannot post|no (?:such )?(?:route|handler|static resource|endpoint)\b|unknown (?:path|url|route|endpoint)|unexpected endpoint)/i;
+
+/** servesNothing reports that a server has nothing at the path that was asked, as far as its status and words tell. */
+export function servesNothing({ message, isText }: ErrorFields, status: number): boolean {
+  if (status === 405 || status === 501) return true;
+  return status === 404 && (message === undefined || isText || pathWords.test(message.trim()));
+}
+
 /** The statuses of the codes and types of both families, and of servers like them, for errors without a status. */
 const statuses: ReadonlyMap<string, number> = new Map([
   ...["invalid_request_error", "context_length_exceeded", "content_policy_violation", "badrequesterror"].map(as(400)),
@@ -128,7 +150,25 @@ const statuses: ReadonlyMap<string, number> = new Map([
   ...["overloaded", "overloaded_error", "service_unavailable", "service_unavailable_error", "unavailable"].map(as(503)),
   ...["unavailable_error", "engine_overloaded_error", "serviceunavailableexception"].map(as(503)),
   ...["timeout", "timeout_error", "deadline_exceeded", "vector_store_timeout"].map(as(504)),
+  // MiniMax
+  ...["1004", "2049"].map(as(401)),
+  ...["1008"].map(as(402)),
+  ...["1002", "1039", "1041", "2045", "2056"].map(as(429)),
+  ...["1026", "1027", "1042", "2013"].map(as(400)),
+  // Z.ai
+  ...["1301"].map(as(400)),
+  ...["1302", "1303", "1304", "1308", "1310"].map(as(429)),
+  ...["1305", "1312"].map(as(503)),
 ]);
+
+/** wordStatuses has the statuses of names that vendors make up of the same few words, without what separates these. */
+const wordStatuses: readonly (readonly [words: RegExp, status: number])[] = [
+  [/ratelimit|ratequota|throttl|toomanyrequests|requestlimitexceeded/, 429],
+  [/overload|unavailable|outofcapacity/, 503],
+  [/datainspection|contentfilter|contentpolicy|sensitivecontent|contentdetected/, 400],
+  [/invalidrequest|invalidparam|invalidarg|badrequest/, 400],
+  [/timeout|timedout|deadlineexceeded/, 504],
+];
 
 function as(status: number): (word: string) => readonly [string, number] {
   return (word) => [word, status];
@@ -138,8 +178,16 @@ function as(status: number): (word: string) => readonly [string, number] {
 export function statusMeant(codes: ErrorFields["codes"]): number | undefined {
   for (const code of codes) {
     const word = `${code}`.toLowerCase();
-    const status = /^[45]\d\d$/.test(word) ? Number(word) : statuses.get(word);
+    const status = /^[45]\d\d$/.test(word) ? Number(word) : (statuses.get(word) ?? statusInWord(word));
     if (status !== undefined) return status;
   }
   return undefined;
 }
+
+function statusInWord(word: string): number | undefined {
+  const letters = word.slice(0, longestWord).replaceAll(/[^a-z]/g, "");
+  return wordStatuses.find(([words]) => words.test(letters))?.[1];
+}
+
+/** longestWord is the most characters of a name that are looked at. */
+const longestWord = 100;

@@ -69,9 +69,14 @@ export function isRejection(error: unknown): boolean {
 
 /** retryAfterMs returns the delay that the upstream asked for, in milliseconds; 0 without one. */
 export function retryAfterMs(error: unknown): number {
-  const seconds = error instanceof Refusal ? Number(error.headers["retry-after"] ?? 0) : 0;
+  if (!(error instanceof Refusal)) return 0;
+  if (error.restMs !== undefined) return Math.max(error.restMs, leastRestMs);
+  const seconds = Number(error.headers["retry-after"] ?? 0);
   return Number.isFinite(seconds) ? seconds * 1000 : 0;
 }
+
+/** leastRestMs is what a caller is told at least. */
+const leastRestMs = 1000;
 
 /** readOrFail runs a reader of upstream data. An error that it throws becomes the upstream's failure. */
 export function readOrFail<T>(read: () => T): T {

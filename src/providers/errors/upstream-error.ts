@@ -15,6 +15,7 @@ import {
   upstreamFailed,
   upstreamFailedByStatus,
   upstreamLacksModel,
+  upstreamLacksPath,
   upstreamRefused,
   upstreamRefusedAccount,
   upstreamRefusedCredential,
@@ -23,15 +24,15 @@ import {
 import { retryDelayIn } from "../upstream/retry-delay.ts";
 import { type ContextOverflow, readOverflow } from "./context-overflow.ts";
 import { type ErrorFields, readErrorBody, readErrorJson } from "./error-fields.ts";
-import { type Meaning, meaningOf, statusMeant } from "./error-meaning.ts";
+import { type Meaning, meaningOf, servesNothing, statusMeant } from "./error-meaning.ts";
 import type { Redact } from "./redact.ts";
 
 export interface UpstreamError {
   /** Undefined where the error came in place of an answer. */
   readonly status: number | undefined;
   readonly body: Buffer;
-  /** The header `retry-after`, as it came. */
-  readonly retryAfter: string | undefined;
+  /** How long the headers ask to wait, in seconds. */
+  readonly retryAfter: number | undefined;
   /** The model's name at the upstream, where it is known. */
   readonly model?: string;
 }
@@ -75,12 +76,13 @@ export function refusalOfErrorIn(json: JsonObject, body: Buffer, dialect: ErrorD
 }
 
 function refusalOfWords(words: ErrorFields, error: UpstreamError, dialect: ErrorDialect): Refusal {
-  const { retryAfter = retryDelayIn(words.error), model } = error;
   const status = dialect.statusOf(words) ?? error.status ?? statusMeant(words.codes) ?? 500;
+  const { retryAfter = retryDelayIn(words.error, words.message), model } = error;
   const meaning = meaningOf(words, status);
   const overflow = meaning === "credit" ? undefined : readOverflow(words);
   if (overflow) return refusalOfOverflow(words, overflow, error, dialect);
   if (meaning) return refusalOfMeaning(meaning, status, model);
+  if (error.status !== undefined && servesNothing(words, status)) return upstreamLacksPath(status);
   const callerStatusCode = callerStatus(status);
   // A proxy's message about what is broken behind it is of no use to callers.
   if (words.message === undefined || (words.isText && callerStatusCode >= 500))
@@ -91,6 +93,7 @@ function refusalOfWords(words: ErrorFields, error: UpstreamError, dialect: Error
     message: dialect.redact(words.message),
     param: words.param,
     fault: callerStatusCode < 500 ? undefined : fault,
+    restMs: retryAfter === undefined ? undefined : retryAfter * 1000,
   };
   const body = dialect.isOwn(words) ? ownBody(words, error.body, dialect) : undefined;
   return upstreamRefused(
@@ -144,14 +147,14 @@ function refusalOfMeaning(meaning: Meaning, status: number, model: string | unde
 }
 
 /** refusalOfStatus returns the refusal for an error without a message that callers should read, such as a proxy's. */
-function refusalOfStatus(answered: number | undefined, status: number, retryAfter: string | undefined): Refusal {
+function refusalOfStatus(answered: number | undefined, status: number, retryAfter: number | undefined): Refusal {
   const callerStatusCode = callerStatus(status);
   if (answered === undefined) return upstreamFailed("it answered with an error");
   if (callerStatusCode >= 500 && callerStatusCode !== 503) return upstreamFailedByStatus(answered);
   const message = upstreamAnswered(answered);
   return upstreamRefused(
     callerStatusCode,
-    { message, param: undefined },
+    { message, param: undefined, restMs: retryAfter === undefined ? undefined : retryAfter * 1000 },
     undefined,
     retryHeaders(callerStatusCode, retryAfter),
   );
@@ -174,10 +177,7 @@ function callerStatus(status: number): number {
 }
 
 /** retryHeaders returns a `retry-after` of 1 to 60 seconds: some clients ignore longer ones, and others would sleep for days. */
-function retryHeaders(status: number, retryAfter: string | undefined): Record<string, string> {
-  const asSeconds = Number(retryAfter ?? Number.NaN);
-  const asDate = (Date.parse(retryAfter ?? "") - Date.now()) / 1000;
-  const seconds = Number.isNaN(asSeconds) ? asDate : asSeconds;
-  if (!Number.isNaN(seconds)) return { "retry-after": `${Math.min(60, Math.max(1, Math.ceil(seconds)))}` };
+function retryHeaders(status: number, retryAfter: number | undefined): Record<string, string> {
+  if (retryAfter !== undefined) return { "retry-after": `${Math.min(60, Math.max(1, Math.ceil(retryAfter)))}` };
   return status === 429 || status === 503 ? { "retry-after": "1" } : {};
 }

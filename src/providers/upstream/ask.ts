@@ -13,6 +13,7 @@ import type { Dialect } from "../dialect.ts";
 import { readOrFail } from "../errors/fault.ts";
 import { decoded } from "./content-coding.ts";
 import type { UpstreamReply } from "./reply.ts";
+import { retryAfterIn } from "./retry-delay.ts";
 import type { Upstream } from "./upstream.ts";
 import { readError, readWhole } from "./whole-body.ts";
 
@@ -75,8 +76,7 @@ function post({ upstream, dialect, path, attempt }: UpstreamCall): MaybePromise<
 }
 
 function refusalOf({ status, headers }: UpstreamReply, body: Buffer, { dialect, attempt }: UpstreamCall): Refusal {
-  const header = headers["retry-after"];
-  const retryAfter = typeof header === "string" ? header : undefined;
+  const retryAfter = retryAfterIn(headers);
   return readOrFail(() => dialect.refusal({ status, body, retryAfter, model: attempt.model }));
 }
 

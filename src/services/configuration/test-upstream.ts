@@ -278,12 +278,16 @@ function failedStep(error: unknown, { base_url }: UpstreamConfig, model: string,
   if (error.reason === Reason.UPSTREAM_TIMEOUT || error.reason === Reason.CANCELLED)
     return { reason: "NO_ANSWER", parameters: { host, milliseconds: String(Math.round(latencyMs)) } };
   if (error.isUnserved) return { reason: "OPERATION_NOT_FOUND", parameters: { model } };
+  if (lacksPath.has(status)) return { reason: "CALL_REFUSED", parameters: { ...answered, words: "" }, status };
   if (error.upstreamStatus !== undefined)
     return { reason: isRedirect(status) ? "REDIRECTED" : "STATUS_REFUSED", parameters: answered, status };
   const { code = "" } = (cause ?? {}) as NodeJS.ErrnoException;
   const reason = connectionReason(cause);
   return reason ? { reason, parameters: { host, code } } : { reason: "ANSWER_UNUSABLE" };
 }
+
+/** lacksPath are the statuses of a server that serves nothing at a path. */
+const lacksPath: ReadonlySet<number> = new Set([404, 405, 501]);
 
 function isRedirect(status: number): boolean {
   return status >= 300 && status < 400;

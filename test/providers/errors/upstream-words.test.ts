@@ -8,6 +8,8 @@ import type { Config, ModelConfig, UpstreamConfig } from "../../../src/config/co
 import { readOverflow } from "../../../src/providers/errors/context-overflow.ts";
 import { readErrorBody } from "../../../src/providers/errors/error-fields.ts";
 import { meaningOf } from "../../../src/providers/errors/error-meaning.ts";
+import { retryAfterMs } from "../../../src/providers/errors/fault.ts";
+import { openAiErrors, refusalOfAnswer } from "../../../src/providers/errors/upstream-error.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import {
   eventStream,
@@ -16,7 +18,7 @@ import {
   startScriptedUpstream,
 } from "../../support/scripted-upstream.ts";
 import { paidModel } from "../../support/upstreams/paid-models.ts";
-import { answerAsAnthropic, answerAsOpenAi } from "../../support/vendors.ts";
+import { answerAsAnthropic, answerAsOpenAi, chatAnswer } from "../../support/vendors.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 type Kind = "openai" | "anthropic";
@@ -528,7 +530,64 @@ const noModel: readonly (readonly [status: number, body: unknown])[] = [
   [400, { error: { message: "far is not a valid model ID", code: 400 } }],
   [404, { error: { message: "No endpoints found for far.", code: 404 } }],
   [404, { error: { code: "DeploymentNotFound", message: "The API deployment for this resource does not exist." } }],
+  [400, { code: 20012, message: "Model does not exist. Please check it carefully.", data: null }],
+  [400, { code: "Client specified an invalid argument", error: "Model not found: far" }],
+  [400, { error: { message: "The model `far` has been decommissioned.", code: "model_decommissioned" } }],
+  [400, { error: { message: "The model 'far' is not supported by any provider.", code: "model_not_supported" } }],
+  [400, { message: "The provided model identifier is invalid." }],
+  [404, { message: "This model version has reached the end of its life." }],
+  [400, { success: false, errors: [{ code: 5007, message: "No such model @cf/far or task" }] }],
+  [400, { error: { code: 400, message: "model 'far' not found", type: "invalid_request_error" } }],
+  [400, { error: { message: "No models loaded. Please load a model in the developer page.", param: "model" } }],
+  [400, { error: 'Failed to load model "far". Error: insufficient system resources' }],
+  [400, { error: "Model unloaded." }],
+  [400, { error: { message: "/chat/completions: Invalid model name passed in model=far.", code: "400" } }],
 ];
+
+/** What servers and proxies say where nothing is at the path. */
+const noPath: readonly (readonly [status: number, body: unknown])[] = [
+  [404, { detail: "Not Found" }],
+  [404, "404 page not found\n"],
+  [404, "<!DOCTYPE html><html><body><pre>Cannot POST /v1/chat/completions</pre></body></html>"],
+  [404, ""],
+  [404, { error: { message: "Invalid URL (POST /v1/v1/chat/completions)", type: "invalid_request_error" } }],
+  [404, { error: { code: 404, message: "File Not Found", type: "not_found_error" } }],
+  [405, { detail: "Method Not Allowed" }],
+];
+
+test.each(noPath)(
+  "a path without a server, as %i %j, is 502 in our words, or another target's answer",
+  async (status, body) => {
+    answer(status, body);
+    for (const kind of kinds) {
+      // A path of responses alone is tried as chat before.
+      for (const path of ["/chat/completions", "/messages"]) {
+        const seen = await ask(kind, path);
+        expect(seen, `${kind} ${path}`).toMatchObject({ status: 502, error: { message: /serves nothing at its/ } });
+        expect((await ask(`${kind}-or-well`, path)).status).toBe(200);
+      }
+    }
+  },
+);
+
+/** Errors with status 200, and the status that callers see. */
+const meant: readonly (readonly [body: unknown, status: number])[] = [
+  [{ base_resp: { status_code: 1002, status_msg: why } }, 429],
+  [{ choices: [], base_resp: { status_code: 1027, status_msg: why } }, 400],
+  [chatAnswer({ content: "" }, "stop", { base_resp: { status_code: 1026, status_msg: why } }), 400],
+  [{ error: { code: "1302", message: why } }, 429],
+  [{ error: { code: "1301", message: why } }, 400],
+  [{ error: { code: "TooManyRequests", message: why } }, 429],
+  [{ code: "Throttling.RateQuota", message: why }, 429],
+  [{ code: "DataInspectionFailed", message: why }, 400],
+  [{ error: { type: "server_overloaded", message: why } }, 503],
+  [{ error: { code: "InvalidParameter.DataInspection", message: why } }, 400],
+];
+
+test.each(meant)("%j with status 200 means %i", async (body, status) => {
+  answer(200, body, "application/json");
+  expect(await ask("openai", "/chat/completions")).toMatchObject({ status, error: { message: why } });
+});
 
 const operators: Readonly<Record<string, readonly [cases: typeof unpaid, why: string]>> = {
   "an account without credit": [unpaid, "it refused the gateway's own account"],
@@ -635,7 +694,7 @@ describe("Google's retry delay", () => {
     [exhausted(info("3600s")), "60"],
     [exhausted(info("0s")), "1"],
     [exhausted(info("soon")), "1"],
-    [exhausted(info(5)), "1"],
+    [exhausted(info(5)), "5"],
     [exhausted({ ...info("30s"), "@type": "type.googleapis.com/google.rpc.Help" }), "1"],
     [exhausted(null, "30s"), "1"],
     [{ error: { code: 429, message: "quota exceeded", details: { retryDelay: "30s" } } }, "1"],
@@ -659,3 +718,60 @@ describe("Google's retry delay", () => {
     expect(response.headers.get("retry-after")).toBe("9");
   });
 });
+
+describe("what an upstream asks to wait", () => {
+  const error = { message: "slow down" };
+  const inSeconds = (seconds: number) => Date.now() + seconds * 1000;
+
+  test.each<[string, Record<string, string>, object, number]>([
+    ["a header in milliseconds", { "retry-after-ms": "12000" }, error, 12],
+    ["that beside one in seconds", { "retry-after": "9", "retry-after-ms": "12000" }, error, 12],
+    ["a header with a fraction", { "retry-after": "11.5" }, error, 12],
+    ["a header with a unit", { "retry-after": "12s" }, error, 12],
+    [
+      "a limit that is used up",
+      { "x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "11.5s" },
+      error,
+      12,
+    ],
+    ["a limit that is not", { "x-ratelimit-remaining-tokens": "9", "x-ratelimit-reset-tokens": "9s" }, error, 1],
+    ["a member", {}, { ...error, retry_after: 12 }, 12],
+    ["a member of the metadata", {}, { ...error, metadata: { retry_after_seconds: 12 } }, 12],
+    ["OpenAI's words", {}, { message: "Rate limit reached. Please try again in 11.6s. Visit us." }, 12],
+    ["Groq's words", {}, { message: "Rate limit reached. Please try again in 1m59.56s." }, 60],
+    ["Azure's words", {}, { message: "Requests have exceeded the limit. Please retry after 12 seconds." }, 12],
+    ["words in milliseconds", {}, { message: "Please try again in 120ms." }, 1],
+    ["words that say nothing", {}, { message: "Please try again in a while." }, 1],
+  ])("in %s is told", async (_, headers, body, seconds) => {
+    faulty.script = (exchange) => exchange.json(429, { error: body }, headers);
+    const { status, headers: told } = await post("/chat/completions");
+    expect([status, told.get("retry-after")]).toEqual([429, `${seconds}`]);
+  });
+
+  test.each([
+    ["a date", () => new Date(inSeconds(30)).toUTCString()],
+    ["a moment in seconds", () => `${Math.round(inSeconds(30) / 1000)}`],
+    ["a moment in milliseconds", () => `${inSeconds(30)}`],
+  ])("until %s is told", async (_, moment) => {
+    faulty.script = (exchange) => exchange.json(429, { error }, { "retry-after": moment() });
+    const { headers: told } = await post("/chat/completions");
+    expect(Math.abs(Number(told.get("retry-after")) - 29)).toBeLessThanOrEqual(2);
+  });
+
+  test("is not shortened for the upstream, as it is for the caller", () => {
+    const answered = { status: 429, body: Buffer.from('{"error":{"message":"slow down"}}'), retryAfter: 600 };
+    const refusal = refusalOfAnswer(
+      answered,
+      openAiErrors((text) => text),
+    );
+    expect([refusal.headers["retry-after"], retryAfterMs(refusal)]).toEqual(["60", 600_000]);
+  });
+});
+
+function post(path: string): Promise<Response> {
+  return fetch(`${gateway.baseUrl}${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "openai", ...paths[path] }),
+  });
+}
