@@ -2,7 +2,8 @@
  * ChatOutput is what a chat model puts out, in a unary message or the next delta of a stream, in whichever form its
  * vendor writes it.
  *
- * Reasoning is `reasoning_content`, `reasoning`, `reasoning_details`, or parts of the content; content may be a list of parts; arguments
+ * Reasoning is `reasoning_content`, `reasoning`, `reasoning_text`, `reasoning_details`, or parts of the content; content may be a part or
+ * a list of them, which may be mere texts; arguments
  * may be an object instead of text; `function_call` is a call, too. A call's index is undefined where the vendor
  * gives none, and its id and name are empty where they did not come.
  */
@@ -72,10 +73,10 @@ export function readChatOutput(message: AssistantMessage | undefined): ChatOutpu
   const { content, refusal = "", toolCalls, functionCall, extra } = message;
   const calls = toolCalls.map(callOf);
   if (functionCall) calls.push(callOf({ index: 0, function: functionCall }));
-  const parts = Array.isArray(extra?.content) ? extra.content : [];
+  const parts = partsOf(extra?.content);
   const details = Array.isArray(extra?.reasoning_details) ? extra.reasoning_details.filter(isObject) : [];
   return {
-    reasoning: message.reasoningContent ?? (textOrEmpty(extra?.reasoning) + thinkingIn(parts) || detailedText(details)),
+    reasoning: message.reasoningContent || otherReasoning(extra, parts) || detailedText(details),
     sealed: sealedIn(extra?.thinking_blocks),
     text: content ?? textIn(parts),
     refusal,
@@ -105,6 +106,16 @@ function wantedBack(details: readonly JsonObject[]): JsonObject[] {
 
 function isWantedBack({ type, signature }: JsonObject): boolean {
   return type === "reasoning.encrypted" || (typeof signature === "string" && signature !== "");
+}
+
+/** otherReasoning reads Ollama's and vLLM's name, GitHub Copilot's, and Mistral's parts. */
+function otherReasoning(extra: JsonObject | undefined, parts: readonly JsonValue[]): string {
+  return (textOrEmpty(extra?.reasoning) || textOrEmpty(extra?.reasoning_text)) + thinkingIn(parts);
+}
+
+function partsOf(content: JsonValue | undefined): readonly JsonValue[] {
+  if (Array.isArray(content)) return content;
+  return isObject(content) ? [content] : [];
 }
 
 function detailedText(details: readonly JsonObject[]): string {
@@ -146,7 +157,7 @@ function argumentsIn(extra: JsonObject | undefined): string {
 }
 
 function textIn(parts: readonly JsonValue[]): string {
-  return parts.map((part) => textOrEmpty((part as JsonObject | null)?.text)).join("");
+  return parts.map((part) => textOrEmpty(isObject(part) ? part.text : part)).join("");
 }
 
 /** thinkingIn reads Mistral's reasoning: `{type: "thinking", thinking: [{type: "text", text}]}`. */

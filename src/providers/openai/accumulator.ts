@@ -6,13 +6,14 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { isObject } from "../../wire/json.ts";
 import type { Accumulator } from "../dialect.ts";
+import { indexOf } from "./choices.ts";
 
 /** Members maps names that others choose. Lists in it are our own and grow in place. */
 type Members = Map<string, JsonValue | Members>;
 
 /** Strings that come in pieces. */
 const texts: ReadonlySet<string> = new Set([
-  ...["content", "reasoning_content", "reasoning", "refusal", "text"],
+  ...["content", "reasoning_content", "reasoning", "reasoning_text", "refusal", "text"],
   ...["arguments", "input", "data", "transcript"],
 ]);
 
@@ -44,7 +45,9 @@ class ChunkAccumulator implements Accumulator {
     if (Array.isArray(choices)) for (const choice of choices) if (isObject(choice)) this.#addChoice(choice);
   }
 
-  #addChoice({ index = 0, delta, message, ...more }: JsonObject): void {
+  #addChoice(piece: JsonObject): void {
+    const { index: _, delta, message, ...more } = piece;
+    const index = indexOf(piece);
     const choice = this.#choices.get(index) ?? { said: new Map(), calls: new Calls(), more: new Map() };
     this.#choices.set(index, choice);
     addTo(choice.more, more);

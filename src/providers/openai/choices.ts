@@ -44,7 +44,9 @@ export class ChoiceTracker {
     }
   }
 
-  #see({ index = 0, finish_reason, delta, message, text }: JsonObject): void {
+  #see(choice: JsonObject): void {
+    const { finish_reason, delta, message, text } = choice;
+    const index = indexOf(choice);
     let progress = this.#seen.get(index);
     if (!progress) {
       progress = { hasFinished: false, hasSaid: false, hasCalled: false };
@@ -101,6 +103,11 @@ export class ChoiceTracker {
     const { usage: _, ...head } = this.#head ?? {};
     return { ...head, choices };
   }
+}
+
+/** indexOf returns the index of a choice, which some servers write as a text, and some leave out. */
+export function indexOf({ index }: JsonObject): JsonValue {
+  return typeof index === "string" && /^\d{1,6}$/.test(index) ? Number(index) : (index ?? 0);
 }
 
 function isSomething(value: JsonValue): boolean {

@@ -48,7 +48,7 @@ interface Choice {
 type ContentOfChoice = Partial<
   Readonly<
     Record<"content" | "reasoning_content" | "reasoning" | "refusal" | "tool_calls" | "function_call", unknown> &
-      Record<"images" | "reasoning_details", unknown>
+      Record<"images" | "reasoning_details" | "reasoning_text", unknown>
   >
 > & { readonly audio?: { readonly transcript?: unknown; readonly data?: unknown } | null };
 
@@ -64,7 +64,7 @@ function writeChoice(choice: Choice | null | undefined, meter: Meter): void {
   }
   writeText(content.content, meter);
   // Some vendors send the same text under both names.
-  writeText(content.reasoning_content || content.reasoning, meter);
+  writeText(content.reasoning_content || content.reasoning || content.reasoning_text, meter);
   writeText(content.refusal, meter);
   if (Array.isArray(content.tool_calls)) for (const call of content.tool_calls) writeCall(call, meter);
   if (content.audio) {
@@ -87,11 +87,17 @@ function writeNamed(called: unknown, meter: Meter): void {
   writeText(input, meter);
 }
 
-/** writeText counts a text. Mistral's models send it in parts, reasoning in nested ones. */
-function writeText(value: unknown, meter: Meter): void {
+/** writeText counts a text. Mistral's models send it in parts, reasoning in nested ones; other servers send one part, or mere texts. */
+function writeText(value: unknown, meter: Meter, depth = 0): void {
   if (typeof value === "string") {
     if (value !== "") meter.countText(value);
   } else if (Array.isArray(value)) {
-    for (const part of value) writeText(part?.text ?? part?.thinking, meter);
+    for (const part of value) writeText(part, meter, depth);
+  } else if (typeof value === "object" && value !== null && depth < deepest) {
+    const { text, thinking } = value as Record<"text" | "thinking", unknown>;
+    writeText(text ?? thinking, meter, depth + 1);
   }
 }
+
+/** deepest is how many parts are looked for within each other. */
+const deepest = 3;

@@ -39,7 +39,7 @@ export function messageOf(
   context: AnswerContext,
 ): Wire<typeof MessageSchema> {
   const { model, choices, usage } = readAnswer<ChatCompletion>(answer);
-  const choice = choices.find(({ index }) => index === 0);
+  const choice = choices.find(({ index }) => index === 0) ?? choices[0];
   if (!choice) throw upstreamFailed("its answer is empty");
   const output = readChatOutput(choice.message);
   const { refusal } = output;

@@ -55,6 +55,7 @@ class MessageStream {
   readonly #inputTokens: number;
   readonly #blocks: BlockQueue;
   #started = false;
+  #index: number | undefined;
   #finish: FinishReason | undefined;
   /** Vendors' additions to the chunk that ends the choice. */
   #extra: JsonObject | undefined;
@@ -74,8 +75,9 @@ class MessageStream {
     // Azure's first chunk, about the prompt, has no model and no choices.
     if (!this.#started && model === "" && choices.length === 0) return [];
     const events = this.#started ? [] : [this.#start(model)];
-    // Only the first choice was asked for.
-    for (const choice of choices) if (choice.index === 0) events.push(...this.#choice(choice));
+    // Only the first choice was asked for, whatever number its server gives it.
+    this.#index ??= choices[0]?.index;
+    for (const choice of choices) if (choice.index === this.#index) events.push(...this.#choice(choice));
     return events;
   }
 

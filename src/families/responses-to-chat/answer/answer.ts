@@ -23,7 +23,7 @@ export function responseOf(
   context: AnswerContext,
 ): Wire<typeof ModelResponseSchema> {
   const { model, choices, usage, serviceTier } = readAnswer<ChatCompletion>(answer);
-  const choice = choices.find(({ index }) => index === 0);
+  const choice = choices.find(({ index }) => index === 0) ?? choices[0];
   if (!choice) throw upstreamFailed("its answer is empty");
   const output = outputOf(context);
   output.take(choice.message, choice.logprobs);

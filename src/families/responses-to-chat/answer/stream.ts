@@ -47,6 +47,7 @@ class ResponseStream {
   readonly #output: Output | Compaction;
   readonly #counted = new ChatUsageTracker();
   #started = false;
+  #index: number | undefined;
   #model = "";
   #serviceTier: string | undefined;
   #finished = false;
@@ -64,8 +65,9 @@ class ResponseStream {
     // Azure's first chunk, about the prompt, has no model and no choices.
     if (!this.#started && model === "" && choices.length === 0) return [];
     const events = this.#started ? [] : this.#start(model);
-    // Only the first choice was asked for.
-    for (const choice of choices) if (choice.index === 0) events.push(...this.#choice(choice));
+    // Only the first choice was asked for, whatever number its server gives it.
+    this.#index ??= choices[0]?.index;
+    for (const choice of choices) if (choice.index === this.#index) events.push(...this.#choice(choice));
     return events;
   }
 
