@@ -114,6 +114,8 @@ export const faultTexts = {
   DOCUMENT_TOO_LARGE: "the document is larger than <most> characters as JSON",
   ADDRESS_OF_CLOUD: `expected the address of an upstream: ${metadataRefused}`,
   HEADER_OF_GATEWAY: "expected another header: the gateway itself writes this one",
+  KEY_INDISPENSABLE:
+    "no call can be without this key: `model`, `messages`, `input` and what `output_bound` names cannot be refused",
 } as const;
 
 export type FaultReason = keyof typeof faultTexts;

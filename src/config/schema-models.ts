@@ -173,16 +173,26 @@ export const upstreamSchema = z
       .optional()
       .meta({ description: "Whether it is asked for a path now and then. Without this key: no." }),
   })
-  .superRefine(({ api_key, api_keys, credential }, context) => {
-    if (api_key !== undefined && api_keys !== undefined)
-      context.addIssue(issueOf(problem("KEY_AND_KEYS"), ["api_keys"]));
-    // In another header the scheme may be meant.
-    if (credential?.toLowerCase() === "authorization") return;
-    const hasScheme = (key: string | undefined) => /^bearer\s/i.test(key ?? "");
-    if (hasScheme(api_key)) context.addIssue(issueOf(problem("CREDENTIAL_WITH_SCHEME"), ["api_key"]));
-    for (const [i, key] of api_keys?.entries() ?? [])
-      if (hasScheme(key)) context.addIssue(issueOf(problem("CREDENTIAL_WITH_SCHEME"), ["api_keys", i]));
-  });
+  .superRefine(checkKeys);
+
+interface Keys {
+  readonly api_key?: string | undefined;
+  readonly api_keys?: readonly string[] | undefined;
+  readonly credential?: string | undefined;
+}
+
+/** checkKeys adds an issue for keys that are given twice, are empty, or have the scheme that the gateway adds. */
+function checkKeys({ api_key, api_keys, credential }: Keys, context: z.RefinementCtx): void {
+  if (api_key !== undefined && api_keys !== undefined) context.addIssue(issueOf(problem("KEY_AND_KEYS"), ["api_keys"]));
+  for (const [i, key] of api_keys?.entries() ?? [])
+    if (key === "") context.addIssue(issueOf(problem("TOO_SHORT", { least: 1 }), ["api_keys", i]));
+  // In another header the scheme may be meant.
+  if (credential?.toLowerCase() === "authorization") return;
+  const hasScheme = (key: string | undefined) => /^bearer\s/i.test(key ?? "");
+  if (hasScheme(api_key)) context.addIssue(issueOf(problem("CREDENTIAL_WITH_SCHEME"), ["api_key"]));
+  for (const [i, key] of api_keys?.entries() ?? [])
+    if (hasScheme(key)) context.addIssue(issueOf(problem("CREDENTIAL_WITH_SCHEME"), ["api_keys", i]));
+}
 
 const target = z.strictObject({
   upstream: nameSchema.meta({ description: "The name of an upstream.", examples: ["local"] }),

@@ -203,18 +203,47 @@ const rule = z
 interface Efforts {
   readonly efforts?: readonly string[] | undefined;
   readonly efforts_instead?: Readonly<Record<string, string | undefined>> | undefined;
+  readonly effort_default?: string | undefined;
 }
 
-/** checkEfforts adds an issue if `efforts_instead` names an effort that `efforts` lacks. */
-function checkEfforts({ efforts: taken, efforts_instead: instead = {} }: Efforts, context: z.RefinementCtx): void {
+/** checkEfforts adds an issue if `efforts_instead` or `effort_default` names an effort that `efforts` lacks. */
+function checkEfforts(written: Efforts, context: z.RefinementCtx): void {
+  const { efforts: taken, efforts_instead: instead = {}, effort_default: byDefault = "none" } = written;
   if (!taken) return;
-  for (const [word, other] of Object.entries(instead)) {
+  const named = Object.entries(instead).map(([word, other]) => ({ other, path: ["efforts_instead", word] }));
+  // A model may reason not at all without being asked, and not take that as an effort.
+  if (byDefault !== "none") named.push({ other: byDefault, path: ["effort_default"] });
+  for (const { other, path } of named) {
     if (other === undefined || taken.includes(other)) continue;
     const what =
       taken.length === 0
         ? problem("EFFORTS_EMPTY", { effort: other })
         : problem("EFFORT_NOT_TAKEN", { efforts: taken.join(", "), effort: other });
-    context.addIssue(issueOf(what, ["efforts_instead", word]));
+    context.addIssue(issueOf(what, path));
+  }
+}
+
+/** needed are the keys that every call has. */
+const needed: ReadonlySet<string> = new Set(["model", "messages", "input"]);
+const refusals = ["refuses", "refuses_reasoning", "refuses_responses"] as const;
+
+type Refusing = { readonly [key in (typeof refusals)[number]]?: readonly string[] | undefined } & {
+  readonly output_bound?: string | undefined;
+};
+
+interface RefusingProfile extends Refusing {
+  readonly models?: readonly Refusing[] | undefined;
+}
+
+/** checkRefusals adds an issue for keys that are refused and cannot be left out, among them the one that `output_bound` names. */
+function checkRefusals({ models = [], ...all }: RefusingProfile, context: z.RefinementCtx): void {
+  const places = [{ one: all, at: [] }, ...models.map((one, i) => ({ one, at: ["models", i] }))];
+  for (const { one, at } of places) {
+    const bound = one.output_bound ?? all.output_bound;
+    for (const list of refusals)
+      for (const [i, key] of one[list]?.entries() ?? [])
+        if (needed.has(key) || (key === bound && list !== "refuses_responses"))
+          context.addIssue(issueOf(problem("KEY_INDISPENSABLE"), [...at, list, i]));
   }
 }
 
@@ -247,7 +276,8 @@ export const profileSchema = z
         examples: [[{ match: ["some-thinker*"], effort_default: "medium" }]],
       }),
   })
-  .superRefine(checkEfforts);
+  .superRefine(checkEfforts)
+  .superRefine(checkRefusals);
 
 export type ProfileConfig = z.output<typeof profileSchema>;
 export type ProfileRule = z.output<typeof rule>;

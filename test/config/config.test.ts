@@ -597,6 +597,19 @@ describe("the profile of an upstream", () => {
     expect(await profile("{ models: [{ match: [a], efforts: [], efforts_instead: { high: low } }] }")).toEqual([
       "5: upstreams[0].profile.models[0].efforts_instead.high: expected one of efforts (none at all), got low",
     ]);
+    expect(await profile("{ efforts: [low], effort_default: high }")).toEqual([
+      "5: upstreams[0].profile.effort_default: expected one of efforts (low), got high",
+    ]);
+    expect(await profile("{ efforts: [], effort_default: none }")).toEqual([]);
+    const indispensable =
+      "no call can be without this key: `model`, `messages`, `input` and what `output_bound` names cannot be refused";
+    expect(await profile("{ refuses: [top_k, model] }")).toEqual([
+      `5: upstreams[0].profile.refuses[1]: ${indispensable}`,
+    ]);
+    expect(
+      await profile("{ output_bound: max_tokens, models: [{ match: [a], refuses_reasoning: [max_tokens] }] }"),
+    ).toEqual([`5: upstreams[0].profile.models[0].refuses_reasoning[0]: ${indispensable}`]);
+    expect(await profile("{ output_bound: max_tokens, refuses: [max_completion_tokens] }")).toEqual([]);
     const words = "needs operations.responses, the path that such calls go to";
     expect(await profile("{ responses: always }")).toEqual([`5: upstreams[0].profile.responses: "always" ${words}`]);
     expect(await profile("{ operations: { chat: /c }, responses: tools }")).toEqual([
@@ -618,6 +631,9 @@ describe("the profile of an upstream", () => {
     );
     expect(await faultsOf(at("    api_key: a\n    api_keys: [b]\n"))).toEqual([
       "6: upstreams[0].api_keys: expected either api_key or api_keys, not both",
+    ]);
+    expect(await faultsOf(at('    api_keys: [b, " "]\n'))).toEqual([
+      "5: upstreams[0].api_keys[1]: expected at least 1 character",
     ]);
   });
 

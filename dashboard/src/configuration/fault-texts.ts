@@ -58,6 +58,7 @@ export const faultInChinese = tellReasons(FaultReason, {
   TIER_NAME_EXPECTED: "等级名称须为 1 至 100 个字符",
   HEADER_NAME_EXPECTED: "应为请求头名称",
   HEADER_OF_GATEWAY: "应为其他请求头：此请求头由网关自行写入",
+  KEY_INDISPENSABLE: "任何调用都必须有此键：model、messages、input 以及 output_bound 所指的键不能列为拒绝",
   QUERY_NAME_EXPECTED: "应为查询参数名称",
   REQUEST_KEY_EXPECTED: "应为请求中的字段，例如 top_k 或 messages[].name",
   ADDRESS_EXPECTED: "应为以 http:// 或 https:// 开头的地址",
