@@ -12,7 +12,7 @@ import { membersOf } from "../usage/count.ts";
  * have it in milliseconds, too, and others say only when a limit that is used up is renewed.
  */
 export function retryAfterIn(headers: ReplyFields): number | undefined {
-  const ms = numberOf(textOf(headers["retry-after-ms"]));
+  const ms = numberOf(textOf(headers["retry-after-ms"])) ?? numberOf(textOf(headers["x-ms-retry-after-ms"]));
   if (ms !== undefined) return ms / 1000;
   const after = delayOf(textOf(headers["retry-after"]));
   if (after !== undefined) return after;

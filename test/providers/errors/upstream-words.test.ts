@@ -726,6 +726,8 @@ describe("what an upstream asks to wait", () => {
   test.each<[string, Record<string, string>, object, number]>([
     ["a header in milliseconds", { "retry-after-ms": "12000" }, error, 12],
     ["that beside one in seconds", { "retry-after": "9", "retry-after-ms": "12000" }, error, 12],
+    ["Azure's other header in milliseconds", { "x-ms-retry-after-ms": "12000" }, error, 12],
+    ["a header in milliseconds that is none", { "retry-after-ms": "soon", "retry-after": "12" }, error, 12],
     ["a header with a fraction", { "retry-after": "11.5" }, error, 12],
     ["a header with a unit", { "retry-after": "12s" }, error, 12],
     [
