@@ -20,7 +20,8 @@ export interface FormNode {
 const maxPairs = 4096;
 /** The longest key, in characters. */
 const maxKey = 4096;
-const maxDepth = 4;
+/** The most levels of a name: `messages[0][content][0][image_url][url]` has six. */
+const maxDepth = 8;
 const maxIndex = 4095;
 
 const forbidden = new Set(["__proto__", "constructor", "prototype"]);

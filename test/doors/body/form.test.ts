@@ -177,6 +177,13 @@ describe("reads keys:", () => {
       "a[b=1&c]=2&d[e]f=3&[g]=4",
       { "a[b": "1", "c]": "2", "d[e]f": "3", "[g]": "4" },
     ],
+    "the parts of a message": [
+      chat,
+      "messages[0][role]=user&messages[0][content][0][type]=image_url&messages[0][content][0][image_url][url]=https://a.test/b.png",
+      {
+        messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "https://a.test/b.png" } }] }],
+      },
+    ],
     "large numbers as members of an object": [
       completion,
       "logit_bias[100257]=1&logit_bias[5]=-1",
@@ -408,7 +415,7 @@ describe("refuses as JSON is refused:", () => {
 describe("refuses forms that are broken or too large:", () => {
   const refused: Record<string, readonly [text: string | Buffer, reason: number, param?: string]> = {
     "more than 4096 pairs": [`${"a=1&".repeat(4096)}b=1`, Reason.MALFORMED_BODY],
-    "more than 4 levels": ["a[b][c][d][e]=1", Reason.MALFORMED_BODY],
+    "more than 8 levels": ["a[b][c][d][e][f][g][h][i]=1", Reason.MALFORMED_BODY],
     "an index above 4095": ["prompt[4096]=a", Reason.MALFORMED_BODY],
     "an index beyond all numbers": [`prompt[${"9".repeat(400)}]=a`, Reason.MALFORMED_BODY],
     "the name __proto__": ["__proto__[a]=1", Reason.MALFORMED_BODY],
