@@ -45,12 +45,16 @@ function boundaryOf(contentType: string): string {
   return (boundary[1] ?? boundary[2]) as string;
 }
 
+/** isEncoded is a header that says that the text is written otherwise, as in base64. RFC 7578 has none any more. */
+const isEncoded = /^content-transfer-encoding\s*:(?!\s*(?:7bit|8bit|binary)\s*$)/i;
+
 /** fieldName reads the name in the headers of a part. The rest of the boundary's line comes before them. */
 function fieldName(headers: string): string {
   const [padding, ...lines] = headers.split("\r\n");
   if (padding?.trim() !== "") throw broken();
   const [disposition, another] = lines.filter((line) => /^content-disposition\s*:/i.test(line));
   if (another !== undefined) throw broken();
+  if (lines.some((line) => isEncoded.test(line))) throw malformedBody("a form field has a content-transfer-encoding");
   const parameters = new Map<string, string>();
   for (const [, key, quoted, bare] of disposition?.matchAll(/;\s*([^\s;="]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/g) ??
     []) {

@@ -26,10 +26,11 @@ type Read = (value: JsonValue) => JsonValue | undefined;
 
 const reads: ReadonlyMap<string, Read> = new Map<string, Read>([
   ["type", typeOf],
+  ["$id", (value) => (typeof value === "string" && /^[^#]*#?$/.test(value) ? value : undefined)],
   ["required", namesOf],
   ["enum", listOf],
   ["examples", listOf],
-  ...["title", "description", "pattern", "format", "$ref", "$id", "$comment"].map((key) => [key, textOf] as const),
+  ...["title", "description", "pattern", "format", "$ref", "$comment"].map((key) => [key, textOf] as const),
   ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"].map((key) => [key, numberOf] as const),
   ["multipleOf", (value) => above(0, numberOf(value))],
   ...["minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains"].map(
@@ -45,7 +46,7 @@ const reads: ReadonlyMap<string, Read> = new Map<string, Read>([
   ),
 ]);
 
-/** valueOf returns the value of a keyword as the draft has it; undefined for one that means nothing there. */
+/** keywordValue returns the value of a keyword as the draft has it; undefined for one that means nothing there. */
 export function keywordValue(key: string, value: JsonValue): JsonValue | undefined {
   const read = reads.get(key);
   return read ? read(value) : value;
