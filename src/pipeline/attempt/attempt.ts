@@ -160,15 +160,14 @@ function streamOf({ modelCall, candidate, signal, meter, request, record }: Call
 }
 
 /**
- * awaitFirstContent passes the frames of a stream through its meter, and waits for their first content where another candidate may still
- * follow.
+ * awaitFirstContent passes the frames of a stream through its meter, and waits for their first content: until then another candidate may
+ * follow, and where none does a failure has a status and costs nothing.
  */
 function awaitFirstContent(attempt: CallAttempt, sent: Answer): MaybePromise<Answer> {
-  const { modelCall, candidate, stream } = attempt;
+  const { modelCall, stream } = attempt;
   noteWaited(attempt);
   const answer = stream && sent.kind === "stream" ? { ...sent, frames: stream.through(sent.frames) } : sent;
-  const isGated = modelCall.form === "stream" && (modelCall.isGated || candidate.spare !== undefined);
-  return isGated ? gated(answer, attempt) : answer;
+  return modelCall.form === "stream" ? gated(answer, attempt) : answer;
 }
 
 /** gated counts the time until the first content as time that the upstream took. */

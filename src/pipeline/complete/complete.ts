@@ -114,7 +114,6 @@ function beginModelCall(operation: Operation, form: Form, call: Call, options: C
     isStrict: strict,
     priority: priorityOf(settings.tiers, call.caller.tier),
     candidates,
-    isGated: settings.retries.attempts > 1 || candidates.length > 1,
     hold: { model: undefined, boundOutput: undefined, held: undefined, isMade: false },
     lastCandidate: first,
     meter: createMeter(countParts(first.path, call), counting),

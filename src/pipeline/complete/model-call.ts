@@ -53,8 +53,6 @@ export interface ModelCall {
 
   /** candidates is where the call may go, in the order in which it is tried. */
   readonly candidates: readonly [Candidate, ...Candidate[]];
-  /** isGated is whether a stream waits for its first content, so that another candidate can still replace one that fails. */
-  readonly isGated: boolean;
 
   /** hold is what is held of the payer's credit (`hold.ts`). */
   readonly hold: CallHold;

@@ -307,9 +307,9 @@ describe("over an upstream", () => {
 
     test("after a finished choice is one all the same while another choice is not finished", async () => {
       const other = { ...hel, choices: [{ index: 1, delta: { role: "assistant" }, finish_reason: null }] };
-      const { text } = await streamThrough(answering(frames(first, other, stop)), { n: 2 });
+      const { text } = await streamThrough(answering(frames(first, hel, other, stop)), { n: 2 });
       const { before, error } = brokenOff(text);
-      expect(before).toBe(frames(first, other, stop));
+      expect(before).toBe(frames(first, hel, other, stop));
       expect(error).toMatchObject(failed(/broke off/));
     });
 
