@@ -26,7 +26,8 @@ export function trackEvents(meter: Meter): StreamTracker {
     take(frame, json) {
       measure(json);
       seen.take(json);
-      return frame;
+      // What it lacks comes before it.
+      return json.type === "message_stop" && !seen.hasReason ? undefined : frame;
     },
     takeFault: ({ usage = null }) => measure({ type: "message_delta", usage }),
     isComplete: () => seen.hasBegun && (seen.hasStopped || seen.hasReason || (isDoneSaid && seen.hasContent)),
@@ -65,12 +66,13 @@ class EventLog {
 
   /** Returns the closing events that a complete stream lacks. */
   missing(): JsonObject[] {
-    if (this.hasStopped) return [];
+    if (this.hasStopped && this.hasReason) return [];
     this.hasStopped = true;
     const events: JsonObject[] = [...this.#open].map((index) => ({ type: "content_block_stop", index }));
     if (!this.hasReason) {
       const stop_reason = this.#hasCalled ? "tool_use" : "end_turn";
       events.push({ type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage: {} });
+      this.hasReason = true;
     }
     return [...events, { type: "message_stop" }];
   }

@@ -45,17 +45,21 @@ function isEnd({ type }: JsonObject): boolean {
   return ends.has(type);
 }
 
-/** wholeEnd returns the last event with a complete response of the right status. Throws a Refusal where it has no response. */
+/**
+ * wholeEnd returns the last event with a complete response of the right status. vLLM calls a response complete that was cut off, and says
+ * so in its status alone. Throws a Refusal where there is no response.
+ */
 function wholeEnd<O extends DescMessage>(
   frame: Wire<O>,
   { type, response }: JsonObject,
   items: ResponseItems,
 ): Wire<O> {
   if (!isObject(response)) throw upstreamFailed("it ended its answer without a response");
-  const status = ends.get(type) as string;
+  const isCut = response.status === "incomplete";
+  const status = isCut ? "incomplete" : (ends.get(type) as string);
   const output = items.whole(response.output, status);
-  if (response.status === status && output === response.output) return frame;
-  return frame.with({ response: { ...response, status, output: [...output] } });
+  if (response.status === status && output === response.output && type === `response.${status}`) return frame;
+  return frame.with({ type: `response.${status}`, response: { ...response, status, output: [...output] } });
 }
 
 /** An incomplete response may be empty: all of it was reasoning. */

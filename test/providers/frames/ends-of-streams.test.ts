@@ -194,6 +194,10 @@ const complete: Readonly<Record<string, readonly [model: "gpt" | "claude", bytes
   ],
   "a reason, and a usage that is cut": ["gpt", `${openaiFrames(...helloChunks)}data: {"choices":[],"us`],
   "a reason, and a page": ["gpt", `${openaiFrames(...helloChunks)}data: <html>\n\n`],
+  "message_stop without a reason": [
+    "claude",
+    anthropicFrames(...helloEvents.filter(({ type }) => type !== "message_delta")),
+  ],
   "a reason without message_stop": ["claude", anthropicFrames(...helloEvents.slice(0, -1))],
   "a reason, and a message_stop that is cut": ["claude", anthropicFrames(...helloEvents).slice(0, -6)],
   "[DONE] in the place of message_stop": ["claude", anthropicFrames(...helloEvents.slice(0, -1)) + done],

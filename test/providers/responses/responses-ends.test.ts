@@ -134,6 +134,19 @@ describe.each([false, true])(
       expect([response.status, said(response.output)]).toEqual(["incomplete", [whole[0]]]);
     });
 
+    test("and is not complete where the response in it was cut off, as vLLM says it", async () => {
+      const [, ...rest] = endingIn([message], [message]).toReversed();
+      script(...rest.toReversed(), {
+        type: "response.completed",
+        response: responseAnswer([], {
+          status: "incomplete",
+          incomplete_details: { reason: "max_output_tokens" },
+        }),
+      });
+      const { response } = await create({ stream });
+      expect([response.status, response.incomplete_details]).toEqual(["incomplete", { reason: "max_output_tokens" }]);
+    });
+
     test("but not where it reports a failed response, or none", async () => {
       const [, ...rest] = endingIn([message], [message]).toReversed();
       const failed = { status: "failed", error: { code: "server_error", message: "It broke." } };
