@@ -28,8 +28,8 @@ export class ToolInput {
   #text = "";
   /** The complete text, to which what follows is compared. */
   #whole = "";
-  /** What has followed the complete text so far, as long as it repeats that. */
-  #again = "";
+  /** again is how much of the complete text has been repeated so far. */
+  #again = 0;
   #holdsEmpty = false;
   #depth = 0;
   #inString = false;
@@ -46,7 +46,7 @@ export class ToolInput {
     return this.#isWhole === undefined && this.#text.trim() !== "";
   }
 
-  /** Takes a piece, and returns what of the input can be told: all of it, but for what is held and what was told before. */
+  /** add takes a piece, and returns what may be told now. An empty object at the beginning is held, and a repetition is left out. */
   add(piece: string): string {
     if (this.#holdsEmpty) return this.#addToEmpty(piece);
     if (this.#text === "" && this.#isWhole === undefined && piece.trim() === emptyInput) {
@@ -59,7 +59,7 @@ export class ToolInput {
     return piece;
   }
 
-  /** Returns what was held to the end. */
+  /** rest returns what was held to the end. */
   rest(): string {
     if (!this.#holdsEmpty) return "";
     this.#holdsEmpty = false;
@@ -83,16 +83,17 @@ export class ToolInput {
   }
 
   #addBeyond(piece: string): string {
-    const again = (this.#again + piece).trimStart();
-    if (this.repeats(again)) {
-      this.#again = "";
+    const next = this.#again === 0 ? piece.trimStart() : piece;
+    if (this.#again === 0 && this.repeats(next)) return "";
+    const rest = this.#whole.length - this.#again;
+    if (this.#whole.startsWith(next.length > rest ? next.trimEnd() : next, this.#again)) {
+      this.#again = next.trimEnd().length >= rest ? 0 : this.#again + next.length;
       return "";
     }
-    this.#again = again;
-    if (this.#whole.startsWith(again)) return "";
-    this.#again = "";
+    const said = this.#whole.slice(0, this.#again) + next;
+    this.#again = 0;
     this.#isWhole = false;
-    return again;
+    return said;
   }
 
   #read(piece: string): void {

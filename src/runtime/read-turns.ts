@@ -9,10 +9,11 @@ export interface Source {
   pause(): unknown;
 }
 
-/** A few milliseconds of work, and a fraction of one, in a round in which a connection was accepted. */
+/** bytesARound is the bound of a round: some milliseconds of work. */
 const bytesARound = 2 ** 21;
+/** bytesWhileAccepting is the bound of a round in which a connection was accepted: a fraction of a millisecond. */
 const bytesWhileAccepting = 2 ** 17;
-/** A source that goes on brings a read of so many bytes, which is known only afterwards. */
+/** readBytes is how much a source that goes on brings at a time, as is known only afterwards. */
 const readBytes = 2 ** 16;
 
 let taken = 0;

@@ -158,6 +158,33 @@ describe("memory is given back", () => {
     match(steps[1] as string, /^collect at (6|7)\d$/);
   });
 
+  test("by another collection where calls have come since the last, and before its memory was given back", async () => {
+    const steps: string[] = [];
+    const done = Promise.withResolvers<void>();
+    let resident = 500;
+    const end = collectWhenIdle({
+      isIdle: () => true,
+      residentBytes: () => megabytes(resident),
+      collect() {
+        steps.push(`collect at ${resident}`);
+        if (steps.length > 1) return;
+        resident = 900;
+        // The event loop is busy until the next look.
+        setTimeout(() => {
+          for (const until = performance.now() + 25; performance.now() < until; );
+        });
+      },
+      trim() {
+        steps.push(`trim at ${resident}`);
+        done.resolve();
+      },
+      everyMs: 10,
+    });
+    await done.promise;
+    end();
+    deepStrictEqual(steps, ["collect at 500", "collect at 900", "trim at 900"]);
+  });
+
   test("not by a collection while a call is under way", async () => {
     let looks = 0;
     const looked = Promise.withResolvers<void>();

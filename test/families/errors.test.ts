@@ -633,7 +633,7 @@ describe("an error inside a stream", () => {
     ],
     "a credential that may not do this": [{ type: "permission_error", code: 403 }, 502, "api_error", true],
     "a status that stands by itself": [{ type: "UNAVAILABLE", status: 503 }, 503, "overloaded_error"],
-    "a number that is no status": [{ type: "server_error", code: 1301 }, 502, "api_error"],
+    "a number that is no status": [{ type: "server_error", code: 7301 }, 502, "api_error"],
     "words that nobody knows": [{ type: "odd", code: "constructor" }, 502, "api_error"],
   };
 

@@ -1,5 +1,6 @@
 /** How an answer ended, in every word that servers have for it, is told to callers of each family in its own words. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isFinished } from "../../src/providers/usage/finish-word.ts";
 import { anthropicUpstreamAt, startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 
@@ -160,4 +161,8 @@ describe.each([false, true])("stream: %s", (stream) => {
     });
     expect([answer.status, await answer.text()]).toEqual([stream ? 200 : 502, expect.stringContaining('"error"')]);
   });
+});
+
+test.each([null, "", "null", "FINISH_REASON_UNSPECIFIED", 0])("an answer with %j goes on", (reason) => {
+  expect(isFinished(reason)).toBe(false);
 });

@@ -56,6 +56,8 @@ export function collectWhenIdle({
     seen = now;
     calm = utilization < calmShare ? calm + 1 : 0;
     quiet = utilization < idleShare && isIdle() ? quiet + 1 : 0;
+    // Work after a collection has brought new garbage: what is left of it is no measure of a clean heap.
+    if (calm === 0) isCollected = false;
     if (calm < quietLooks) return;
     const bytes = residentBytes();
     if (!isCollected && quiet >= quietLooks && bytes - clean >= worthBytes) {

@@ -25,9 +25,10 @@ export interface TurnBounds {
   readonly patienceMs: number;
 }
 
+/** requestTurns are the bounds of requests. */
 export const requestTurns: TurnBounds = { most: 32, whileAccepting: 2, patienceMs: 0 };
 /**
- * A session takes Node as long as some requests. All that come together are accepted before any begins, so that a client of HTTP/1.1 who
+ * sessionTurns are the bounds of sessions. One takes Node as long as some requests. All that come together are accepted before any begins, so that a client of HTTP/1.1 who
  * comes last does not wait for them.
  */
 export const sessionTurns: TurnBounds = { most: 6, whileAccepting: 1, patienceMs: 100 };
@@ -62,14 +63,17 @@ export function createTurns({ most, whileAccepting, patienceMs }: TurnBounds): T
     const max = maxNow();
     if (shortTurns > 0) shortTurns--;
     let at = 0;
-    for (; at < waiting.length && begun < max; at++) {
-      const { begin, isOver } = waiting[at] as Waiting;
-      if (isOver()) continue;
-      begun++;
-      begin();
+    try {
+      while (at < waiting.length && begun < max) {
+        const { begin, isOver } = waiting[at++] as Waiting;
+        if (isOver()) continue;
+        begun++;
+        begin();
+      }
+    } finally {
+      waiting = waiting.slice(at);
+      if (begun > 0 || waiting.length > 0 || shortTurns > 0) endTurn();
     }
-    waiting = waiting.slice(at);
-    if (begun > 0 || waiting.length > 0 || shortTurns > 0) endTurn();
   }
 
   function endTurn(): void {

@@ -28,7 +28,7 @@ const reads: ReadonlyMap<string, Read> = new Map<string, Read>([
   ["type", typeOf],
   ["$id", (value) => (typeof value === "string" && /^[^#]*#?$/.test(value) ? value : undefined)],
   ["required", namesOf],
-  ["enum", listOf],
+  ["enum", (value) => (isObject(value) ? Object.values(value) : listOf(value))],
   ["examples", listOf],
   ...["title", "description", "pattern", "format", "$ref", "$comment"].map((key) => [key, textOf] as const),
   ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"].map((key) => [key, numberOf] as const),
@@ -64,13 +64,13 @@ export function schemaOf(value: JsonValue): JsonValue | undefined {
 
 function typeOf(value: JsonValue): JsonValue | undefined {
   if (!Array.isArray(value)) return typeNamed(value);
-  const known = value.map(typeNamed);
+  const known = value.map((name) => (name === null ? "null" : typeNamed(name)));
   if (known.length === 0 || known.includes(undefined)) return undefined;
   return isUnchanged(value, known) ? value : [...new Set(known as string[])];
 }
 
 function namesOf(value: JsonValue): JsonValue | undefined {
-  if (typeof value === "string") return [value];
+  if (typeof value === "string") return value === "true" || value === "false" ? undefined : [value];
   if (!Array.isArray(value)) return undefined;
   const names = [...new Set(value.filter((name) => typeof name === "string"))];
   return names.length === value.length ? value : names;

@@ -16,7 +16,7 @@ const schemas: ReadonlySet<string> = new Set([
   ...["anyOf", "oneOf", "allOf", "not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties"],
 ]);
 /** values are the keywords whose value may be null. */
-const values: ReadonlySet<string> = new Set(["default", "const", "enum", "examples", "example"]);
+const values: ReadonlySet<string> = new Set(["default", "const", "example"]);
 
 /** Lost is told the path of a keyword whose value no draft allows. */
 type Lost = (path: string) => void;
@@ -43,7 +43,9 @@ export function repairedSchema(schema: JsonObject, path = "", lost: Lost = () =>
 /** isEmpty reports whether a value that no draft allows says nothing: `any` is no constraint, nor is a list of nothing. */
 function isEmpty(key: string, value: JsonValue): boolean {
   return (
-    (key === "type" && value === "any") || (Array.isArray(value) && value.length === 0) || typeof value === "boolean"
+    (key === "type" && [value].flat().includes("any")) ||
+    (Array.isArray(value) && value.length === 0) ||
+    typeof value === "boolean"
   );
 }
 
@@ -80,9 +82,14 @@ function withTuple(schema: JsonObject): JsonObject {
 function withDemands(schema: JsonObject): JsonObject {
   const { properties, required } = schema;
   if (!isObject(properties)) return schema;
-  const demanded = Object.entries(properties).filter(([, one]) => isObject(one) && one.required === true);
+  const demanded = Object.entries(properties).filter(([, one]) => isObject(one) && isTrue(one.required));
   if (demanded.length === 0) return schema;
-  return { ...schema, required: [...(Array.isArray(required) ? required : []), ...demanded.map(([name]) => name)] };
+  const names = typeof required === "string" && !isTrue(required) ? [required] : required;
+  return { ...schema, required: [...(Array.isArray(names) ? names : []), ...demanded.map(([name]) => name)] };
+}
+
+function isTrue(value: JsonValue | undefined): boolean {
+  return value === true || value === "true";
 }
 
 function repairedMember(key: string, value: JsonValue, path: string, lost: Lost): JsonValue {

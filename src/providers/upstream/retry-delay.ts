@@ -16,11 +16,13 @@ export function retryAfterIn(headers: ReplyFields): number | undefined {
   if (ms !== undefined) return ms / 1000;
   const after = delayOf(textOf(headers["retry-after"]));
   if (after !== undefined) return after;
-  const used = limits.filter((limit) => textOf(headers[`x-ratelimit-remaining-${limit}`]) === "0");
-  const renewed = used.map((limit) => delayOf(textOf(headers[`x-ratelimit-reset-${limit}`])) ?? 0);
+  const used = limits.filter((limit) => textOf(headers[`${ofLimits}remaining-${limit}`]) === "0");
+  const renewed = used.map((limit) => delayOf(textOf(headers[`${ofLimits}reset-${limit}`])) ?? 0);
   return renewed.length > 0 ? Math.max(...renewed) : undefined;
 }
 
+/** ofLimits begins the names of the headers about a vendor's limits; the gateway has such headers of its own. */
+const ofLimits = "x-ratelimit-";
 const limits = ["requests", "tokens"];
 
 /**
@@ -37,7 +39,7 @@ export function retryDelayIn(error: JsonObject, message: string | undefined): nu
     memberDelay(error) ??
     memberDelay(beside) ??
     delayOf(headers["retry-after"]) ??
-    delayOf(headers["x-ratelimit-reset"]) ??
+    delayOf(headers[`${ofLimits}reset`]) ??
     delayOf(asked.exec((message ?? "").slice(0, lookedAt))?.[1])
   );
 }

@@ -135,7 +135,12 @@ function inputTokens({ input_tokens, cache_read_input_tokens, cache_creation_inp
 function otherInput(usage: JsonObject): number | undefined {
   const input = countIn(usage, inputNames);
   if (input === undefined) return undefined;
-  return input + (countOf(usage.cacheReadInputTokens) ?? 0) + (countOf(usage.cacheWriteInputTokens) ?? 0);
+  return (
+    input +
+    (countOf(usage.toolUsePromptTokenCount) ?? 0) +
+    (countOf(usage.cacheReadInputTokens) ?? 0) +
+    (countOf(usage.cacheWriteInputTokens) ?? 0)
+  );
 }
 
 /**
@@ -237,11 +242,16 @@ function outputParts(usage: JsonObject, sums: Sums, input: InputParts | undefine
     const output = total > prompt ? total - prompt : (reasoningCount ?? 0);
     return output > 0 ? outputOf(output, reasoningCount) : undefined;
   }
-  const cached = (input?.cacheRead ?? 0) + (input?.cacheWrite ?? 0);
+  // Google counts thoughts beside the candidates, and in the total also the results of its own tools.
+  const thoughts = countOf(usage.thoughtsTokenCount);
+  if (thoughts !== undefined && countOf(usage.candidatesTokenCount) === sums.output)
+    return outputOf(sums.output + thoughts, thoughts);
+  const { cacheRead = 0, cacheWrite = 0 } = input ?? {};
+  const cached = cacheRead + cacheWrite;
   const rest = total - prompt - sums.output;
   // Cache that stands beside the prompt may be in the total, too.
   const beside = sumOf(input) > prompt && rest >= cached ? rest - cached : rest;
-  const isOfCache = beside === cached;
+  const isOfCache = [cached, cacheRead, cacheWrite].includes(beside);
   const isReasoning = reasoningCount === undefined ? !isOfCache : beside === reasoningCount;
   if (beside > 0 && isReasoning) return outputOf(sums.output + beside, beside);
   const isResearch = countOf(usage.citation_tokens) !== undefined && (reasoningCount ?? 0) > sums.output;

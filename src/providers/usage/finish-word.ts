@@ -6,13 +6,15 @@ import { isObject } from "../../wire/is-object.ts";
 const unfinished: ReadonlySet<string> = new Set(["", "null", "none", "undefined", "unspecified", "not_finished"]);
 
 /**
- * finishWord returns a finish reason as it is compared, in lower case with underscores; empty where the answer goes on. Without are the
- * name of an enumeration before it (`FinishReason.STOP`, `FINISH_REASON_STOP`) and that of a filter behind a colon (`content_filter: SAFETY`).
+ * finishWord returns a finish reason as it is compared, in lower case with underscores; empty where the answer goes on. It removes the
+ * name of an enumeration before the word (`FinishReason.STOP`, `FINISH_REASON_STOP`) and that of a filter behind a colon
+ * (`content_filter: SAFETY`).
  * SGLang has the word in an object.
  */
 export function finishWord(reason: JsonValue | undefined): string {
   if (isObject(reason)) return isObject(reason.type) ? "" : finishWord(reason.type);
-  if (typeof reason === "number") return `${reason}`;
+  // The first of an enumeration is the one for no reason yet.
+  if (typeof reason === "number") return reason === 0 ? "" : `${reason}`;
   if (typeof reason !== "string") return "";
   const words = reason
     .trim()

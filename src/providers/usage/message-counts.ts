@@ -51,7 +51,7 @@ export class MessageUsageReader {
       ...this.#input,
       ...only("input", countOf(usage.input_tokens)),
       ...only("cacheRead", countOf(usage.cache_read_input_tokens)),
-      ...(usage.input_tokens === undefined ? chatParts(usage) : {}),
+      ...(countOf(usage.input_tokens) === undefined ? chatParts(usage) : {}),
       ...writtenParts(usage, this.#input.cacheWriteHour ?? 0),
     };
     if (sumOf(next) >= sumOf(this.#input)) this.#input = next;

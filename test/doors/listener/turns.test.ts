@@ -45,6 +45,21 @@ test("one that is over when its turn comes does not begin", async () => {
   expect(begun).not.toContain(35);
 });
 
+test("one that throws ends none of the others", async () => {
+  const turns = createTurns({ ...requestTurns, most: 1 });
+  const begun = vi.fn();
+  const thrown = new Promise((resolve) => process.once("uncaughtException", resolve));
+  turns.begin(begun, never);
+  turns.begin(() => {
+    throw new Error("broken");
+  }, never);
+  turns.begin(begun, never);
+  expect(await thrown).toMatchObject({ message: "broken" });
+  await nextTurn();
+  await nextTurn();
+  expect(begun).toHaveBeenCalledTimes(2);
+});
+
 test("sessions begin once no more connections come", async () => {
   const turns = createTurns(sessionTurns);
   turns.accepted();

@@ -73,6 +73,10 @@ describe("a schema of an older draft, or of nobody's, is one of draft 2020-12:",
     ["a text", "the name", { description: "the name" }],
     ["a list", [1], {}],
     ["one word of several", { enum: "a" }, { enum: ["a"] }],
+    ["words as a map, as PHP writes them", { enum: { 0: "a", 2: "b" } }, { enum: ["a", "b"] }],
+    ["null for no words", { ...text, enum: null, examples: null }, text],
+    ["null among types", { type: ["string", null] }, { type: ["string", "null"] }],
+    ["any type among others", { type: ["string", "any"], description: "d" }, { description: "d" }],
     [
       "bounds as texts",
       { type: "string", minLength: "3", maxLength: "long" },
@@ -135,6 +139,8 @@ describe("a schema of an older draft, or of nobody's, is one of draft 2020-12:",
   test("a property that is demanded itself", () => {
     const schema = { type: "object", properties: { a: { ...text, required: true }, b: { ...text, required: false } } };
     expect(repairedSchema(schema)).toEqual({ type: "object", properties: { a: text, b: text }, required: ["a"] });
+    const inWords = { properties: { a: text, b: { ...text, required: "true" }, c: { ...text, required: "false" } } };
+    expect(repairedSchema({ ...inWords, required: "a" })).toMatchObject({ required: ["a", "b"] });
   });
 
   test("one that is right already, also where it names keywords", () => {

@@ -260,6 +260,24 @@ const shapes: Readonly<Record<string, readonly [usage: Json, parts: Partial<Part
     },
     { input: 6, cacheRead: 4, output: 25, reasoning: 20 },
   ],
+  "one by Google's names, with the results of its own tools": [
+    {
+      ...{ promptTokenCount: 100, candidatesTokenCount: 50, thoughtsTokenCount: 200 },
+      ...{ toolUsePromptTokenCount: 30, totalTokenCount: 380 },
+    },
+    { input: 130, output: 250, reasoning: 200 },
+  ],
+  "one by Google's names without a total": [
+    { promptTokenCount: 100, candidatesTokenCount: 50, thoughtsTokenCount: 200 },
+    { input: 100, output: 250, reasoning: 200 },
+  ],
+  "one of which the total has the cache that was read, and not what was written": [
+    {
+      ...{ prompt_tokens: 10, completion_tokens: 5, total_tokens: 1015 },
+      ...{ cache_read_input_tokens: 1000, cache_creation_input_tokens: 50 },
+    },
+    { input: 10, cacheRead: 1000, cacheWrite: 50, output: 5 },
+  ],
   "one by the AI SDK's names": [
     { inputTokens: 100, outputTokens: 50, totalTokens: 150, cachedInputTokens: 80, reasoningTokens: 30 },
     { input: 20, cacheRead: 80, output: 50, reasoning: 30 },

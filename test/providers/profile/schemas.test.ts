@@ -2,6 +2,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { fitTools } from "../../../src/providers/profile/schemas/fit-tools.ts";
+import { rootedTools } from "../../../src/providers/profile/schemas/rooted-tools.ts";
 
 const many = <T>(count: number, of: (i: number) => readonly [string, T]) =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => of(i)));
@@ -100,4 +101,23 @@ test("a schema that says nothing of null stays the very one that came", () => {
   const parameters = { type: "object", properties: { a: text, b: { ...number, nullable: true } } };
   const tools = [{ type: "function", function: { name: "f", parameters } }];
   expect(fitTools(tools, { schemas: "nullable" })).toBeUndefined();
+});
+
+test("patterns that a server cannot read are told in descriptions, however many and by whatever names", () => {
+  const letters = { type: "string", pattern: "\\p{L}" };
+  const properties = { ...many(20_000, (i) => [`p${i}`, letters]), enum: { type: "array", items: letters } };
+  const dropped: string[] = [];
+  const [tool] = rootedTools([{ type: "function", parameters: { type: "object", properties } }], "tools", dropped);
+  const described = { type: "string", description: '{pattern: "\\\\p{L}"}' };
+  expect((tool as { parameters: JsonObject }).parameters.properties).toEqual({
+    ...many(20_000, (i) => [`p${i}`, described]),
+    enum: { type: "array", items: described },
+  });
+  expect(dropped).toHaveLength(20_001);
+}, 20_000);
+
+test("patterns in values stay as they are", () => {
+  const values = { type: "object", properties: { a: { type: "object", default: { pattern: "\\p{L}" } } } };
+  const tools = [{ type: "function", parameters: values }];
+  expect(rootedTools(tools, "tools", [])).toEqual(tools);
 });

@@ -1,5 +1,5 @@
 /** Schemas that chat enforces: the Messages API enforces others, too, which chat refuses outright. */
-import { type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
 
 const ofOneSchema = ["items", "not", "additionalProperties"];
 const ofSchemaLists = ["anyOf", "allOf", "oneOf", "prefixItems"];
@@ -9,13 +9,14 @@ const ofSchemaMaps = ["properties", "$defs", "definitions"];
 export function isClosed(schema: JsonValue): boolean {
   if (jsonType(schema) !== "object") return true;
   const node = schema as JsonObject;
-  const isObject = node.properties !== undefined || [node.type].flat().includes("object");
-  if (isObject && !(node.additionalProperties === false && allRequired(node))) return false;
+  const isOfObjects = node.properties !== undefined || [node.type].flat().includes("object");
+  if (isOfObjects && !(node.additionalProperties === false && allRequired(node))) return false;
   return subschemas(node).every(isClosed);
 }
 
-function allRequired({ properties = {}, required = [] }: JsonObject): boolean {
-  return Array.isArray(required) && Object.keys(properties as object).every((key) => required.includes(key));
+function allRequired({ properties, required }: JsonObject): boolean {
+  const names = new Set(Array.isArray(required) ? required : []);
+  return !isObject(properties) || Object.keys(properties).every((name) => names.has(name));
 }
 
 function subschemas(node: JsonObject): JsonValue[] {

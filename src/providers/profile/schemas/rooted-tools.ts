@@ -11,7 +11,7 @@ export function rootedTools(tools: readonly JsonValue[], path: string, dropped: 
   return mapped(tools, (tool, i) => (isObject(tool) ? rootedTool(tool, `${path}[${i}]`, dropped) : tool));
 }
 
-/** rootedItems does the same to the items of a response's input that bring tools along. */
+/** rootedItems fits the tools of the items of a response's input, and returns the same list where they can stay as they are. */
 export function rootedItems(input: readonly JsonValue[], dropped: string[]): readonly JsonValue[] {
   return mapped(input, (item, i) =>
     isObject(item) && Array.isArray(item.tools) ? withTools(item, `input[${i}]`, dropped) : item,
@@ -30,14 +30,14 @@ function rootedTool(tool: JsonObject, path: string, dropped: string[]): JsonObje
   return schema === parameters ? tool : { ...tool, parameters: schema };
 }
 
-/** A namespace, or an item, has tools of its own. */
+/** withTools fits the tools that a namespace, or an item, has of its own. */
 function withTools(holder: JsonObject, path: string, dropped: string[]): JsonObject {
   const { tools } = holder;
   const fitted = rootedTools(tools as JsonValue[], `${path}.tools`, dropped);
   return fitted === tools ? holder : { ...holder, tools: [...fitted] };
 }
 
-/** Keywords that say nothing of an object, and are refused at the root. */
+/** refusedAtRoot are the keywords that say nothing of an object, and are refused at the root. */
 const refusedAtRoot = ["enum", "not"] as const;
 
 function rooted(schema: JsonObject, path: string, dropped: string[]): JsonObject {
@@ -52,10 +52,19 @@ function without(schema: JsonObject, keywords: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(schema).filter(([key]) => !keywords.includes(key)));
 }
 
-/** Properties of Unicode, and names of groups as Python does not write them. */
+/** foreign finds properties and points of Unicode, and names of groups, as Python does not write them. */
 const foreign = /\\[pP]\{|\\u\{|\(\?<[A-Za-z_]/;
-/** Keywords whose value is no schema. */
+/** values are the keywords whose value is no schema. */
 const values: ReadonlySet<string> = new Set(["enum", "const", "default", "examples", "required"]);
+
+/** maps are the keywords whose value maps names to schemas. */
+const maps: ReadonlySet<string> = new Set([
+  "properties",
+  "patternProperties",
+  "$defs",
+  "definitions",
+  "dependentSchemas",
+]);
 
 function hasForeign(value: JsonValue): boolean {
   if (Array.isArray(value)) return value.some(hasForeign);
@@ -69,19 +78,25 @@ function hasForeign(value: JsonValue): boolean {
   return false;
 }
 
-/** portable tells a pattern that the server cannot read in the description. */
-function portable(value: JsonValue, path: string, dropped: string[]): JsonValue {
+/**
+ * portable moves patterns that the server cannot read into descriptions. `isMap` says that the keys are names, of properties or
+ * definitions.
+ */
+function portable(value: JsonValue, path: string, dropped: string[], isMap = false): JsonValue {
   if (Array.isArray(value)) {
     const list = mapped(value, (one, i) => portable(one, `${path}[${i}]`, dropped));
     return list === value ? value : [...list];
   }
   if (!isObject(value)) return value;
-  let schema = value;
-  for (const [key, member] of Object.entries(value)) {
-    if (values.has(key)) continue;
-    const fitted = portable(member, `${path}.${key}`, dropped);
-    if (fitted !== member) schema = { ...schema, [key]: fitted };
-  }
+  const members = Object.entries(value).map(([key, member]): [string, JsonValue] => {
+    const isKept = !isMap && values.has(key);
+    return [key, isKept ? member : portable(member, `${path}.${key}`, dropped, !isMap && maps.has(key))];
+  });
+  const schema = members.every(([key, member]) => member === value[key]) ? value : Object.fromEntries(members);
+  return isMap ? schema : withoutForeign(schema, path, dropped);
+}
+
+function withoutForeign(schema: JsonObject, path: string, dropped: string[]): JsonObject {
   const { pattern, description } = schema;
   if (typeof pattern !== "string" || !foreign.test(pattern)) return schema;
   dropped.push(`${path}.pattern`);
