@@ -1,5 +1,5 @@
 /**
- * Replaces, removes or extracts top-level members in the text of a JSON object. All other bytes stay as they came, so
+ * Replaces, removes, renames or extracts top-level members in the text of a JSON object. All other bytes stay as they came, so
  * numbers of any length, key order, white space and signatures over the text survive.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
@@ -72,6 +72,30 @@ export function withMembers(json: JsonObject, changes: Changes): JsonObject {
 export function valueText(bytes: Buffer, name: string): Buffer | undefined {
   const found = membersOf(bytes)?.get(name);
   return found && bytes.subarray(found.valueStart, found.valueEnd);
+}
+
+/**
+ * withRenamedMembers returns the text with other names for these members. The bytes must be a valid JSON object. Names may be escaped, and
+ * the same one may come twice.
+ */
+export function withRenamedMembers(bytes: Buffer, names: ReadonlyMap<string, string>): Buffer {
+  const pieces: Buffer[] = [];
+  const ends = new TextEnds();
+  ends.begin(bytes);
+  let kept = 0;
+  let from = bytes.indexOf(openBrace) + 1;
+  for (let at = skipSpace(bytes, from); bytes[at] === quote; at = skipSpace(bytes, from)) {
+    const keyEnd = endOfText(bytes, at, ends);
+    const other = names.get(JSON.parse(bytes.toString("utf8", at, keyEnd)) as string);
+    if (other !== undefined) {
+      pieces.push(bytes.subarray(kept, at), json(other));
+      kept = keyEnd;
+    }
+    const valueStart = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
+    const to = skipSpace(bytes, endOfValue(bytes, valueStart, ends));
+    from = bytes[to] === comma ? to + 1 : to;
+  }
+  return Buffer.concat([...pieces, bytes.subarray(kept)]);
 }
 
 /** Members maps names to positions, in the order of the text. */

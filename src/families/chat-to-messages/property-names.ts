@@ -7,11 +7,12 @@
  */
 import { createHash } from "node:crypto";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { withRenamedMembers } from "../../wire/splice.ts";
 
 const fits = /^[a-zA-Z0-9_.-]{1,64}$/;
 const keptLength = 55; // With "_" and the mark, 64.
 
-/** ArgumentNames has names of arguments by other names of theirs. */
+/** ArgumentNames maps one name of an argument to another. */
 export type ArgumentNames = ReadonlyMap<string, string>;
 
 export interface FitSchema {
@@ -40,11 +41,11 @@ export function withNames(input: JsonObject, names: ArgumentNames): JsonObject {
   return Object.fromEntries(Object.entries(input).map(([name, value]) => [names.get(name) ?? name, value]));
 }
 
-/** withNamesIn does so for arguments that are JSON. A model may be cut off inside of it: then it stays. */
+/** withNamesIn renames the arguments in JSON text. All else stays as it is, and so does text that is cut off. */
 export function withNamesIn(json: string, names: ArgumentNames): string {
   try {
     const input = JSON.parse(json) as JsonValue;
-    return isObject(input) ? JSON.stringify(withNames(input, names)) : json;
+    return isObject(input) ? withRenamedMembers(Buffer.from(json), names).toString() : json;
   } catch {
     return json;
   }
