@@ -21,19 +21,93 @@ export interface FitSchema {
   readonly names: ArgumentNames | undefined;
 }
 
-/** withFitNames returns the schema of a tool's arguments with names that the API takes. */
-export function withFitNames(schema: JsonObject): FitSchema {
-  const { properties, required } = schema;
+/**
+ * withFitNames returns the schema of a tool's arguments with names that the API takes. `drop` is told the keywords that a changed name
+ * would not fit.
+ */
+export function withFitNames(schema: JsonObject, drop: (keyword: string) => void): FitSchema {
+  const { properties } = schema;
   const unfit = isObject(properties) ? Object.keys(properties).filter((name) => !fits.test(name)) : [];
-  if (!isObject(properties) || unfit.length === 0) return { schema, names: undefined };
+  if (unfit.length === 0) return { schema, names: undefined };
   const upstream = new Map(unfit.map((name) => [name, upstreamName(name)]));
-  const demanded = Array.isArray(required)
-    ? { required: required.map((name) => upstream.get(`${name}`) ?? name) }
-    : undefined;
   return {
-    schema: { ...schema, properties: withNames(properties, upstream), ...demanded },
-    names: new Map([...upstream].map(([own, other]) => [other, own])),
+    schema: withReferences(ofArguments(schema, upstream, "", drop), upstream) as JsonObject,
+    names: inverse(upstream),
   };
+}
+
+/** Keywords whose members are arguments; what each has may be a schema of all arguments, or a list of names. */
+const byArgument = ["dependentRequired", "dependentSchemas", "dependencies"];
+/** Keywords whose schemas hold for all arguments. */
+const conditions = ["if", "then", "else", "not", "allOf", "anyOf", "oneOf"];
+/** Keywords whose values are arguments as a call has them. */
+const calls = ["default", "const", "examples", "enum"];
+
+/** ofArguments returns a schema that holds for all arguments, and lies at `place`, with other names. */
+function ofArguments(
+  schema: JsonObject,
+  names: ArgumentNames,
+  place: string,
+  drop: (keyword: string) => void,
+): JsonObject {
+  const within = (value: JsonValue, path: string) =>
+    isObject(value) ? ofArguments(value, names, `${path}.`, drop) : withNamesOf(value, names);
+  const members = Object.entries(schema).flatMap(([key, value]): [string, JsonValue][] => {
+    const path = `${place}${key}`;
+    if (key === "propertyNames") {
+      drop(path);
+      return [];
+    }
+    if (key === "required") return [[key, withNamesOf(value, names)]];
+    if (key === "properties" && isObject(value)) return [[key, withNames(value, names)]];
+    if (byArgument.includes(key) && isObject(value)) {
+      const each = Object.entries(value).map(([name, one]) => [name, within(one, `${path}.${name}`)] as const);
+      return [[key, withNames(Object.fromEntries(each), names)]];
+    }
+    if (conditions.includes(key)) return [[key, mapped(value, (one) => within(one, path))]];
+    if (calls.includes(key)) return [[key, mapped(value, (one) => (isObject(one) ? withNames(one, names) : one))]];
+    return [[key, value]];
+  });
+  return Object.fromEntries(members);
+}
+
+/** mapped changes a value, or each one of a list. */
+function mapped(value: JsonValue, change: (one: JsonValue) => JsonValue): JsonValue {
+  return Array.isArray(value) ? value.map(change) : change(value);
+}
+
+/** withNamesOf returns a list of arguments with other names, and anything else as it is. */
+function withNamesOf(list: JsonValue, names: ArgumentNames): JsonValue {
+  return Array.isArray(list) ? list.map((name) => names.get(`${name}`) ?? name) : list;
+}
+
+/** withReferences returns a value whose references to schemas of arguments have other names. */
+function withReferences(value: JsonValue, names: ArgumentNames): JsonValue {
+  if (Array.isArray(value)) return value.map((one) => withReferences(one, names));
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).map(([key, member]): [string, JsonValue] => [
+    key,
+    key === "$ref" && typeof member === "string" ? referenceTo(member, names) : withReferences(member, names),
+  ]);
+  return Object.fromEntries(members);
+}
+
+const ofArgument = /^#\/properties\/([^/]+)/;
+
+function referenceTo(reference: string, names: ArgumentNames): string {
+  return reference.replace(ofArgument, (whole, step: string) => {
+    const other = names.get(decoded(step).replaceAll("~1", "/").replaceAll("~0", "~"));
+    return other === undefined ? whole : `#/properties/${other}`;
+  });
+}
+
+/** decoded decodes a step of a reference. One that is no URI's is taken as it is written. */
+function decoded(step: string): string {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return step;
+  }
 }
 
 /** withNames returns arguments with other names, where there are any. */

@@ -61,7 +61,7 @@ export function* messageRequest(
   yield;
   if (format.tool) {
     const name = answerToolName(new Set(choice.tools.map((tool) => tool.name)));
-    const { tool, argumentNames } = withFitArguments(format.tool);
+    const { tool, argumentNames } = withFitArguments(format.tool, "response_format.json_schema.schema", dropped);
     choice = offerAnswerTool(choice, { name, ...tool });
     called.set(name, { kind: "text", name, argumentNames });
   }

@@ -49,7 +49,8 @@ export function toolboxOf(request: CreateChatCompletionRequest, model: string, d
   const offer = (tool: CalledTool, json: JsonObject | undefined, path: string) => {
     const name = upstreamName(tool.name);
     if (!json || offered.has(name)) return dropped.add(path); // Names are unique upstream.
-    const { tool: fit, argumentNames } = withFitArguments(json);
+    const schemaPath = tool.kind === "function_call" ? `${path}.parameters` : `${path}.function.parameters`;
+    const { tool: fit, argumentNames } = withFitArguments(json, schemaPath, dropped);
     offered.set(name, { name, ...fit });
     called.set(name, { ...tool, argumentNames });
   };
@@ -69,8 +70,9 @@ export function toolboxOf(request: CreateChatCompletionRequest, model: string, d
 }
 
 /** withFitArguments returns a tool whose arguments have names that the API takes, and the caller's names by these. */
-export function withFitArguments(tool: JsonObject) {
-  const { schema, names } = withFitNames(isObject(tool.input_schema) ? tool.input_schema : {});
+export function withFitArguments(tool: JsonObject, schemaPath: string, dropped: Dropped) {
+  const given = isObject(tool.input_schema) ? tool.input_schema : {};
+  const { schema, names } = withFitNames(given, (keyword) => dropped.add(`${schemaPath}.${keyword}`));
   if (!names) return { tool, argumentNames: undefined };
   const examples = Array.isArray(tool.input_examples) ? tool.input_examples : undefined;
   const renamed = examples?.map((one) => (isObject(one) ? withNames(one, inverse(names)) : one));
