@@ -131,6 +131,19 @@ describe.each(servers)("over $served.model", ({ served, keys, expected }) => {
     const asked = Object.fromEntries(keys.filter((key) => key in sent).map((key) => [key, sent[key]]));
     expect([status, asked, dropped]).toEqual([200, ...((expected as Record<string, readonly unknown[]>)[name] as [])]);
   });
+
+  test.each(["budget", "on", "off"] as const)(
+    "`reasoning_effort` with what `reasoning` has of %s is that",
+    async (name) => {
+      const { status, dropped, sent } = await ask({ messages, reasoning_effort: reasonings[name], max_tokens: 20_000 });
+      const asked = Object.fromEntries(keys.filter((key) => key in sent).map((key) => [key, sent[key]]));
+      expect([status, asked, dropped]).toEqual([
+        200,
+        ...((expected as Record<string, readonly unknown[]>)[name] as []),
+      ]);
+      expect(sent).not.toHaveProperty("reasoning_effort", expect.any(Object));
+    },
+  );
 });
 
 describe("over a model that reasons only when asked", () => {
@@ -225,6 +238,17 @@ describe.each(Object.entries(formats))("a schema %s", (_, response_format) => {
 
 describe("over a server of responses", () => {
   const ask = over({ vendor: "openai", model: "gpt-5.5-pro" });
+  test.each([
+    [{ max_tokens: 3000 }, "reasoning.max_tokens"],
+    [{ enabled: false }, "reasoning.enabled"],
+    [{ effort: "medium", summary: "auto" }, "reasoning.effort"],
+    [{ effort: "high" }, null],
+  ])("an effort beside `reasoning` of %j counts, and what is lost of that is named", async (reasoning, lost) => {
+    const { sent, dropped } = await ask({ messages, reasoning_effort: "high", reasoning });
+    expect(sent.reasoning.effort).toBe("high");
+    expect(dropped).toBe(lost);
+  });
+
   test("chat's verbosity is that of the text", async () => {
     const { sent } = await ask(
       { input: "hi", store: false, verbosity: "low", text: { format: { type: "text" } } },
@@ -243,6 +267,13 @@ describe("over a server of chat", () => {
     const { status, sent, dropped } = await ask({ messages, reasoning_effort: { effort: "low", summary: "auto" } });
     expect([status, sent.reasoning_effort, dropped]).toEqual([200, "low", "reasoning_effort.summary"]);
     expect((await ask({ messages, reasoning_effort: { effort: 3 } })).status).toBe(400);
+  });
+
+  test("a budget in the place of an effort, beside the caller's `reasoning`, is an effort", async () => {
+    const reasoning_effort = { max_tokens: 2048, exclude: true };
+    const { sent, dropped } = await ask({ messages, reasoning_effort, reasoning: { summary: "auto" } });
+    expect(sent).toMatchObject({ reasoning_effort: "medium", reasoning: { summary: "auto" } });
+    expect(dropped).toBe("reasoning_effort.exclude");
   });
 });
 

@@ -20,7 +20,7 @@ import {
   CreateResponseRequestSchema,
 } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { placeInstructions } from "../../providers/profile/instructions.ts";
-import { besideEffort } from "../../providers/profile/reasoning-object.ts";
+import { besideEffort, effortIn } from "../../providers/profile/reasoning-object.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
@@ -111,13 +111,22 @@ function* inChatWords(request: ChatRequest, isFlat: boolean, isOfMessages: boole
   if (choice !== undefined) changes.tool_choice = nestedChoice(choice);
   if (isObject(choice) && choice.disable_parallel_tool_use === true) changes.parallel_tool_calls = false;
   if (isOfMessages) Object.assign(changes, yield* messagesInChatWords(json));
-  // Agents write the whole of `reasoning` where LiteLLM reads it.
-  if (isObject(effort)) changes.reasoning_effort = effort.effort ?? undefined;
-  const dropped = isObject(effort)
-    ? besideEffort(effort).map((path) => path.replace("reasoning", "reasoning_effort"))
-    : [];
+  const reasoning = isObject(effort) ? inEffort(effort, json.reasoning) : { changes: {}, dropped: [] };
+  Object.assign(changes, reasoning.changes);
   const chat = isOfMessages && request.isLong ? request.rebuiltWith(changes) : request.with(changes);
-  return { request: chat as unknown as Wire, dropped };
+  return { request: chat as unknown as Wire, dropped: reasoning.dropped };
+}
+
+/**
+ * inEffort reads an object in `reasoning_effort`: agents write the whole of `reasoning` where LiteLLM reads it. A budget or a switch goes
+ * into `reasoning`, unless the caller has one, so that it stays what it is for models that know it.
+ */
+function inEffort(effort: JsonObject, reasoning: JsonValue = null) {
+  const asked = effortIn(effort);
+  if (reasoning === null && asked !== undefined && (effort.effort ?? null) === null)
+    return { changes: { reasoning: effort, reasoning_effort: undefined }, dropped: [] };
+  const dropped = besideEffort(effort).map((path) => path.replace("reasoning", "reasoning_effort"));
+  return { changes: { reasoning_effort: asked }, dropped };
 }
 
 /** messagesInChatWords returns the changes to a request that is partly the Messages API's. */

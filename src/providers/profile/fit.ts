@@ -74,10 +74,11 @@ interface FittedJson {
 
 function fitJson(json: JsonObject, capabilities: Capabilities, isOwn: boolean): FittedJson {
   const word = effortByObject(json, capabilities);
-  const effort = fitEffort(word === undefined ? json : { ...json, reasoning_effort: word }, capabilities);
+  const asked = word === undefined ? json : { ...json, reasoning_effort: word };
+  const effort = fitEffort(asked, capabilities);
   const messages = fitMessages(
     json.messages,
-    thinksNot(json) ? { ...capabilities, thoughts_demanded: false } : capabilities,
+    thinksNot(asked) ? { ...capabilities, thoughts_demanded: false } : capabilities,
     isOwn,
   );
   const tools = fitTools(json.tools, capabilities);

@@ -62,7 +62,11 @@ function reasoningOf(
   dropped: Dropped,
 ): JsonObject | undefined {
   for (const path of besideEffort(reasoning)) if (path !== "reasoning.summary") dropped.add(path);
-  const effort = own ?? effortIn(reasoning);
+  const other = effortIn(reasoning);
+  const effort = own ?? other;
+  if (isObject(reasoning) && other !== undefined && effort !== other)
+    for (const key of ["effort", "enabled", "max_tokens"])
+      if ((reasoning[key] ?? null) !== null) dropped.add(`reasoning.${key}`);
   const summary = isObject(reasoning) ? (reasoning.summary ?? undefined) : undefined;
   return effort === undefined && summary === undefined ? undefined : definedFields({ effort, summary });
 }
