@@ -263,6 +263,17 @@ describe("over a server of responses", () => {
 
 describe("over a server of chat", () => {
   const ask = over({ vendor: "nobody's", model: "m" });
+  test.each([
+    ["tools", { tools: [], functions: [{ name: "look" }] }],
+    ["functions", { tools: [{ type: "function", function: { name: "look" } }], functions: [] }],
+  ])("an empty list of %s is not sent beside the other one", async (empty, lists) => {
+    const { status, sent } = await ask({ messages, ...lists, parallel_tool_calls: false });
+    expect(status).toBe(200);
+    expect(sent).not.toHaveProperty(empty);
+    const { [empty]: _, ...kept } = lists as Record<string, object[]>;
+    expect(sent).toMatchObject({ ...kept, parallel_tool_calls: false });
+  });
+
   test("an effort with its summary, as the OpenAI Agents SDK sends it to LiteLLM, is the effort", async () => {
     const { status, sent, dropped } = await ask({ messages, reasoning_effort: { effort: "low", summary: "auto" } });
     expect([status, sent.reasoning_effort, dropped]).toEqual([200, "low", "reasoning_effort.summary"]);

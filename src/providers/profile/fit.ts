@@ -153,16 +153,16 @@ function fitFormat(json: JsonObject, { response_formats: taken }: Capabilities) 
 }
 
 /**
- * withoutToolSettings returns the changes that leave out an empty list of tools, which some clients always send, and settings of tools that
- * are not there. Most servers refuse them. A demand for a call stays: its server refuses it.
+ * withoutToolSettings returns the changes that leave out each empty list of tools, which some clients always send, and settings of tools
+ * that are not there. Most servers refuse them. A demand for a call stays: its server refuses it.
  */
 function withoutToolSettings(json: JsonObject): Record<string, undefined> {
   const { tools, functions, tool_choice: choice, parallel_tool_calls: parallel } = json;
-  if ([tools, functions].some((list) => Array.isArray(list) && list.length > 0)) return {};
+  const isToolless = ![tools, functions].some((list) => Array.isArray(list) && list.length > 0);
   return {
-    ...(Array.isArray(tools) ? { tools: undefined } : {}),
-    ...(Array.isArray(functions) ? { functions: undefined } : {}),
-    ...(choice === "auto" || choice === "none" ? { tool_choice: undefined } : {}),
-    ...(typeof parallel === "boolean" ? { parallel_tool_calls: undefined } : {}),
+    ...(Array.isArray(tools) && tools.length === 0 ? { tools: undefined } : {}),
+    ...(Array.isArray(functions) && functions.length === 0 ? { functions: undefined } : {}),
+    ...(isToolless && (choice === "auto" || choice === "none") ? { tool_choice: undefined } : {}),
+    ...(isToolless && typeof parallel === "boolean" ? { parallel_tool_calls: undefined } : {}),
   };
 }
