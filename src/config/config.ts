@@ -54,6 +54,15 @@ export function loadConfig(
   return readConfig({ givenFile, environment, excused }).config;
 }
 
+/**
+ * unusedKeys returns the variables with keys of servers whose address is not known. Where there is a file, the environment gives no
+ * servers.
+ */
+export function unusedKeys(givenFile?: string, environment: Environment = processEnvironment()): readonly string[] {
+  const isAlone = configFile(givenFile, environment) === undefined;
+  return isAlone ? unaddressedKeys(builtInCatalogue().vendors, environment) : [];
+}
+
 export interface ReadConfigOptions {
   readonly givenFile?: string | undefined;
   readonly environment?: Environment;
@@ -101,8 +110,7 @@ export function readConfig({
   const written = merged ? check(merged.document) : alone;
   if (faults.length > 0) throw new ConfigError(faults);
   const around = { version: stored?.version ?? 0, ofEnvironment, file: name, catalogue };
-  const unused = name === undefined ? unaddressedKeys(catalogue.vendors, environment) : [];
-  const config = configOf(written, settings, { ...around, unaddressedKeys: unused });
+  const config = configOf(written, settings, around);
   const { effective = file.document, shadowed = [] } = merged ?? {};
   return { config, file, effective, shadowed };
 }
@@ -159,14 +167,13 @@ interface Around {
   /** ofEnvironment are the upstreams that the environment gives, where there is no file. */
   readonly ofEnvironment: readonly UpstreamConfig[];
   readonly catalogue: BuiltInCatalogue;
-  readonly unaddressedKeys: readonly string[];
 }
 
 /** configOf makes the configuration of what is written, which has been checked. */
 function configOf(
   written: FileConfig,
   settings: EnvironmentSettings,
-  { version, file, ofEnvironment, catalogue, unaddressedKeys: unused }: Around,
+  { version, file, ofEnvironment, catalogue }: Around,
 ): Config {
   const { vendors, currencies, inDollars } = catalogue;
   const unit = written.unit ?? { code: "JPY", symbol: "¥" };
@@ -194,7 +201,6 @@ function configOf(
     models,
     catalogue: known,
     catalogueInDollars,
-    unaddressedKeys: unused,
     embeddedModels: written.embedded_models ?? file === undefined,
   });
 }

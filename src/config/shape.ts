@@ -128,8 +128,6 @@ export interface Config {
   readonly catalogue: readonly ModelConfig[];
   /** catalogueInDollars are all models of the catalogue, with their vendors' prices in US dollars. */
   readonly catalogueInDollars: readonly ModelConfig[];
-  /** unaddressedKeys are the variables with keys of servers whose address is not known. */
-  readonly unaddressedKeys: readonly string[];
 }
 
 /**
@@ -171,7 +169,6 @@ export const processKeys: Readonly<Record<ProcessMember, string>> = {
   dataDir: "data_dir",
   logLevel: "log_level",
   accelerators: "ACCELERATORS",
-  unaddressedKeys: "the variables of vendors",
   memory: "memory",
   workers: "workers",
   maxBodyBytes: "max_body_bytes",

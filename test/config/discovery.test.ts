@@ -6,9 +6,10 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { afterAll, describe, expect, test } from "vitest";
 import { builtInCatalogue } from "../../src/config/catalogue/built-in.ts";
-import { type Config, loadConfig, type ModelConfig, type UpstreamConfig } from "../../src/config/config.ts";
+import { type Config, loadConfig, type ModelConfig, type UpstreamConfig, unusedKeys } from "../../src/config/config.ts";
 import { createDiscovery } from "../../src/config/discovery/discover.ts";
 import { askForModels, type ListAnswer } from "../../src/config/discovery/model-list.ts";
+import { changedProcessKeys } from "../../src/config/live/live-config.ts";
 import { hear } from "../support/clients/hear.ts";
 import { temporaryFolder } from "../support/command.ts";
 import { startTestGateway } from "../support/gateway.ts";
@@ -220,16 +221,23 @@ test.each([
 
 describe("a vendor's key alone", () => {
   test.for(builtInCatalogue().vendors)("serves its models, has them listed, or is named as unused: $name", (vendor) => {
-    const { models, upstreams, unaddressedKeys } = loadConfig(undefined, { [vendor.key_variable]: "k" });
+    const env = { [vendor.key_variable]: "k" };
+    const { models, upstreams } = loadConfig(undefined, env);
     const [upstream] = upstreams;
-    expect(unaddressedKeys).toEqual(vendor.base_url === undefined ? [vendor.key_variable] : []);
+    expect(unusedKeys(undefined, env)).toEqual(vendor.base_url === undefined ? [vendor.key_variable] : []);
     expect(upstream?.name).toBe(vendor.base_url === undefined ? undefined : vendor.name);
     if (upstream) expect(models.length > 0).toBe(upstream.discover === undefined);
   });
 
+  test("that is not used makes no other configuration", () => {
+    const [none, unused] = [{}, { VLLM_API_KEY: "k" }].map((env) => loadConfig(undefined, env)) as [Config, Config];
+    expect(changedProcessKeys(none, unused)).toEqual([]);
+  });
+
   test("is used where its address is set, too", () => {
     const env = { AZURE_OPENAI_API_KEY: "k", AZURE_OPENAI_ENDPOINT: "https://mine.openai.azure.com" };
-    expect(loadConfig(undefined, env)).toMatchObject({ unaddressedKeys: [], upstreams: [{ name: "azure" }] });
+    expect(loadConfig(undefined, env)).toMatchObject({ upstreams: [{ name: "azure" }] });
+    expect(unusedKeys(undefined, env)).toEqual([]);
   });
 });
 

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { type Gateway, startGateway } from "../../composition/gateway.ts";
 import type { WorkerPlace } from "../../composition/limits.ts";
 import { withEmbedded } from "../../composition/providers.ts";
-import { type Config, configFile, type Environment } from "../../config/config.ts";
+import { type Config, configFile, type Environment, unusedKeys } from "../../config/config.ts";
 import { createDiscovery, type Discovery } from "../../config/discovery/discover.ts";
 import { createLiveConfig, type ReplaceableConfig, withOperational } from "../../config/live/live-config.ts";
 import type { ConfigurationSource } from "../../config/stored/source.ts";
@@ -64,7 +64,8 @@ export async function runGateway(config: Config, options: RunOptions & ReadOptio
     inForce = whole;
     await serveUntil(whole, {
       ...options,
-      ...{ log, storage, source, stop: () => stopSignal(() => onHangUp()).then(() => "close") },
+      ...{ log, storage, source, unusedKeys: unusedKeys(file, environment) },
+      ...{ stop: () => stopSignal(() => onHangUp()).then(() => "close") },
       follow(take) {
         const at = { config: whole, file: configFile(file, environment) };
         const taken = (next: Config) => {
@@ -93,6 +94,8 @@ export interface ServeOptions extends RunOptions {
   readonly storage: Storage;
   /** source has what is stored of the configuration. */
   readonly source: ConfigurationSource;
+  /** unusedKeys are the variables with keys of servers whose address is not known. */
+  readonly unusedKeys: readonly string[];
   /** follow is called once it serves, with what puts another configuration in force. Returns what ends that. */
   readonly follow?: (take: (next: Config) => void) => () => void;
   /** stop is called once it listens, and resolves when it is to end. */
@@ -112,7 +115,7 @@ export async function serveUntil(config: Config, options: ServeOptions): Promise
   let endFollowing = () => {};
   try {
     const found = { ...config, models: await discovery.begin() };
-    if (says) warnOfNothing(found, log);
+    if (says) warnOfNothing(found, options.unusedKeys, log);
     const warnOfPrices = says ? createPriceReporter(log) : () => {};
     warnOfPrices(found);
     const live = createLiveConfig(found);
@@ -171,7 +174,7 @@ const quickMs = 1_000;
 const stillRunning = "calls that run are waited for; a second signal ends them at once";
 
 /** warnOfNothing warns of what is configured and serves nothing. */
-function warnOfNothing({ models, embeddedModels, upstreams, unaddressedKeys: variables }: Config, log: Logger): void {
+function warnOfNothing({ models, embeddedModels, upstreams }: Config, variables: readonly string[], log: Logger): void {
   if (models.length === 0 && !embeddedModels) log.warn(noModel);
   if (variables.length > 0)
     log.warn({ variables, remedy: addressRemedy }, "keys of servers without an address are not used");

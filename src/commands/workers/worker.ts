@@ -7,7 +7,7 @@
  */
 import type { Logger } from "pino";
 import type { Gateway } from "../../composition/gateway.ts";
-import type { Config } from "../../config/config.ts";
+import { type Config, unusedKeys } from "../../config/config.ts";
 import { withOperational } from "../../config/live/live-config.ts";
 import type { Link } from "../../runtime/ipc/link.ts";
 import type { Storage } from "../../storage/storage.ts";
@@ -144,7 +144,7 @@ async function serveTask(task: WorkerTask, control: Control, onReady: () => Prom
     await link.by<LinkQuestions>().ask("worker.stored", null);
   });
   await serveUntil(config, {
-    ...{ log, storage, source, fd, worker: { number, count, link } },
+    ...{ log, storage, source, fd, worker: { number, count, link }, unusedKeys: unusedKeys(task.file ?? undefined) },
     stop: () => control.ended,
     follow: (take) =>
       follow((next) => {
