@@ -2,15 +2,13 @@
  * Names of a tool's arguments as the Messages API takes them: `^[a-zA-Z0-9_.-]{1,64}$`, at the root of the schema. It refuses a whole
  * request for one of another form, such as `filter[id]`, `$top`, or two words.
  *
- * Valid names stay. An invalid one is rewritten the same way in every call, and ends in a hash of the original. The arguments of the
- * model's calls get the caller's names back.
+ * Valid names stay. Invalid ones are rewritten (`fit-name.ts`). The arguments of the model's calls get the caller's names back.
  */
-import { createHash } from "node:crypto";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { withRenamedMembers } from "../../wire/splice.ts";
+import { fitName } from "./fit-name.ts";
 
-const fits = /^[a-zA-Z0-9_.-]{1,64}$/;
-const keptLength = 55; // With "_" and the mark, 64.
+const rule = { fits: /^[a-zA-Z0-9_.-]{1,64}$/, refused: /[^a-zA-Z0-9_.-]/gu, kept: 55 };
 
 /** ArgumentNames maps one name of an argument to another. */
 export type ArgumentNames = ReadonlyMap<string, string>;
@@ -27,9 +25,9 @@ export interface FitSchema {
  */
 export function withFitNames(schema: JsonObject, drop: (keyword: string) => void): FitSchema {
   const { properties } = schema;
-  const unfit = isObject(properties) ? Object.keys(properties).filter((name) => !fits.test(name)) : [];
+  const unfit = isObject(properties) ? Object.keys(properties).filter((name) => !rule.fits.test(name)) : [];
   if (unfit.length === 0) return { schema, names: undefined };
-  const upstream = new Map(unfit.map((name) => [name, upstreamName(name)]));
+  const upstream = new Map(unfit.map((name) => [name, fitName(name, rule)]));
   return {
     schema: withReferences(ofArguments(schema, upstream, "", drop), upstream) as JsonObject,
     names: inverse(upstream),
@@ -128,9 +126,4 @@ export function withNamesIn(json: string, names: ArgumentNames): string {
 /** inverse returns the upstream's names by the caller's. */
 export function inverse(names: ArgumentNames): ArgumentNames {
   return new Map([...names].map(([one, other]) => [other, one]));
-}
-
-function upstreamName(name: string): string {
-  const mark = createHash("sha256").update(name).digest("hex").slice(0, 8);
-  return `${name.replace(/[^a-zA-Z0-9_.-]/gu, "_").slice(0, keptLength)}_${mark}`;
 }

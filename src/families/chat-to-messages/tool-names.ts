@@ -1,16 +1,12 @@
 /**
- * Names of tools and ids of calls as the Messages API takes them: `^[a-zA-Z0-9_-]{1,128}$`.
- *
- * Valid names stay. An invalid one is rewritten the same way in every call, so that prompt caches keep hitting, and
- * ends in a hash of the original, so that two names never become one.
+ * Names of tools and ids of calls as the Messages API takes them: `^[a-zA-Z0-9_-]{1,128}$`. Valid names stay. Invalid ones are rewritten
+ * (`fit-name.ts`).
  */
-import { createHash } from "node:crypto";
+import { fitName } from "./fit-name.ts";
 
-const fits = /^[a-zA-Z0-9_-]{1,128}$/;
-const keptLength = 119; // With "_" and the mark, 128.
+const rule = { fits: /^[a-zA-Z0-9_-]{1,128}$/, refused: /[^a-zA-Z0-9_-]/gu, kept: 119 };
 
+/** upstreamName returns the name, or the id, that stands for one at the upstream. */
 export function upstreamName(name: string): string {
-  if (fits.test(name)) return name;
-  const mark = createHash("sha256").update(name).digest("hex").slice(0, 8);
-  return `${name.replace(/[^a-zA-Z0-9_-]/gu, "_").slice(0, keptLength)}_${mark}`;
+  return fitName(name, rule);
 }

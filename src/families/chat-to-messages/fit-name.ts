@@ -1,0 +1,21 @@
+/**
+ * Rewrites names that the Messages API refuses: the same way in every call, so that prompt caches keep hitting. A rewritten name ends in a
+ * hash of the original, so that two names never become one.
+ */
+import { createHash } from "node:crypto";
+
+/** NameRule is which names the API takes. */
+export interface NameRule {
+  readonly fits: RegExp;
+  /** refused matches each character that no name has. */
+  readonly refused: RegExp;
+  /** kept is how many characters stay: with "_" and the hash of 8, as many as a name may have. */
+  readonly kept: number;
+}
+
+/** fitName returns the name, or one in its place that the API takes. */
+export function fitName(name: string, { fits, refused, kept }: NameRule): string {
+  if (fits.test(name)) return name;
+  const mark = createHash("sha256").update(name).digest("hex").slice(0, 8);
+  return `${name.replace(refused, "_").slice(0, kept)}_${mark}`;
+}
