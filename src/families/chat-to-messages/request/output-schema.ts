@@ -6,6 +6,7 @@
  * formats, `not`, `patternProperties`, explicitly open objects, unknown keywords) goes into the description and is
  * named as dropped. Keywords that only identify a schema are dropped silently.
  */
+import { described } from "../../../providers/profile/schemas/root-schema.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 
@@ -37,7 +38,7 @@ export function outputSchema(schema: JsonObject, path: string, dropped: Dropped)
     narrowed.properties ??= {};
     narrowed.additionalProperties = false;
   }
-  return describeDropped(narrowed, left);
+  return described(narrowed, left);
 }
 
 /** referenceSchema keeps the reference. Its sibling keywords are dropped. */
@@ -116,15 +117,6 @@ function typeOf({ type, properties, items }: JsonObject): JsonValue | undefined 
 
 function isOf(schema: JsonObject, type: string): boolean {
   return [typeOf(schema) ?? ""].flat().includes(type);
-}
-
-/** Appends the dropped keywords to the description, as the vendor's SDK does. */
-function describeDropped(schema: JsonObject, left: JsonObject): JsonObject {
-  const rest = Object.entries(left).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
-  if (rest.length === 0) return schema;
-  const { description } = schema;
-  const before = typeof description === "string" && description !== "" ? `${description}\n\n` : "";
-  return { ...schema, description: `${before}{${rest.join(", ")}}` };
 }
 
 /** isPlain reports whether the API supports a pattern: no lookaround, back references or word boundaries. */

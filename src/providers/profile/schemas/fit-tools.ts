@@ -10,6 +10,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../../wire/json.ts";
 import type { Capabilities } from "../profile.ts";
+import { described } from "./root-schema.ts";
 import { rootedTools } from "./rooted-tools.ts";
 import { roomAfter } from "./size.ts";
 
@@ -287,12 +288,4 @@ function withAlternatives(plain: JsonObject, schema: JsonObject, path: string, w
   });
   const [only] = alternatives;
   return alternatives.length === 1 ? { ...only, ...rest } : { ...rest, anyOf: alternatives };
-}
-
-function described(schema: JsonObject, left: JsonObject): JsonObject {
-  const rest = Object.entries(left).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
-  if (rest.length === 0) return schema;
-  const { description } = schema;
-  const before = typeof description === "string" && description !== "" ? `${description}\n\n` : "";
-  return { ...schema, description: `${before}{${rest.join(", ")}}` };
 }

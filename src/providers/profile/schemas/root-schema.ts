@@ -26,6 +26,15 @@ export function rootSchema(schema: JsonObject, drop: (keyword: string) => void):
   return { ...flattened(schema, walk, new Set()), type: "object" };
 }
 
+/** described returns a schema whose description ends in the keywords that it has no more, as the SDKs of vendors write them. */
+export function described(schema: JsonObject, left: JsonObject): JsonObject {
+  const rest = Object.entries(left).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
+  if (rest.length === 0) return schema;
+  const { description } = schema;
+  const before = typeof description === "string" && description !== "" ? `${description}\n\n` : "";
+  return { ...schema, description: `${before}{${rest.join(", ")}}` };
+}
+
 /** The most schemas merged: nested references may stand for very many. */
 const mostSchemas = 200;
 
@@ -62,7 +71,7 @@ function alternativesIn(schema: JsonObject, key: string): JsonObject[] {
 /** allTogether returns the schema of values that fit all parts. */
 function allTogether(parts: readonly JsonObject[]): JsonObject {
   const required = [...new Set(parts.flatMap(requiredIn))];
-  const described = parts
+  const descriptions = parts
     .map(({ description }) => description)
     .filter((text) => typeof text === "string" && text !== "");
   const whole: JsonObject = Object.fromEntries(parts.toReversed().flatMap((part) => Object.entries(part)));
@@ -73,7 +82,7 @@ function allTogether(parts: readonly JsonObject[]): JsonObject {
     ...whole,
     properties: mergedProperties(parts.map(propertiesOf), "allOf"),
     ...(required.length > 0 ? { required } : {}),
-    ...(described.length > 0 ? { description: described.join("\n\n") } : {}),
+    ...(descriptions.length > 0 ? { description: descriptions.join("\n\n") } : {}),
   };
 }
 
@@ -83,13 +92,13 @@ function oneOfThese(parts: readonly JsonObject[], key: string): JsonObject {
   const demands = parts.map((part) => new Set(requiredIn(part)));
   const required = requiredIn(parts[0] as JsonObject).filter((name) => demands.every((names) => names.has(name)));
   const isClosed = parts.every(({ additionalProperties }) => additionalProperties === false);
-  const described = parts.map((part, i) => `(${i + 1}) ${alternative(part)}`);
+  const alternatives = parts.map((part, i) => `(${i + 1}) ${alternative(part)}`);
   const how = key === "oneOf" ? "exactly one" : "at least one";
   return {
     properties,
     ...(required.length > 0 ? { required } : {}),
     ...(isClosed ? { additionalProperties: false } : {}),
-    description: `The arguments have to fit ${how} of these: ${described.join("; ")}.`,
+    description: `The arguments have to fit ${how} of these: ${alternatives.join("; ")}.`,
   };
 }
 
