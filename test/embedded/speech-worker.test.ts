@@ -4,7 +4,6 @@
  */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
@@ -78,18 +77,18 @@ describe("speech", () => {
   );
 
   test("of 4096 characters comes complete, and never blocks the event loop", async () => {
-    const delay = monitorEventLoopDelay({ resolution: 5 });
     let ticks = 0;
     const ticking = setInterval(() => ticks++, 10);
-    delay.enable();
+    const before = performance.eventLoopUtilization();
     const { audio, pieces } = await hear(shared.perform(job({ text: long, format: "mp3" }), never));
-    delay.disable();
+    const { utilization } = performance.eventLoopUtilization(before);
     clearInterval(ticking);
     // 8000 bytes are a second.
     expect(audio.length / 8000).toBeGreaterThan(150);
     expect(pieces).toBeGreaterThan(100);
     expect(ticks).toBeGreaterThan(pieces / 2);
-    expect(delay.percentile(99) / 1e6).toBeLessThan(100);
+    // Made on this thread, it would be near 1.
+    expect(utilization).toBeLessThan(0.5);
   });
 
   test("is not made far ahead of its listener", async () => {
