@@ -72,12 +72,11 @@ export function completionPiece(text: string, finish_reason: string | null = nul
   return { id: "cmpl-v1", object: "text_completion", created: 1, model: "v-text", choices, ...more };
 }
 
-const vectors: Json = {
-  object: "list",
-  model: "v-embedding",
-  data: [{ object: "embedding", index: 0, embedding: [0.5, -0.5] }],
-  usage: { prompt_tokens: 1, total_tokens: 1 },
-};
+/** vectorsOf returns a vector for each text of an input. */
+function vectorsOf(input: unknown): Json {
+  const data = [input].flat().map((_, index) => ({ object: "embedding", index, embedding: [0.5, -0.5] }));
+  return { object: "list", model: "v-embedding", data, usage: { prompt_tokens: 1, total_tokens: 1 } };
+}
 
 // OpenAI's responses.
 
@@ -182,13 +181,13 @@ export function respond(exchange: ScriptedExchange, response: Json): void {
 
 /** Says hello to whatever is asked. */
 export function answerAsOpenAi(exchange: ScriptedExchange): void {
-  const { stream = false } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+  const { stream = false, input } = JSON.parse(exchange.body.toString()) as { stream?: boolean; input?: unknown };
   if (exchange.path === "/v1/responses") {
     respond(exchange, responseAnswer([outputMessage("Hello")]));
     return;
   }
   const isCompletion = exchange.path === "/v1/completions";
-  if (exchange.path === "/v1/embeddings") exchange.json(200, vectors);
+  if (exchange.path === "/v1/embeddings") exchange.json(200, vectorsOf(input));
   else if (!stream && isCompletion) exchange.json(200, completionPiece("Hello", "stop", { usage: chatUsage }));
   else if (!stream) exchange.json(200, chatAnswer({ content: "Hello" }));
   else if (isCompletion) exchange.stream(completionPiece("Hel"), completionPiece("lo", "stop"), { ...usageOfText });
