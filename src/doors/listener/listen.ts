@@ -173,7 +173,7 @@ function acceptConnections(parts: Parts, options: ListenOptions): WeakMap<Socket
     sniff(socket, sniffTimeoutMs, (found) => {
       if (found === "broken preface") rejectPreface(socket, rejectionBody);
       else if (found === "http2") {
-        // Where room is needed, one that waits gives way before one between two calls does.
+        // Where room is needed, a connection that waits for its session is closed before one between two calls.
         connection.isIdle = () => false;
         beginInTurn(turns, socket, () => takeSession(sessions, socket, connection));
       } else serveHttp1(socket, connection);

@@ -28,8 +28,8 @@ export interface TurnBounds {
 /** requestTurns are the bounds of requests. */
 export const requestTurns: TurnBounds = { most: 32, whileAccepting: 2, patienceMs: 0 };
 /**
- * sessionTurns are the bounds of sessions. One takes Node as long as some requests. All that come together are accepted before any begins, so that a client of HTTP/1.1 who
- * comes last does not wait for them.
+ * sessionTurns are the bounds of sessions. One takes Node as long as some requests. All connections that come together are accepted before
+ * any session begins, so that the last of them, which may be of HTTP/1.1, does not wait for the sessions of the others.
  */
 export const sessionTurns: TurnBounds = { most: 6, whileAccepting: 1, patienceMs: 100 };
 

@@ -3,6 +3,7 @@
  * takes: PHP writes an empty map as `[]`, others null for what is absent, Google's clients type in capitals; draft 4 has
  * `"exclusiveMinimum": true`, draft 7 a list of `items`. What no draft allows goes into the description.
  */
+import { described } from "../../providers/profile/schemas/root-schema.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { keywordValue, schemaOf } from "./keyword-values.ts";
 
@@ -37,7 +38,7 @@ export function repairedSchema(schema: JsonObject, path = "", lost: Lost = () =>
   });
   for (const key of Object.keys(left)) lost(`${path}.${key}`);
   const isSame = repaired.length === members.length && repaired.every(([, value], i) => value === members[i]?.[1]);
-  return isSame ? current : withDescribed(Object.fromEntries(repaired), left);
+  return isSame ? current : described(Object.fromEntries(repaired), left);
 }
 
 /** isEmpty reports whether a value that no draft allows says nothing: `any` is no constraint, nor is a list of nothing. */
@@ -107,12 +108,4 @@ function each(map: JsonObject, path: string, lost: Lost): JsonObject {
     return [name, isObject(schema) ? repairedSchema(schema, `${path}.${name}`, lost) : schema];
   });
   return repaired.every(([name, schema]) => schema === map[name]) ? map : Object.fromEntries(repaired);
-}
-
-function withDescribed(schema: JsonObject, left: JsonObject): JsonObject {
-  const rest = Object.entries(left).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
-  if (rest.length === 0) return schema;
-  const { description } = schema;
-  const before = typeof description === "string" && description !== "" ? `${description}\n\n` : "";
-  return { ...schema, description: `${before}{${rest.join(", ")}}` };
 }

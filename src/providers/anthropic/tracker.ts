@@ -26,7 +26,7 @@ export function trackEvents(meter: Meter): StreamTracker {
     take(frame, json) {
       measure(json);
       seen.take(json);
-      // What it lacks comes before it.
+      // `closingFrames` sends the stop reason that lacks, and this event after it.
       return json.type === "message_stop" && !seen.hasReason ? undefined : frame;
     },
     takeFault: ({ usage = null }) => measure({ type: "message_delta", usage }),

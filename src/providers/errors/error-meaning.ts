@@ -52,7 +52,10 @@ const modelCodes: ReadonlySet<string> = new Set([
   "1211", // Z.ai
 ]);
 
-/** Where a server begins with these, it lacks the model, or has not loaded it. Names of models are quoted, and so are empty here. */
+/**
+ * modelWords finds messages that say that the server lacks the model, or has not loaded it. What a message quotes, such as the model's name,
+ * was removed before.
+ */
 const modelWords = new RegExp(
   [
     "^(?:the )?(?:requested )?model (?:'' )?(?:does not|doesn't|not) (?:exist|found)|^model (?:'' )?(?:is )?not found",
@@ -114,7 +117,7 @@ function saysNoModel(message: string): boolean {
   return at !== -1 && /\bnot (?:found|exist)/i.test(message.slice(at));
 }
 
-/** What servers and proxies say where they serve nothing at a path. It is the gateway's configuration that named the path. */
+/** pathWords finds the messages that say that a server, or a proxy, serves nothing at the path. The path comes from the gateway's configuration. */
 const pathWords =
   /^(?:(?:404 )?(?:page |file |path |url |route |endpoint )?not found|invalid url|method not allowed|cannot post|no (?:such )?(?:route|handler|static resource|endpoint)\b|unknown (?:path|url|route|endpoint)|unexpected endpoint)/i;
 

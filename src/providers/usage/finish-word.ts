@@ -2,7 +2,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/is-object.ts";
 
-/** What servers write while an answer goes on, beside null and an empty text. */
+/** unfinished are the words that say that an answer goes on, as null does. */
 const unfinished: ReadonlySet<string> = new Set(["", "null", "none", "undefined", "unspecified", "not_finished"]);
 
 /**

@@ -49,13 +49,13 @@ function isText({ mediaType, base64 }: Data): boolean {
   if (mediaType === "image/jpg" || pictures.includes(mediaType) || mediaType.startsWith("text/")) return false;
   if (base64.trim() === "" || base64.startsWith(pdfMagic)) return false;
   const bytes = Buffer.from(base64, "base64");
-  return bytes.length > 0 && isUtf8(bytes) && !bytes.some(isControl);
+  return bytes.length > 0 && isUtf8(bytes) && !controls.some((byte) => bytes.includes(byte));
 }
 
-/** isControl reports a byte that no text has: a control character that is no white space and no escape. */
-function isControl(byte: number): boolean {
-  return byte < 0x20 && !(byte >= 0x09 && byte <= 0x0d) && byte !== 0x1b;
-}
+/** controls are the bytes that no text has: control characters that are no white space and no escape. */
+const controls = Array.from({ length: 0x20 }, (_, byte) => byte).filter(
+  (byte) => byte < 0x09 || (byte > 0x0d && byte !== 0x1b),
+);
 
 function isWebAddress(text: string): boolean {
   return /^https?:\/\//i.test(text);

@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../../wire/json.ts";
-import { rootSchema } from "./root-schema.ts";
+import { described, rootSchema } from "./root-schema.ts";
 
 /** rootedTools returns the tools; the same list where they can stay as they are. `path` is the list's. */
 export function rootedTools(tools: readonly JsonValue[], path: string, dropped: string[]): readonly JsonValue[] {
@@ -97,11 +97,10 @@ function portable(value: JsonValue, path: string, dropped: string[], isMap = fal
 }
 
 function withoutForeign(schema: JsonObject, path: string, dropped: string[]): JsonObject {
-  const { pattern, description } = schema;
+  const { pattern } = schema;
   if (typeof pattern !== "string" || !foreign.test(pattern)) return schema;
   dropped.push(`${path}.pattern`);
-  const before = typeof description === "string" && description !== "" ? `${description}\n\n` : "";
-  return { ...without(schema, ["pattern"]), description: `${before}{pattern: ${JSON.stringify(pattern)}}` };
+  return described(without(schema, ["pattern"]), { pattern });
 }
 
 function mapped<T extends JsonValue>(list: readonly T[], change: (one: T, i: number) => T): readonly T[] {
