@@ -100,6 +100,8 @@ describe.skipIf(chromiumPath === undefined)("the focus in Chromium", { timeout: 
     await page.keyboard.press("Enter");
     await page.getByRole("menuitem", { name: "Delete" }).press("Enter");
     const dialog = page.getByRole("dialog");
+    // A dialog gives the focus to its first field a moment after it is drawn.
+    await expect.poll(focus).toBe("Type “Kept” to confirm");
     await dialog.getByRole("textbox").fill("Kept");
     await dialog.getByRole("button", { name: "Delete" }).focus();
     await page.keyboard.press("Enter");
