@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { parse } from "yaml";
+import { catalogueFiles, readCatalogueFile } from "../src/config/catalogue/built-in.ts";
 import { contractFiles } from "../src/doors/site/contract.ts";
 import { borrowed, pathsBelow } from "../src/package/package-files.ts";
 import { root } from "./bundle.ts";
@@ -19,7 +19,6 @@ const files = [
   "gen/gateway.schema.json",
   ...Object.values(contractFiles),
 ];
-const catalogue = ["models", "vendors", "currencies"];
 
 const { resolve } = createRequire(import.meta.url);
 
@@ -33,17 +32,14 @@ export function readAssets(): Assets {
   ]);
 }
 
-/** Reads those of the catalogue, which are packed as JSON. */
+/** Reads those of the catalogue, which are checked now, and packed as JSON. */
 export function readCatalogueAssets(): Assets {
-  return new Map(catalogue.map((name) => [`catalog/${name}.json`, catalogueOf(name)] as const));
+  const jsonOf = (name: (typeof catalogueFiles)[number]) => Buffer.from(JSON.stringify(readCatalogueFile(name)));
+  return new Map(catalogueFiles.map((name) => [`catalog/${name}.json`, jsonOf(name)] as const));
 }
 
 function filesIn(folder: string): string[] {
   const paths = pathsBelow(join(root, folder)).map((path) => `${folder}/${path}`);
   if (paths.length === 0) throw new Error(`${folder} is empty: build it first`);
   return paths;
-}
-
-function catalogueOf(name: string): Buffer {
-  return Buffer.from(JSON.stringify(parse(readFileSync(join(root, `catalog/${name}.yaml`), "utf8"))));
 }

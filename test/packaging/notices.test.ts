@@ -1,10 +1,11 @@
 /** What is bundled is named, with its licence, in the notices and in the bill of materials. */
 import { expect, test } from "vitest";
-import { readAssets } from "../../packaging/assets.ts";
+import { readAssets, readCatalogueAssets } from "../../packaging/assets.ts";
 import { noticesOf, packagesOf } from "../../packaging/notices.ts";
 import { ownManifest } from "../../packaging/npm-package.ts";
 import { bundlePrograms } from "../../packaging/programs.ts";
 import { billOf } from "../../packaging/sbom.ts";
+import { catalogueFiles, readCatalogueFile } from "../../src/config/catalogue/built-in.ts";
 import { threads } from "../../src/package/package-files.ts";
 
 const programs = await bundlePrograms();
@@ -53,4 +54,11 @@ test("pages, protos, catalogue and WebAssembly are packed", () => {
   ]) {
     expect(assets.get(path)?.length, path).toBeGreaterThan(100);
   }
+});
+
+test("the catalogue is packed as it is read, with what its files leave out", () => {
+  const packed = readCatalogueAssets();
+  expect(packed.size).toBe(3);
+  for (const name of catalogueFiles)
+    expect(JSON.parse(String(packed.get(`catalog/${name}.json`))), name).toStrictEqual(readCatalogueFile(name));
 });

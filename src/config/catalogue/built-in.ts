@@ -14,24 +14,42 @@ export interface BuiltInCatalogue {
   readonly currencies: CurrenciesConfig;
 }
 
+/** Contents has what is in each of its files, by name. */
+interface Contents {
+  readonly vendors: z.output<typeof vendorsSchema>;
+  readonly models: z.output<typeof catalogueSchema>;
+  readonly currencies: CurrenciesConfig;
+}
+
+const schemas: { readonly [N in keyof Contents]: z.ZodType<Contents[N]> } = {
+  vendors: vendorsSchema,
+  models: catalogueSchema,
+  currencies: currenciesSchema,
+};
+
+export const catalogueFiles = Object.keys(schemas) as readonly (keyof Contents)[];
+
 let read: BuiltInCatalogue | undefined;
 
 /** builtInCatalogue returns the catalogue. Throws a ConfigError where its files are broken. */
 export function builtInCatalogue(): BuiltInCatalogue {
   read ??= {
-    vendors: load("vendors", vendorsSchema).vendors,
-    inDollars: load("models", catalogueSchema).models,
-    currencies: load("currencies", currenciesSchema),
+    vendors: readCatalogueFile("vendors").vendors,
+    inDollars: readCatalogueFile("models").models,
+    currencies: readCatalogueFile("currencies"),
   };
   return read;
 }
 
-/** load reads a file of the catalogue. Bundling makes JSON of it, which is read in a fraction of the time. */
-function load<S extends z.ZodType>(name: string, schema: S): z.output<S> {
-  if (!isSource) return schema.parse(JSON.parse(packageText(`catalog/${name}.json`)));
+/**
+ * readCatalogueFile returns the content of a file, with what it leaves out. Throws a ConfigError where the file is broken. Packed files hold
+ * what this returned when they were packed: they are read in a fraction of the time.
+ */
+export function readCatalogueFile<N extends keyof Contents>(name: N): Contents[N] {
+  if (!isSource) return JSON.parse(packageText(`catalog/${name}.json`));
   const faults: Fault[] = [];
   const file = `catalog/${name}.yaml`;
-  const data = checkDocument(readYaml(file, packageText(file), {}), schema, faults);
+  const data = checkDocument(readYaml(file, packageText(file), {}), schemas[name], faults);
   if (data === undefined) throw new ConfigError(faults);
   return data;
 }
