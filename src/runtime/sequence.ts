@@ -35,6 +35,12 @@ export function sequence<S, A, B, C, D, E, F>(
   steps: readonly [FirstStep<S, A>, Step<S, A, B>, Step<S, B, C>, Step<S, C, D>, Step<S, D, E>, Step<S, E, F>],
   failed?: Failed<S>,
 ): Sequence<S, F>;
+export function sequence<S, A, B, C, D, E, F, G>(
+  steps: readonly [
+    ...[FirstStep<S, A>, Step<S, A, B>, Step<S, B, C>, Step<S, C, D>, Step<S, D, E>, Step<S, E, F>, Step<S, F, G>],
+  ],
+  failed?: Failed<S>,
+): Sequence<S, G>;
 export function sequence<S>(steps: readonly unknown[], failed?: Failed<S>): Sequence<S, unknown> {
   const all = steps as readonly Step<S, unknown, unknown>[];
   if (!failed) return (state) => run(all, state, 0, undefined);

@@ -19,6 +19,7 @@ import type { Signal } from "../../runtime/caller-abort.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { sequence } from "../../runtime/sequence.ts";
+import { isObject, type JsonObject } from "../../wire/json.ts";
 import type { ModelRates } from "../admit/model-rates.ts";
 import { maxOutputOf } from "../charge/estimate.ts";
 import { createHoldCredit } from "../charge/hold.ts";
@@ -30,6 +31,7 @@ import { billRefused } from "./billed-refusal.ts";
 import { droppedHeaders } from "./dropped-headers.ts";
 import { firstContentGate } from "./first-content-gate.ts";
 import { translate } from "./translate.ts";
+import { withUntoldUsage } from "./untold-usage.ts";
 import { UpstreamStream } from "./upstream-stream.ts";
 
 type TranslatedRequest = Translated<Operation, Operation>["request"];
@@ -89,6 +91,7 @@ export function createRunAttempt({ ledger, modelRates, clock }: AttemptOptions):
       hold,
       (attempt: CallAttempt, request: TranslatedRequest) => send(attempt, request, clock),
       awaitFirstContent,
+      tellUsage,
       translateAnswer,
       (attempt: CallAttempt) => attempt,
     ],
@@ -178,6 +181,24 @@ async function gated(answer: Answer, { meter, record }: CallAttempt): Promise<An
   } finally {
     if (record) record.waitedMs += performance.now() - gatedAt;
   }
+}
+
+/** tellUsage has the caller told what its charge is counted by, where the upstream does not tell that. */
+function tellUsage(attempt: CallAttempt, sent: Answer): MaybePromise<Answer> {
+  const { modelCall, part, candidate, meter } = attempt;
+  if (meter.isPaidByInput || candidate.kind === "embedded") return sent;
+  return withUntoldUsage(sent, {
+    operation: candidate.operation,
+    isAskedFor: wantsUsage(modelCall.operation, part.request.outline()),
+    isUntold: () => meter.isUntold(),
+    count: () => modelCall.meter.measureAttempt(meter),
+  });
+}
+
+/** wantsUsage reports whether a caller is to see the usage of a stream. Only callers of chat and completions have a choice. */
+function wantsUsage(operation: Operation, { stream_options: options }: JsonObject): boolean {
+  if (operation !== "chat" && operation !== "completions") return true;
+  return isObject(options) && options.include_usage === true;
 }
 
 /** translateAnswer translates the answer back, and names what was dropped on the way. A long body is written here, in time slices. */

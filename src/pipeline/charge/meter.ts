@@ -8,7 +8,7 @@
 import type { Operation } from "../../call/operations.ts";
 import { addUsage, type CallUsage, nothingUsed } from "../../call/usage.ts";
 import type { Served } from "../../ledger/rates.ts";
-import type { MaybePromise } from "../../runtime/maybe-promise.ts";
+import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { sequence } from "../../runtime/sequence.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { type Counting, guessTokens } from "./count-used.ts";
@@ -57,6 +57,8 @@ export interface CallMeter {
   hasBilled(): boolean;
   /** Returns what a call used that failed: that of such attempts. */
   measureBilled(): MaybePromise<Measured>;
+  /** Returns what one of its attempts used that is complete, as it is charged: nothing where that is charged to nobody. */
+  measureAttempt(attempt: AttemptMeter): MaybePromise<CallUsage>;
   /** Returns what was used so far. `complete` says that the reported output is all of it. */
   measure(complete: boolean): MaybePromise<Measured>;
   /** Returns what a call used whose caller disconnected: that of attempts with content, with estimated reasoning. */
@@ -105,6 +107,11 @@ class Attempts implements CallMeter {
 
   measureBilled(): MaybePromise<Measured> {
     return this.#measureAll(this.#attempts.filter(isBilled), { complete: true });
+  }
+
+  measureAttempt(attempt: AttemptMeter): MaybePromise<CallUsage> {
+    const measured = measure(attempt as MeteredAttempt, { complete: true }, this.#counting);
+    return andThen(measured, ({ used, isNothing }) => (isNothing ? nothingUsed : used));
   }
 
   measure(complete: boolean): MaybePromise<Measured> {

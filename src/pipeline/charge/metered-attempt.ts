@@ -24,6 +24,8 @@ export interface AttemptMeter extends Meter {
   reasoned(tokens: number, max: number): void;
   /** Reports whether the upstream reported any input or output. */
   hasUsage(): boolean;
+  /** Reports whether the upstream has told no usage so far, or none of the output that there was. */
+  isUntold(): boolean;
   /** Notes that the upstream bills the attempt, so that it is charged even where the call fails later. */
   bill(): void;
   /** Drops the attempt: it failed, and another may replace it. Returns what its upstream reported; undefined where that is nothing. */
@@ -147,6 +149,12 @@ export class MeteredAttempt implements AttemptMeter {
   hasUsage(): boolean {
     const { input = 0, output = 0, cacheRead, cacheWrite, cacheWriteHour } = this.usage;
     return input + output + cacheRead + cacheWrite + cacheWriteHour > 0;
+  }
+
+  isUntold(): boolean {
+    const { input, output } = this.usage;
+    const isOutputUntold = !output && this.operation !== "embeddings" && !this.output.isEmpty();
+    return !this.isPaidByInput && (input === undefined || isOutputUntold);
   }
 
   bill(): void {

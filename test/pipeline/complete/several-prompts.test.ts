@@ -497,7 +497,8 @@ describe("several prompts through the doors", () => {
     });
     const exchange = await scripted.next();
     expect([exchange.path, exchange.body.toString()]).toEqual(["/v1/completions", body]);
-    const answer = completionPiece("Hello", "stop");
+    const usage = { prompt_tokens: 4, completion_tokens: 1, total_tokens: 5 };
+    const answer = completionPiece("Hello", "stop", { usage });
     exchange.json(200, answer);
     expect(await (await response).json()).toEqual(answer);
   });

@@ -1,0 +1,116 @@
+/**
+ * Tells callers what a call used where its upstream does not: the counts that the call is charged for. Agents compact their conversations by
+ * these, and SDKs of the Messages API fail where they are missing.
+ *
+ * What an upstream tells stays as it is. A stream of chat chunks gets a last one, where its caller asked for usage. Events of other streams
+ * wait until it is counted.
+ */
+import type { DescMessage } from "@bufbuild/protobuf";
+import type { Answer, Frames } from "../../call/call.ts";
+import type { Operation } from "../../call/operations.ts";
+import type { Usage } from "../../call/usage.ts";
+import { isFinished } from "../../providers/usage/finish-word.ts";
+import { writeUsage } from "../../providers/usage/write-usage.ts";
+import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
+import { forEach, pushStream } from "../../runtime/push-stream.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { Wire } from "../../wire/wire.ts";
+
+/** UsageSource knows what an attempt has used. */
+export interface UsageSource {
+  /** operation is the one that the upstream answers. */
+  readonly operation: Operation;
+  /** isAskedFor is whether a stream of chunks is to end with its usage. */
+  readonly isAskedFor: boolean;
+  /** isUntold reports whether the upstream has told no usage so far, or none of its output. */
+  readonly isUntold: () => boolean;
+  /** count returns what was used so far and is charged. */
+  readonly count: () => MaybePromise<Usage>;
+}
+
+/** withUntoldUsage returns the answer with the usage that its upstream leaves out. */
+export function withUntoldUsage(answer: Answer, source: UsageSource): MaybePromise<Answer> {
+  const { operation, isAskedFor, isUntold, count } = source;
+  if (answer.kind === "stream") {
+    if (operation === "messages" || operation === "responses")
+      return { ...answer, frames: withUsageInEvents(answer.frames, source) };
+    return isAskedFor ? { ...answer, frames: withUsageChunk(answer.frames, source) } : answer;
+  }
+  if (!isUntold()) return answer;
+  const { body } = answer;
+  return andThen(count(), (used) => {
+    return { ...answer, body: body.with({ usage: completed(body.json().usage, operation, used) }) };
+  });
+}
+
+/** completed returns the usage that an upstream told, with the counts in their places. */
+function completed(told: JsonValue | undefined, operation: Operation, used: Usage): JsonObject {
+  return { ...(isObject(told) ? told : {}), ...writeUsage(operation, used) };
+}
+
+/** withUsageChunk adds a chunk for the usage to the end of a stream. */
+function withUsageChunk(frames: Frames, { operation, isUntold, count }: UsageSource): Frames {
+  return pushStream((take) => {
+    let chunkOf: ((usage: JsonObject) => Wire) | undefined;
+    const taken = forEach(frames, (batch) => {
+      chunkOf ??= batch[0] && chunkLike(batch[0]);
+      return take(batch);
+    });
+    return taken.then(async () => {
+      if (chunkOf && isUntold()) await take([chunkOf(completed(undefined, operation, await count()))]);
+    });
+  });
+}
+
+/** chunkLike returns what makes the chunk for the usage of the stream that this chunk is of. The chunk itself is not kept. */
+function chunkLike(chunk: Wire): (usage: JsonObject) => Wire {
+  const { desc } = chunk;
+  const { choices, usage, ...head } = chunk.json();
+  return (counted) => Wire.ofJson(desc, { ...head, choices: [], usage: counted }, true);
+}
+
+/** withUsageInEvents completes the events of a message or a response that tell usage. */
+function withUsageInEvents(frames: Frames, source: UsageSource): Frames {
+  return pushStream((take) =>
+    forEach(frames, (batch) => {
+      const last = batch.findLastIndex((event) => lacksUsage(event.json(), source));
+      return last < 0 ? take(batch) : completedEvents(batch, source).then(take);
+    }),
+  );
+}
+
+async function completedEvents(batch: readonly Wire[], source: UsageSource): Promise<readonly Wire[]> {
+  const used = await source.count();
+  return batch.map((event) =>
+    lacksUsage(event.json(), source) ? completedEvent(event, source.operation, used) : event,
+  );
+}
+
+/** lacksUsage reports whether an event is one that tells usage, and does not. */
+function lacksUsage({ type, message, delta, usage }: JsonObject, { isUntold }: UsageSource): boolean {
+  switch (type) {
+    case "message_start":
+      return isObject(message) && !isObject(message.usage);
+    case "message_delta":
+      return isObject(delta) && isFinished(delta.stop_reason) && (!hasOutput(usage) || isUntold());
+    case "response.completed":
+    case "response.incomplete":
+      return isUntold();
+  }
+  return false;
+}
+
+function hasOutput(usage: JsonValue | undefined): boolean {
+  return isObject(usage) && typeof usage.output_tokens === "number";
+}
+
+function completedEvent<O extends DescMessage>(event: Wire<O>, operation: Operation, used: Usage): Wire<O> {
+  const { type, message, response, usage } = event.json();
+  const within = (outer: JsonValue | undefined, counts: Usage) => {
+    const told = isObject(outer) ? outer : {};
+    return { ...told, usage: completed(told.usage, operation, counts) };
+  };
+  if (type === "message_start") return event.with({ message: within(message, { ...used, output: 0, reasoning: 0 }) });
+  if (type === "message_delta") return event.with({ usage: completed(usage, operation, used) });
+  return event.with({ response: within(response, used) });
+}

@@ -1,0 +1,182 @@
+/**
+ * Callers are told what their calls are charged for, also where the upstream tells no usage, or none that can be read: in every family,
+ * whole and streamed, over every kind of upstream. What an upstream tells reaches them as it is.
+ */
+import Anthropic from "@anthropic-ai/sdk";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type CallFamily, call, familyNames } from "../../support/clients/families.ts";
+import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { type Books, openAccount, openBooks } from "../../support/payer.ts";
+import {
+  eventStream,
+  type ScriptedExchange,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+} from "../../support/scripted-upstream.ts";
+import { paidModel, paidModels } from "../../support/upstreams/paid-models.ts";
+import {
+  anthropicFrames,
+  chatAnswer,
+  chatChunk,
+  completionPiece,
+  done,
+  helloChunks,
+  helloEvents,
+  messageAnswer,
+  openaiFrames,
+  outputMessage,
+  responseAnswer,
+  responseEvents,
+} from "../../support/vendors.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+let books: Books;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream();
+  const config = paidModels(upstream.baseUrl);
+  const responding = { name: "responding", kind: "openai", base_url: upstream.baseUrl, api_key: "k" } as const;
+  const upstreams = [...(config.upstreams ?? []), { ...responding, profile: { responses: "always" as const } }];
+  const models = [...(config.models ?? []), paidModel("response", "responding")];
+  gateway = await startTestGateway({ ...config, upstreams, models });
+  books = openBooks(gateway.database, gateway.storage);
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+/** Says hello in the dialect that it is asked in, with this usage; undefined: with none. */
+function hello(usage: unknown): (exchange: ScriptedExchange) => void {
+  const told = { usage };
+  return (exchange) => {
+    const { stream = false } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+    const stream_ = (text: string) => {
+      exchange.head(200, eventStream);
+      exchange.end(text);
+    };
+    switch (exchange.path) {
+      case "/v1/messages":
+        return stream
+          ? stream_(anthropicFrames(...helloEvents.map((event) => withUsage(event, usage))))
+          : exchange.json(200, messageAnswer([{ type: "text", text: "Hello" }], "end_turn", told));
+      case "/v1/responses": {
+        const response = responseAnswer([outputMessage("Hello")], told);
+        return stream ? stream_(anthropicFrames(...responseEvents(response))) : exchange.json(200, response);
+      }
+      case "/v1/completions":
+        return stream
+          ? stream_(openaiFrames(completionPiece("Hello", "stop", told)) + done)
+          : exchange.json(200, completionPiece("Hello", "stop", told));
+    }
+    if (!stream) return exchange.json(200, chatAnswer({ content: "Hello" }, "stop", told));
+    const last = usage === undefined ? [] : [{ ...chatChunk({}), choices: [], usage }];
+    return stream_(openaiFrames(...helloChunks, ...last) + done);
+  };
+}
+
+function withUsage(event: Json, usage: unknown): Json {
+  if (event.type === "message_start") return { ...event, message: { ...(event.message as Json), usage } };
+  return event.type === "message_delta" ? { ...event, usage } : event;
+}
+
+/** lastUsage returns the last usage that an answer tells a caller of a family, as sums; undefined without any. */
+function lastUsage(text: string, family: CallFamily): { readonly input: number; readonly output: number } | undefined {
+  const frames = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => data as string);
+  const parts = (frames.length > 0 ? frames : [text]).map((part) => JSON.parse(part));
+  const told = parts
+    .map(({ usage, response }) => usage ?? response?.usage)
+    .findLast((usage) => (usage ?? null) !== null);
+  if (told === undefined) return undefined;
+  if (isChunked(family)) return { input: told.prompt_tokens, output: told.completion_tokens };
+  const cached = (told.cache_read_input_tokens ?? 0) + (told.cache_creation_input_tokens ?? 0);
+  return { input: told.input_tokens + cached, output: told.output_tokens };
+}
+
+async function askPaid(model: string, family: CallFamily, stream: boolean, more: Json = {}) {
+  const payer = await openAccount(gateway);
+  const answer = await call(gateway, { family, model, stream, apiKey: payer.apiKey, more });
+  expect(answer.status, answer.text).toBe(200);
+  const [row] = (await books.of(payer)).requests;
+  return { answer, row };
+}
+
+const asksFor = { stream_options: { include_usage: true } };
+
+const untold: readonly [string, unknown][] = [
+  ["none", undefined],
+  ["null", null],
+  ["no counts", {}],
+  ["texts", { prompt_tokens: "9", completion_tokens: "x", input_tokens: "9", output_tokens: "x" }],
+  ["an output of 0", { prompt_tokens: 9, completion_tokens: 0, input_tokens: 9, output_tokens: 0 }],
+];
+
+describe.each(["gpt", "claude", "response", "davinci"])("of %s, whose upstream tells", (model) => {
+  const callers = model === "davinci" ? (["completions"] as const) : familyNames;
+  for (const [name, usage] of untold) {
+    test.each(callers)(`${name}, callers of %s learn what they are charged for`, async (family) => {
+      upstream.script = hello(usage);
+      for (const stream of [false, true]) {
+        const { answer, row } = await askPaid(model, family, stream, stream && isChunked(family) ? asksFor : {});
+        expect(row?.input, answer.text).toBeGreaterThan(0);
+        expect(row?.output).toBeGreaterThan(0);
+        expect(lastUsage(answer.text, family), answer.text).toEqual({ input: row?.input, output: row?.output });
+      }
+    });
+  }
+});
+
+function isChunked(family: CallFamily): boolean {
+  return family === "chat" || family === "completions";
+}
+
+test("a stream of chunks has no usage where its caller did not ask for it", async () => {
+  upstream.script = hello(undefined);
+  for (const family of ["chat", "completions"] as const) {
+    for (const model of ["gpt", "claude", "response"]) {
+      const { answer, row } = await askPaid(model, family, true);
+      expect(row?.output).toBeGreaterThan(0);
+      expect(answer.text).not.toContain("_tokens");
+    }
+  }
+});
+
+test("what an upstream tells stays as it is, with what is its own", async () => {
+  const own = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11, cost: 0.5 };
+  upstream.script = hello(own);
+  const { answer } = await askPaid("gpt", "chat", false);
+  expect(JSON.parse(answer.text).usage).toEqual(own);
+  const streamed = await askPaid("gpt", "chat", true, asksFor);
+  expect(streamed.answer.text.match(/"usage":\{/g)).toHaveLength(1);
+  upstream.script = hello({ cost: 0.5 });
+  const counted = await askPaid("gpt", "chat", false);
+  expect(JSON.parse(counted.answer.text).usage).toMatchObject({ cost: 0.5, completion_tokens: counted.row?.output });
+});
+
+test("an answer that a filter ended before it began costs nothing, and says so", async () => {
+  upstream.script = (exchange) =>
+    exchange.json(200, chatAnswer({ content: "" }, "content_filter", { usage: undefined }));
+  for (const family of ["chat", "messages", "responses"] as const) {
+    const { answer, row } = await askPaid("gpt", family, false);
+    expect(row?.cost).toBe(0);
+    expect(lastUsage(answer.text, family), answer.text).toEqual({ input: 0, output: 0 });
+  }
+});
+
+test("the SDK of the Messages API reads a stream whose upstream tells no usage", async () => {
+  upstream.script = hello(undefined);
+  const { apiKey } = await openAccount(gateway);
+  const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey, maxRetries: 0 });
+  const stream = client.messages.stream({
+    model: "claude",
+    max_tokens: 100,
+    messages: [{ role: "user", content: "hi" }],
+  });
+  const { usage } = await stream.finalMessage();
+  expect(usage.input_tokens).toBeGreaterThan(0);
+  expect(usage.output_tokens).toBeGreaterThan(0);
+});
