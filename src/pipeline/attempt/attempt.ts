@@ -186,7 +186,7 @@ async function gated(answer: Answer, { meter, record }: CallAttempt): Promise<An
 /** tellUsage has the caller told what its charge is counted by, where the upstream does not tell that. */
 function tellUsage(attempt: CallAttempt, sent: Answer): MaybePromise<Answer> {
   const { modelCall, part, candidate, meter } = attempt;
-  if (meter.isPaidByInput || candidate.kind === "embedded") return sent;
+  if (meter.isPaidByInput || candidate.kind === "embedded" || (sent.kind === "whole" && !meter.isUntold())) return sent;
   return withUntoldUsage(sent, {
     operation: candidate.operation,
     isAskedFor: wantsUsage(modelCall.operation, part.request.outline()),

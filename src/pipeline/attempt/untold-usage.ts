@@ -28,15 +28,14 @@ export interface UsageSource {
   readonly count: () => MaybePromise<Usage>;
 }
 
-/** withUntoldUsage returns the answer with the usage that its upstream leaves out. */
+/** withUntoldUsage returns an answer with the usage that its upstream leaves out: a whole one is known to lack it. */
 export function withUntoldUsage(answer: Answer, source: UsageSource): MaybePromise<Answer> {
-  const { operation, isAskedFor, isUntold, count } = source;
+  const { operation, isAskedFor, count } = source;
   if (answer.kind === "stream") {
     if (operation === "messages" || operation === "responses")
       return { ...answer, frames: withUsageInEvents(answer.frames, source) };
     return isAskedFor ? { ...answer, frames: withUsageChunk(answer.frames, source) } : answer;
   }
-  if (!isUntold()) return answer;
   const { body } = answer;
   return andThen(count(), (used) => {
     return { ...answer, body: body.with({ usage: completed(body.json().usage, operation, used) }) };
