@@ -3,18 +3,26 @@
  * with what that means and what to do. Exit code 1 on any finding, also on one that it repairs.
  */
 
+import type { Config } from "../../config/config.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { counted } from "../../runtime/words/counted.ts";
+import { proveFile } from "../../storage/engines/sqlite/reconcile/prove-file.ts";
 import type { Finding } from "../../storage/proof/finding.ts";
-import type { Reconciliation } from "../../storage/proof/proof.ts";
-import { withStorage } from "../command.ts";
+import { type ReconcileOptions, type Reconciliation, reconciled } from "../../storage/proof/proof.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { databasePath, withStorage } from "../command.ts";
 import { readOptions } from "../line/read-options.ts";
 
 export async function reconcile(args: readonly string[]): Promise<void> {
   const { values } = readOptions("reconcile", args);
   const options = { isFull: values.full ?? false, isRepairing: values.repair ?? false };
   const print = values.json ? printJson : printProof;
-  await withStorage(values.config, async (storage) => print(await storage.reconcile(options)));
+  await withStorage(values.config, async (storage, config) => print(await proofOf(storage, config, options)));
+}
+
+/** proofOf proves a file in this thread, which has nothing else to do: to start another takes a third of the time that a small one takes. */
+function proofOf(storage: Storage, config: Config, options: ReconcileOptions): Promise<Reconciliation> {
+  return config.database ? storage.reconcile(options) : reconciled(proveFile(databasePath(config), options));
 }
 
 /** printProof prints what holds and what does not. Exit code 1 where something does not. */
