@@ -17,7 +17,7 @@ import { has, pinSelf, unpinned, watchStolen } from "./processes.ts";
 import { folder, runProgram, tell } from "./program.ts";
 import { report, valuesOf } from "./report.ts";
 import { resultsOf } from "./results.ts";
-import { rows } from "./rows.ts";
+import { memoryRows, rows } from "./rows.ts";
 import { steadyLoads } from "./steady.ts";
 import { type Stage, setStage } from "./targets.ts";
 import { letRun, type Measured, measureRounds, targetsOf, verify, warmUp } from "./turns.ts";
@@ -104,7 +104,10 @@ async function measureAll(options: Options): Promise<Measured> {
     pieces.push(...(await load.run({ ...options, folder, upstreams: stage.upstreams })));
   }
   const notes = [...stage.notes, ...broken];
-  return { file: "results", rows, method, pieces, loads: [...staged, ...large], notes };
+  const of = options.memory
+    ? { file: "memory", title: "The gateway's memory", rows: memoryRows }
+    : { file: "results", rows };
+  return { ...of, method, pieces, loads: [...staged, ...large], notes };
 }
 
 /** idleMemory is the gateway's memory after some seconds without a call, when it has given back what it does not need. */

@@ -12,9 +12,11 @@ export interface Options {
   readonly targets: ReadonlySet<string>;
   /** engines is whether the engines are compared, and nothing else. */
   readonly engines: boolean;
+  /** memory is whether the gateway's memory is measured alone, under all loads. */
+  readonly memory: boolean;
   /** json is the file for the figures as JSON. */
   readonly json: string | undefined;
-  /** save is whether results.md and results.json beside the bench are replaced. */
+  /** save is whether the results beside the bench are replaced. */
   readonly save: boolean;
   /** cache is where Portkey and data sets are kept for the next run. */
   readonly cache: string;
@@ -31,17 +33,21 @@ const defaults = { rounds: "5", seconds: "0.52" };
 /** defaultsOfEngines are those of `--engines`: what is compared differs by less. */
 const defaultsOfEngines = { rounds: "6", seconds: "1.6" };
 
+/** defaultsOfMemory are those of `--memory`: more rounds of the same loads take no more memory. */
+const defaultsOfMemory = { rounds: "2", seconds: "0.52" };
+
 /** usageOf is the output of `--help`. */
 export const usageOf = ({ loads, engineLoads }: LoadNames) => `npm run bench -- [OPTION…]
 
   --engines           compares SQLite in one process with Postgres and Redis, and with several workers, and measures nothing else
+  --memory            measures the gateway's memory under all loads, and no other target
   --only LOAD,…       some of the loads: ${loads.join(", ")};
                       with --engines: ${engineLoads.join(", ")}
   --targets TARGET,…  some of what is measured: ${targetNames.join(", ")}
-  --rounds N          how often all of it is measured; ${defaults.rounds} where nothing is said, ${defaultsOfEngines.rounds} of engines
+  --rounds N          how often all of it is measured; ${defaults.rounds} where nothing is said, ${defaultsOfEngines.rounds} of engines, ${defaultsOfMemory.rounds} of memory
   --seconds S         how long each piece takes; ${defaults.seconds}, ${defaultsOfEngines.seconds} of engines
   --json FILE         writes all figures there
-  --save              renews bench/results.md and bench/results.json, or bench/engines.md and bench/engines.json
+  --save              renews bench/results.md and bench/results.json; of engines and of memory those by these names
   --cache FOLDER      where Portkey, which the first run gets by npm, and data sets are kept; node_modules/.cache/bench
 
 One load on two targets takes some seconds: --only chat-1k --targets bare,gateway --rounds 3`;
@@ -54,6 +60,7 @@ export function readOptions(args: readonly string[], known: LoadNames): Options 
     args: [...args],
     options: {
       engines: { type: "boolean", default: false },
+      memory: { type: "boolean", default: false },
       rounds: { type: "string" },
       seconds: { type: "string" },
       only: { type: "string" },
@@ -63,15 +70,17 @@ export function readOptions(args: readonly string[], known: LoadNames): Options 
       cache: { type: "string", default: cacheFolder },
     },
   });
-  const { engines } = values;
-  const usual = engines ? defaultsOfEngines : defaults;
+  const { engines, memory } = values;
+  if (engines && memory) throw new Error("--engines and --memory: one at a time");
+  const usual = engines ? defaultsOfEngines : memory ? defaultsOfMemory : defaults;
   const loadNames = engines ? known.engineLoads : known.loads;
   return {
     engines,
+    memory,
     rounds: positive("--rounds", values.rounds ?? usual.rounds),
     seconds: positive("--seconds", values.seconds ?? usual.seconds),
     only: values.only === undefined ? undefined : names("--only", values.only, loadNames),
-    targets: names("--targets", values.targets, targetNames),
+    targets: memory ? new Set(["gateway"]) : names("--targets", values.targets, targetNames),
     ...{ json: values.json, save: values.save, cache: values.cache },
   };
 }

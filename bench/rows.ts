@@ -115,6 +115,11 @@ export const rows: readonly Row[] = [
   },
 ];
 
+/** memoryRows are those that `--memory` measures. */
+export const memoryRows = rows.filter(
+  ({ unit, against }) => unit === "MB" || unit === "kB" || against === "itself, the usual setting",
+);
+
 export type Verdict = "aim reached" | "reached" | "SHORT" | "not measured" | "–";
 
 /** verdictOf compares a value with its bounds. */

@@ -1,7 +1,7 @@
 /**
  * Writes the speed tables into README.md, docs/speed.md and docs/scaling.md from the saved results of the bench: bench/results.md and,
- * where they exist, bench/accelerators.md and bench/engines.md. Run it after `npm run bench -- --save`, `npm run bench:accelerators --
- * --save` and `npm run bench -- --engines --save`.
+ * where they exist, bench/memory.md, bench/accelerators.md and bench/engines.md. Run it after each that was saved: `npm run bench -- --save`,
+ * the same with `--memory` or `--engines`, and `npm run bench:accelerators -- --save`.
  *
  * Each table stands between two comments, `<!-- NAME: … -->` and `<!-- end of NAME -->`; everything else is left
  * unchanged. test/project/pages.test.ts fails if a table differs from what this writes.
@@ -39,13 +39,28 @@ function saidIn(markdown: string): string {
   return markdown.split("\n").find((line) => line.startsWith("Measured on")) ?? "";
 }
 
-/** speedTable is the cost of each row and its bounds. */
-function speedTable(results: string): string {
+/** speedTable is the cost of each row and its bounds. Of rows that were measured again since, by `later`, the later figures stand. */
+function speedTable(results: string, later = ""): string {
+  const isLater = dateOf(later) > dateOf(results);
+  const again = new Map((isLater ? rowsOfWork(later) : []).map((row) => [keyOf(row), row]));
+  const rows = rowsOfWork(results).map((row, i) => (i === 0 ? row : (again.get(keyOf(row)) ?? row)));
+  const said = [saidIn(results), ...(isLater ? [`Memory was ${saidIn(later).replace(/^M/, "m")}`] : [])];
+  return [written(rows), ...said].join("\n\n");
+}
+
+const keyOf = ([work, against]: readonly string[]) => `${work} | ${against}`;
+
+/** dateOf returns the day on which results were measured; empty where there are none. */
+function dateOf(markdown: string): string {
+  return /^Measured on (\d{4}-\d\d-\d\d)/.exec(saidIn(markdown))?.[1] ?? "";
+}
+
+/** rowsOfWork returns the table of work, its head first, without the columns that say how its rounds differ. */
+function rowsOfWork(results: string): Table {
   const [table] = tablesIn(results).filter(([head]) => head?.[0] === "work");
   if (!table) throw new Error("the results have no table of work");
   const columns = ["work", "against", "measured", "must", "aim"].map((name) => table[0]?.indexOf(name) ?? -1);
-  const rows = table.map((row) => columns.map((at) => row[at] ?? ""));
-  return `${written(rows)}\n\n${saidIn(results)}`;
+  return table.map((row) => columns.map((at) => row[at] ?? ""));
 }
 
 /**
@@ -80,10 +95,11 @@ function withPart(page: string, name: string, part: string): string {
 /** withTables returns the page with all tables up to date. */
 export function withTables(page: string): string {
   const read = (file: string) => readFileSync(join(root, file), "utf8");
-  const speed = withPart(page, "speed", speedTable(read("bench/results.md")));
+  const memory = existsSync(join(root, "bench/memory.md")) ? read("bench/memory.md") : "";
+  const speed = withPart(page, "speed", speedTable(read("bench/results.md"), memory));
   const others = [
     ["accelerators", acceleratorsTable],
-    ["engines", speedTable],
+    ["engines", (results: string) => speedTable(results)],
   ] as const;
   return others.reduce((done, [name, tableOf]) => {
     const file = `bench/${name}.md`;

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { has } from "../../bench/processes.ts";
 import { report } from "../../bench/report.ts";
 import { type Piece, resultsOf } from "../../bench/results.ts";
-import { rows } from "../../bench/rows.ts";
+import { memoryRows, rows } from "../../bench/rows.ts";
 import { median } from "../../bench/statistics.ts";
 import { root, run, temporaryFolder } from "../support/command.ts";
 
@@ -38,6 +38,14 @@ test.skipIf(!has("wrk"))("a short run tells of every row, and of each target", a
   expect(values).toHaveLength(rows.length);
   const turns = pieces.map(({ target, round }: Piece) => `${round} ${target}`);
   expect(turns).toEqual(["0 bare", "0 gateway", "1 bare", "1 gateway", "2 bare", "2 gateway"]);
+});
+
+test.skipIf(!has("wrk"))("of memory alone a run tells its rows, of the gateway", async () => {
+  const { code, stdout, stderr } = await bench("--memory", "--rounds", "1", "--seconds", "0.2", "--only", "chat-1k");
+  expect(code, stderr).toBe(0);
+  const work = [...stdout.matchAll(/^\| ([^|]+) \| [^|]+ \| [^|]+ \| [^|]+ \| ≤/gm)].map(([, name]) => name);
+  expect(work).toEqual(memoryRows.filter(({ must }) => must !== undefined).map((row) => row.work));
+  expect(stdout).not.toContain("| chat-1k: chat, request and answer of 1 kB | bare |");
 });
 
 test.skipIf(!has("wrk"))("streams that go on are read in a window for each round", async () => {
