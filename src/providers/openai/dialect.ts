@@ -108,8 +108,11 @@ function requestBody({ request, form, model }: Attempt, tellsUsage: boolean): Bo
   const json = request.outline();
   const isStream = form === "stream";
   const lacksUsage = isStream && tellsUsage && !wantsUsage(json);
-  if (json.model === model && (json.stream === true) === isStream && !lacksUsage) return request.sendable();
-  const changes: Record<string, JsonValue | undefined> = {};
+  // A server that tells usage unasked refuses to be asked. What the caller wants of its answer is read from the request as it was.
+  const asksInVain = !tellsUsage && json.stream_options !== undefined;
+  const isAsWanted = json.model === model && (json.stream === true) === isStream;
+  if (isAsWanted && !lacksUsage && !asksInVain) return request.sendable();
+  const changes: Record<string, JsonValue | undefined> = asksInVain ? { stream_options: undefined } : {};
   if (json.model !== model) changes.model = model;
   if ((json.stream === true) !== isStream) changes.stream = isStream || undefined;
   // An outline may have other texts in it.

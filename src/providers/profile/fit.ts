@@ -91,7 +91,6 @@ function fitJson(json: JsonObject, capabilities: Capabilities, isOwn: boolean): 
     ...Object.fromEntries(refused.map((key) => [key, undefined])),
     ...format.changes,
     ...withoutToolSettings(json),
-    ...(capabilities.include_usage === false && json.stream_options !== undefined ? { stream_options: undefined } : {}),
     ...(messages ? { messages: messages.messages as JsonValue } : {}),
     ...(tools ? { tools: tools.tools } : {}),
   };

@@ -1,0 +1,53 @@
+/** A server that tells the usage of its streams without being asked, and refuses the question: its callers are told what they are charged. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { call } from "../../support/clients/families.ts";
+import type { TestGateway } from "../../support/gateway.ts";
+import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { startOver } from "../../support/upstreams/strict-gateway.ts";
+import { chatAnswer, chatChunk } from "../../support/vendors.ts";
+
+const usage = { prompt_tokens: 31, completion_tokens: 7, total_tokens: 38 };
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream();
+  gateway = await startOver(upstream, { vendor: "mistral", model: "mistral-small-latest" });
+});
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+/** Returns the last usage that a caller is told; undefined where it is told none. */
+async function told(family: "chat" | "messages" | "responses", isAsked: boolean) {
+  const more = family === "chat" && isAsked ? { stream_options: { include_usage: true } } : {};
+  const { text } = await call(gateway, { family, model: "m", stream: true, apiKey: gateway.apiKey, more });
+  expect(JSON.parse(`${upstream.received.at(-1)?.body}`)).not.toHaveProperty("stream_options");
+  const events = text.split("\n").flatMap((line) => (line.startsWith("data: {") ? [JSON.parse(line.slice(6))] : []));
+  return events.flatMap((event) => event.usage ?? event.response?.usage ?? []).at(-1);
+}
+
+const forms = {
+  "in the last chunk": () => {
+    upstream.script = (exchange) =>
+      exchange.stream(chatChunk({ role: "assistant", content: "Yes" }), chatChunk({ content: "." }, "stop", { usage }));
+  },
+  "in an answer that is no stream": () => {
+    upstream.script = (exchange) => exchange.json(200, chatAnswer({ content: "Yes." }, "stop", { usage }));
+  },
+};
+
+test.each(Object.entries(forms))("usage %s reaches callers of each family", async (_, answer) => {
+  answer();
+  const [input_tokens, output_tokens] = [usage.prompt_tokens, usage.completion_tokens];
+  expect(await told("chat", true)).toMatchObject(usage);
+  expect(await told("messages", true)).toMatchObject({ input_tokens, output_tokens });
+  expect(await told("responses", true)).toMatchObject({ input_tokens, output_tokens });
+});
+
+test.each(Object.entries(forms))("usage %s is not told to a caller of chat who does not ask", async (_, answer) => {
+  answer();
+  expect(await told("chat", false)).toBeUndefined();
+});
