@@ -107,6 +107,10 @@ class Calls {
 function addTo(members: Members, more: JsonObject): void {
   for (const [key, value] of Object.entries(more)) {
     const before = members.get(key);
+    if (key === "content" && (Array.isArray(value) || (Array.isArray(before) && typeof value === "string"))) {
+      members.set(key, joined(contentParts(before as JsonValue | undefined), contentParts(value)));
+      continue;
+    }
     // Null and empty values do not take back what was said.
     if (value === null || value === "") members.set(key, before ?? value);
     else if (typeof value === "string" && typeof before === "string" && texts.has(key))
@@ -118,6 +122,34 @@ function addTo(members: Members, more: JsonObject): void {
       addTo(part, value);
     } else members.set(key, value);
   }
+}
+
+function contentParts(content: JsonValue | undefined): readonly JsonValue[] {
+  if (Array.isArray(content)) return content;
+  return typeof content === "string" && content !== "" ? [{ type: "text", text: content }] : [];
+}
+
+/**
+ * joined returns the parts of a content and those of its next piece. Mistral's models send parts while they think and texts afterwards: what
+ * goes on with the last part becomes one with it.
+ */
+function joined(parts: readonly JsonValue[], more: readonly JsonValue[]): JsonValue[] {
+  const all = [...parts];
+  for (const part of more) {
+    const last = all.at(-1);
+    const whole = isObject(last) && isObject(part) ? continued(last, part) : undefined;
+    if (whole) all[all.length - 1] = whole;
+    else all.push(part);
+  }
+  return all;
+}
+
+function continued(last: JsonObject, part: JsonObject): JsonObject | undefined {
+  const key = part.type === last.type && (part.type === "text" || part.type === "thinking") ? part.type : undefined;
+  if (key === undefined) return undefined;
+  const [begun, next] = [last[key], part[key]];
+  if (typeof begun === "string" && typeof next === "string") return { ...last, ...part, [key]: begun + next };
+  return { ...last, ...part, [key]: joined(contentParts(begun), contentParts(next)) };
 }
 
 function addAll(members: Members, key: string, items: readonly JsonValue[]): void {

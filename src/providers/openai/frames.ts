@@ -21,12 +21,14 @@ export function chunksOfAnswer(answer: JsonObject, operation: Operation): readon
   return isObject(usage) ? [...chunks, { ...head, choices: [], usage }] : chunks;
 }
 
-/** Pieces of calls need an index. */
+/** Pieces of calls need an index, and the first one a type, which Mistral leaves out of whole answers. */
 function deltaOf(message: JsonObject): JsonObject {
   const { tool_calls: calls } = message;
   if (!Array.isArray(calls)) return message;
   return {
     ...message,
-    tool_calls: calls.map((call, index): JsonValue => (isObject(call) ? { index, ...call } : call)),
+    tool_calls: calls.map((call, index): JsonValue => {
+      return isObject(call) ? { index, type: isObject(call.custom) ? "custom" : "function", ...call } : call;
+    }),
   };
 }

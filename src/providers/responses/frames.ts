@@ -72,10 +72,10 @@ function eventsOfPart(part: JsonObject, at: JsonObject): JsonObject[] {
     ]);
   }
   if (type === "reasoning_text") {
-    return [
+    return around(part, { ...part, text: "" }, at, [
       { type: "response.reasoning_text.delta", ...at, delta: text },
       { type: "response.reasoning_text.done", ...at, text },
-    ];
+    ]);
   }
   if (type !== "output_text") return around(part, part, at, []);
   return around(part, { ...part, text: "", annotations: [], logprobs: [] }, at, [

@@ -2,6 +2,7 @@
  * Callers of responses over an upstream that serves them itself: everything is relayed, and the gateway keeps its
  * own: storage, ids, money.
  */
+import OpenAI from "openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { withVendor } from "../../../src/config/catalogue/vendors.ts";
 import type { Config } from "../../../src/config/config.ts";
@@ -273,6 +274,19 @@ describe("a stream", () => {
     expect(first.body.output.map(({ type }: Any) => type)).toEqual(["function_call", "message"]);
     await create({ previous_response_id: first.body.id, input: "and?" });
     expect(asked.at(-1).input.map(({ type }: Any) => type)).toEqual(["message", "function_call", "message", "message"]);
+  });
+
+  test("that is made of a whole answer announces each text of its reasoning, as the vendor's SDK expects", async () => {
+    const [told, hidden] = [
+      { type: "reasoning_text", text: "Two and two." },
+      { type: "summary_text", text: "Adding." },
+    ];
+    const thought = { ...reasoning(), summary: [hidden], content: [told] };
+    script((exchange) => exchange.json(200, responseAnswer([thought, outputMessage("Four")])));
+    const sdk = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey, maxRetries: 0 });
+    const stream = sdk.responses.stream({ model: "thinker", input: "2 + 2?", store: false });
+    const { output, output_text } = await stream.finalResponse();
+    expect([output[0], output_text]).toEqual([expect.objectContaining({ summary: [hidden], content: [told] }), "Four"]);
   });
 
   test("that is answered in the other form is converted, in both directions", async () => {

@@ -3,6 +3,7 @@
  * stream, events for a unary answer, either under any media type. The caller gets the form it asked for, once, and
  * pays what it costs.
  */
+import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventsOf } from "../../support/clients/endpoints.ts";
 import { type CallFamily, call, isTold } from "../../support/clients/families.ts";
@@ -76,6 +77,23 @@ const ofOpenAi: Readonly<Record<string, Both>> = {
     events: chatFrames(
       ...["I ", "think"].map((text) => chatChunk({ reasoning_content: text })),
       chatChunk({ content: "Hello" }),
+      chatChunk({}, "stop"),
+    ),
+  },
+  "thoughts and texts in parts, and then texts alone": {
+    whole: saying({
+      content: [
+        { type: "thinking", thinking: [{ type: "text", text: "Six sevens" }], closed: true },
+        { type: "text", text: "Forty-two" },
+      ],
+    }),
+    events: chatFrames(
+      chatChunk({ role: "assistant", content: "" }),
+      chatChunk({ content: [{ type: "thinking", thinking: [{ type: "text", text: "Six " }] }] }),
+      chatChunk({ content: [{ type: "thinking", thinking: [{ type: "text", text: "sevens" }], closed: true }] }),
+      chatChunk({ content: [{ type: "text", text: "For" }] }),
+      chatChunk({ content: "ty-" }),
+      chatChunk({ content: "two" }),
       chatChunk({}, "stop"),
     ),
   },
@@ -289,8 +307,8 @@ describe("an answer", () => {
     }
   });
 
-  // Interleaved content may come in another order.
-  const inOrder = cases.filter(({ name }) => !name.includes("interleave"));
+  // Interleaved content may come in another order, and content in parts under another key.
+  const inOrder = cases.filter(({ name }) => !/interleave|in parts/.test(name));
   test.each(inOrder)("in unary form is the same for a caller of a stream: $name, $model", async ({ model, both }) => {
     for (const family of callers) {
       const more = { ...both.more, stream_options: { include_usage: true } };
@@ -375,6 +393,15 @@ describe("an answer", () => {
       const answer = await call(gateway, { family: "chat", model: "gpt", stream: false, apiKey: gateway.apiKey });
       expect([JSON.stringify(body).slice(0, 99), answer.status]).toEqual([JSON.stringify(body).slice(0, 99), 502]);
     }
+  });
+
+  test("with calls that do not say what they are is a stream for the vendor's SDK", async () => {
+    const { type: _, ...untyped } = call1;
+    upstream.script = asJson(saying({ content: null, tool_calls: [untyped] }, "tool_calls"));
+    const sdk = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey, maxRetries: 0 });
+    const stream = sdk.chat.completions.stream({ model: "gpt", messages: [{ role: "user", content: "ls" }] });
+    const { choices } = await stream.finalChatCompletion();
+    expect(choices[0]?.message.tool_calls).toMatchObject([call1]);
   });
 
   test("in chunks is joined with all its choices", async () => {
