@@ -72,7 +72,8 @@ export function readChatOutput(message: AssistantMessage | undefined): ChatOutpu
   if (!message) return nothing;
   const { content, refusal = "", toolCalls, functionCall, extra } = message;
   const calls = toolCalls.map(callOf);
-  if (functionCall) calls.push(callOf({ index: 0, function: functionCall }));
+  // Some servers have the key in every message: without a name and arguments it calls nothing.
+  if (functionCall?.name || functionCall?.arguments) calls.push(callOf({ index: 0, function: functionCall }));
   const parts = partsOf(extra?.content);
   const details = Array.isArray(extra?.reasoning_details) ? extra.reasoning_details.filter(isObject) : [];
   return {

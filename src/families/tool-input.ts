@@ -16,6 +16,8 @@ export function readToolInput(written: string): JsonObject {
 
 /** emptyInput is what some servers write before the input of a call, and others as all of it. */
 const emptyInput = "{}";
+/** noInput is what some models write for a function without parameters. */
+const noInput = "null";
 
 /**
  * ToolInput tracks an input that comes in pieces, and reports when it is a complete JSON object. Each character is
@@ -49,7 +51,7 @@ export class ToolInput {
   /** add takes a piece, and returns what may be told now. An empty object at the beginning is held, and a repetition is left out. */
   add(piece: string): string {
     if (this.#holdsEmpty) return this.#addToEmpty(piece);
-    if (this.#text === "" && this.#isWhole === undefined && piece.trim() === emptyInput) {
+    if (this.#text === "" && this.#isWhole === undefined && [emptyInput, noInput].includes(piece.trim())) {
       this.#holdsEmpty = true;
       this.#isWhole = true;
       return "";

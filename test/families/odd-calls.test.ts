@@ -74,6 +74,8 @@ const weather = { name: "get_weather", input: '{"a":1}' };
 const streamed: Readonly<Record<string, readonly [deltas: readonly Json[], calls: readonly Called[]]>> = {
   "an empty object before the input, as Bedrock's": [[first("{}"), piece('{"a"'), piece(":1}")], [weather]],
   "an empty object that is the input": [[first("{}")], [{ name: "get_weather", input: "{}" }]],
+  "null for no input, as Llama's": [[first("null")], [{ name: "get_weather", input: "{}" }]],
+  "null for no input, before the input": [[first("null"), piece('{"a":1}')], [weather]],
   "an empty object twice": [[first("{}"), piece("{}")], [{ name: "get_weather", input: "{}" }]],
   "the whole input once more, as vLLM's": [[first('{"a"'), piece(":1}"), piece('{"a":1}')], [weather]],
   "the whole input once more in pieces": [[first('{"a":1}'), piece('{"a"'), piece(":1}")], [weather]],
@@ -112,5 +114,14 @@ describe.each(["messages", "responses"] as const)("a caller of %s gets", (family
       { name: "get", input: '{"a":1}' },
       { name: "get", input: '{"a":2}' },
     ]);
+  });
+
+  test.each([false, true])("no call where a server names none (stream: %s)", async (stream) => {
+    const empty = { name: "", arguments: "" };
+    upstream.script = (exchange) => {
+      if (!stream) exchange.json(200, chatAnswer({ content: "Hi", function_call: empty, tool_calls: null }, ""));
+      else exchange.stream(chatChunk({ content: "Hi", function_call: empty }), chatChunk({}, "stop"), usageChunk());
+    };
+    expect(await calledBy(family, stream)).toEqual([]);
   });
 });
