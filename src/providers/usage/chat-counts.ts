@@ -97,7 +97,10 @@ function sumsOf(usage: JsonObject): Sums {
   const total = countOf(usage.total_tokens) ?? countIn(usage, totalNames);
   const prompt = countOf(usage.prompt_tokens) ?? inputTokens(usage) ?? otherInput(usage);
   const rest = total !== undefined && output !== undefined && total > output ? total - output : undefined;
-  return { prompt: prompt ?? rest, output, total };
+  // Mistral counts audio beside the prompt: then the total is the prompt, the audio and the output.
+  const audio = countOf(membersOf(usage.prompt_tokens_details).audio_tokens) ?? 0;
+  const isBeside = prompt !== undefined && audio > 0 && rest === prompt + audio;
+  return { prompt: isBeside ? rest : (prompt ?? rest), output, total };
 }
 
 /**

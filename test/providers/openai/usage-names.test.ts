@@ -37,6 +37,21 @@ test("a prompt of no tokens is an unreported one", () => {
   expect(read({ choices: [], usage })).toMatchObject({ input: undefined, output: 3 });
 });
 
+test("audio that stands beside the prompt is input, not reasoning", () => {
+  const usage = { prompt_tokens: 12, completion_tokens: 40, total_tokens: 402 };
+  const details = { cached_tokens: 8, audio_tokens: 350 };
+  expect(read({ choices: [], usage: { ...usage, prompt_tokens_details: details } })).toMatchObject({
+    ...{ input: 354, cacheRead: 8, output: 40, reasoning: 0, inputAudio: 350 },
+  });
+});
+
+test("audio within the prompt leaves the rest to reasoning", () => {
+  const usage = { prompt_tokens: 400, completion_tokens: 40, total_tokens: 470 };
+  expect(read({ choices: [], usage: { ...usage, prompt_tokens_details: { audio_tokens: 350 } } })).toMatchObject({
+    ...{ input: 400, output: 70, reasoning: 30, inputAudio: 350 },
+  });
+});
+
 test("Perplexity's searches are read", () => {
   const usage = { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8, num_search_queries: 18 };
   expect(read({ choices: [], usage })).toMatchObject({ input: 5, output: 3, searches: 18 });
