@@ -4,6 +4,7 @@ import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/
 import { fittingOf } from "../../../src/providers/profile/fit.ts";
 import { createProfile } from "../../../src/providers/profile/profile.ts";
 import { Wire } from "../../../src/wire/wire.ts";
+import { vendors } from "../../support/upstreams/vendor-profiles.ts";
 
 test.each([
   ["that is on, each has thoughts", { reasoning: { enabled: true } }, " "],
@@ -22,4 +23,23 @@ test.each([
   const request = Wire.ofJson(CreateChatCompletionRequestSchema, { model: "m", messages: turns, ...asked });
   const { messages } = fittingOf(profile.of("m"), undefined).fit("chat", request, true).request.json();
   expect(messages).toEqual(turns.with(1, { ...turns[1], ...(thoughts && { reasoning_content: thoughts }) } as never));
+});
+
+test.each([
+  ["mistral", "mistral-large-latest", { prompt_cache_key: "k" }, {}],
+  ["openai", "gpt-5.6", { reasoning_effort: "max" }, {}],
+  ["openai", "gpt-5.5", { reasoning_effort: "max" }, { reasoning_effort: "xhigh" }],
+  ["openai", "o3-mini", { stop: ["END"] }, {}],
+  ["openai", "o3", { stop: ["END"] }, { stop: undefined }],
+  ["groq", "qwen/qwen3-32b", { reasoning_effort: "none" }, {}],
+  ["groq", "qwen/qwen3-32b", { reasoning_effort: "high" }, { reasoning_effort: undefined }],
+])("a setting that %s takes for %s reaches it: %j, changed by %j", (vendor, model, asked, changes) => {
+  const profile = createProfile(vendors.find(({ name }) => name === vendor)?.profile ?? {});
+  const json = { model, messages: [{ role: "user", content: "hi" }], ...asked };
+  const request = Wire.ofJson(CreateChatCompletionRequestSchema, json);
+  for (const isOwn of [false, true]) {
+    const fitted = fittingOf(profile.of(model), undefined).fit("chat", request, isOwn);
+    const dropped = Object.entries(changes).flatMap(([key, value]) => (value === undefined ? [key] : []));
+    expect([fitted.request.json(), fitted.dropped]).toEqual([{ ...json, ...changes }, dropped]);
+  }
 });

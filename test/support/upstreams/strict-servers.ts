@@ -194,10 +194,10 @@ export const strictServers: readonly StrictServer[] = [
     rules: [
       shortIds,
       reasoner("medium"),
-      efforts("none", "low", "medium", "high", "xhigh"),
+      efforts("none", "low", "medium", "high", "xhigh", "max"),
       noToolsWhileReasoning("medium"),
     ],
-    responses: openAiResponses("medium", ["none", "low", "medium", "high", "xhigh"]),
+    responses: openAiResponses("medium", ["none", "low", "medium", "high", "xhigh", "max"]),
   },
   {
     vendor: "deepseek",
@@ -245,6 +245,7 @@ export const strictServers: readonly StrictServer[] = [
         "response_format",
         "parallel_tool_calls",
         "reasoning_effort",
+        "prompt_cache_key",
       ),
       noDeveloper,
       systemFirst,
