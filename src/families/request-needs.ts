@@ -2,9 +2,11 @@
 import { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
 import type { Operation } from "../call/operations.ts";
 import { effortIn } from "../providers/profile/reasoning-object.ts";
+import { makerOf } from "../providers/profile/reasoning-seal.ts";
 import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
 import { Wire } from "../wire/wire.ts";
 import { reasoningEffortOf } from "./messages-to-chat/request/thinking.ts";
+import { relayedFrom } from "./relayed-ids.ts";
 
 /** The items and tools that every server of responses knows. */
 const plainItems: ReadonlySet<JsonValue | undefined> = new Set([
@@ -14,10 +16,13 @@ const agentsTools: ReadonlySet<JsonValue | undefined> = new Set(["custom", "name
 
 /**
  * hasAgentItems reports whether a request for a response has items or tools of agents, which only some servers of responses know. Chat can
- * express them.
+ * express them. An upstream knows the items that it made itself, as searches, and what answers them.
  */
-export function hasAgentItems({ input, tools }: JsonObject): boolean {
-  const isOdd = (item: JsonValue) => isObject(item) && !plainItems.has(item.type);
+export function hasAgentItems({ input, tools }: JsonObject, upstream: string): boolean {
+  const isItsOwn = (id: JsonValue | undefined) =>
+    typeof id === "string" && relayedFrom(id)?.maker === makerOf(upstream);
+  const isOdd = (item: JsonValue) =>
+    isObject(item) && !plainItems.has(item.type) && !isItsOwn(item.id) && !isItsOwn(item.approval_request_id);
   const isAgents = (tool: JsonValue) => isObject(tool) && agentsTools.has(tool.type);
   return (Array.isArray(input) && input.some(isOdd)) || (Array.isArray(tools) && tools.some(isAgents));
 }

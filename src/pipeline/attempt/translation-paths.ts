@@ -28,6 +28,7 @@ export interface TranslationPaths {
 export function translationPathsTo(
   asked: Operation,
   model: Model,
+  upstream: string,
   { speaks }: Pick<Provider, "speaks">,
   fitting: RequestFitter | undefined,
 ): TranslationPaths | undefined {
@@ -37,7 +38,7 @@ export function translationPathsTo(
   const isOffered = (operation: Operation) => isSpoken(operation) && !(operation === "responses" && rule === "never");
   const isChosen = (operation: Operation) => isOffered(operation) && !(operation === "chat" && rule === "always");
   const spare = findTranslations(asked, (operation) => operation !== "responses" && isChosen(operation));
-  if (asked === "responses") return responsesPaths(findTranslations(asked, isChosen), spare, fitting);
+  if (asked === "responses") return responsesPaths(findTranslations(asked, isChosen), spare, upstream, fitting);
   const usual = findTranslations(asked, isChosen);
   if (!usual || rule !== "tools") return only(usual);
   const path = findTranslations(asked, (operation) => operation === "responses");
@@ -57,10 +58,12 @@ function only(usual: TranslationPath | undefined): TranslationPaths | undefined 
 function responsesPaths(
   path: TranslationPath | undefined,
   spare: TranslationPath | undefined,
+  upstream: string,
   { takesAnyItem }: RequestFitter,
 ): TranslationPaths | undefined {
   // A server that does not speak responses gets a translation in any case.
   if (!path || path.length > 0) return only(path);
-  const takes = (request: JsonObject) => hasCompactionTrigger(request) || (!takesAnyItem && hasAgentItems(request));
+  const takes = (request: JsonObject) =>
+    hasCompactionTrigger(request) || (!takesAnyItem && hasAgentItems(request, upstream));
   return { usual: [relayResponses as unknown as Translation], other: { path: spare ?? throughChat, takes }, spare };
 }

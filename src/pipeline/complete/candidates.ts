@@ -163,7 +163,7 @@ function candidatesByTarget(
     const { speaks, kind, hasQueue = false } = provider;
     const fitting = provider.fitter?.(target.model, model.reasons);
     const state = targets.of(target);
-    const paths = translationPathsTo(asked, model, provider, fitting);
+    const paths = translationPathsTo(asked, model, target.upstream, provider, fitting);
     if (!paths) continue;
     const candidateBy = (path: TranslationPath, sparePath?: TranslationPath): Candidate => {
       const operation = path.at(-1)?.to ?? asked;

@@ -22,7 +22,14 @@ import {
 import { cost, paidModel, price } from "../../support/upstreams/paid-models.ts";
 import { refusesResponse, type StrictServer, strictServers } from "../../support/upstreams/strict-servers.ts";
 import { vendors } from "../../support/upstreams/vendor-profiles.ts";
-import { anthropicFrames, outputMessage, respond, responseAnswer, responseEvents } from "../../support/vendors.ts";
+import {
+  anthropicFrames,
+  chatAnswer,
+  outputMessage,
+  respond,
+  responseAnswer,
+  responseEvents,
+} from "../../support/vendors.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: what the gateway says is looked into as it came.
 type Any = any;
@@ -535,6 +542,35 @@ describe("a request", () => {
     await create({ model: "plain", input: "hi" });
     expect(asked.map(({ path }) => path)).toEqual(["/v1/chat/completions", "/v1/responses"]);
     expect(asked[0].tools[0].function.name).toBe("files__read");
+  });
+
+  test("with items that its server made itself goes back there, though it knows few others", async () => {
+    const searched = {
+      id: "ws_v1",
+      type: "web_search_call",
+      status: "completed",
+      action: { type: "search", query: "q" },
+    };
+    const consent = {
+      id: "mcpr_v1",
+      type: "mcp_approval_request",
+      name: "read",
+      server_label: "files",
+      arguments: "{}",
+    };
+    script((exchange) => respond(exchange, responseAnswer([searched, consent])));
+    const { body } = await create({ model: "plain", input: "hi" });
+    const answer = { type: "mcp_approval_response", approve: true, approval_request_id: body.output[1].id };
+    await create({ model: "plain", input: [answer], previous_response_id: body.id });
+    expect(asked.map(({ path }) => path)).toEqual(["/v1/responses", "/v1/responses"]);
+    expect(asked[1].input.slice(1)).toEqual([searched, consent, { ...answer, approval_request_id: "mcpr_v1" }]);
+
+    script((exchange) => exchange.json(200, chatAnswer({ content: "Hello" })));
+    await create({
+      model: "plain",
+      input: [{ role: "user", content: "hi" }, searched, { role: "user", content: "so?" }],
+    });
+    expect(asked.at(-1).path).toBe("/v1/chat/completions");
   });
 
   test("is bounded by its payer's credit", async () => {
