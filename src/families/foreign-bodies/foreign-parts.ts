@@ -3,7 +3,7 @@
  *
  * Calls (`tool_use`) and results (`tool_result`) are the Messages API's, as Cursor sends them to models that it takes
  * for Claude; they become chat's, results first, as in both APIs. Parts of responses become chat's of the same meaning,
- * and so does an image that is a bare address.
+ * and so do an image that is a bare address, and audio that is bare base64, as Mistral's SDK sends it.
  */
 import { ContentBlockSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidType, invalidValue } from "../../call/refusals.ts";
@@ -47,8 +47,17 @@ function chatPart(part: JsonValue): JsonValue {
   if ((type === "image_url" || type === "input_image") && typeof image === "string") {
     return { ...rest, type: "image_url", image_url: definedFields({ url: image, detail }) };
   }
+  const { input_audio: sound } = rest;
+  if (type === "input_audio" && typeof sound === "string" && !/^https?:/.test(sound))
+    return { ...rest, type, input_audio: audioIn(sound) };
   const isFile = type === "input_file" && (typeof file_data === "string" || typeof file_id === "string");
   return isFile ? { ...rest, type: "file", file: definedFields({ filename, file_data, file_id }) } : part;
+}
+
+/** audioIn names the format, which chat wants, by how a WAV file begins, or by the type of a data URI. */
+function audioIn(sound: string): JsonObject {
+  const [, type = "", data = sound] = /^data:audio\/([^;,]*)[^,]*,(.*)$/s.exec(sound) ?? [];
+  return { data, format: data.startsWith("UklGR") || type.includes("wav") ? "wav" : "mp3" };
 }
 
 /** hasToolBlocks reports whether a message has a call or a result of the Messages API, or an image in its words. */

@@ -238,6 +238,8 @@ test("parts of responses, and a bare address of an image, become chat's", async 
     { type: "input_text", text: "what is it?" },
     { type: "input_image", image_url: "https://example.com/a.png", detail: "low" },
     { type: "image_url", image_url: "https://example.com/b.png" },
+    { type: "input_audio", input_audio: "UklGRgAA" },
+    { type: "input_audio", input_audio: "data:audio/mpeg;base64,//Nk" },
     { type: "input_file", filename: "a.pdf", file_data: "data:application/pdf;base64,JVBERi0=" },
   ];
   const { status, sent } = await ask({ messages: [{ role: "user", content }] });
@@ -246,6 +248,8 @@ test("parts of responses, and a bare address of an image, become chat's", async 
     { type: "text", text: "what is it?" },
     { type: "image_url", image_url: { url: "https://example.com/a.png", detail: "low" } },
     { type: "image_url", image_url: { url: "https://example.com/b.png" } },
+    { type: "input_audio", input_audio: { data: "UklGRgAA", format: "wav" } },
+    { type: "input_audio", input_audio: { data: "//Nk", format: "mp3" } },
     { type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,JVBERi0=" } },
   ]);
 });
