@@ -17,6 +17,7 @@ export interface ContextOverflow {
 const codes: ReadonlySet<string> = new Set([
   ...["context_length_exceeded", "exceed_context_size_error", "contextwindowexceedederror", "context_window_exceeded"],
   ...["prompt_too_long", "tokens_limit_reached", "model_max_prompt_tokens_exceeded", "1261"],
+  "too_many_prompt_tokens", // Perplexity
 ]);
 
 /** Anthropic's own message. */
@@ -52,8 +53,9 @@ const counted: readonly RegExp[] = [
   "sum of prompt length \\((?<sent>#).{0,60}should not exceed max_num_tokens \\((?<most>#)",
   // TabbyAPI, DeepInfra, Volcengine, and others that compare two lengths.
   "(?:prompt|input|prefill) (?:length|tokens) \\(?(?<sent>#)\\)? (?:exceeds?|is (?:greater|longer|larger) than) .{0,40}?(?:length|len|context|limit|window)(?: of)? \\(?(?<most>#)",
-  // llama.cpp, LM Studio.
+  // llama.cpp, also of embeddings, whose text must fit into one batch; LM Studio.
   "\\((?<sent>#) tokens\\) exceeds the available context size \\((?<most>#)",
+  "input \\((?<sent>#) tokens\\) is too large to process.{0,60}?batch size: (?<most>#)",
   "first (?<sent>#) tokens when context the overflows.{0,200}?context length of only (?<most>#)",
   // Text Generation Inference and Together, Cohere, Anthropic through others.
   "must be <= (?<most>#)\\. given: (?<sent>#) `inputs` tokens and (?<output>#)",
@@ -74,6 +76,7 @@ const uncounted = new RegExp(
     "input token count \\+ max_tokens parameter must be|`?inputs`? (?:tokens \\+ `?max_new_tokens`? must be|must have less than)",
     "(?:too many tokens|number of tokens).{0,60}cannot exceed \\d",
     "(?:prompt|inputs?|conversation|prompt tokens?|input tokens?) (?:is |are )?too (?:long|large)",
+    "too many tokens: size limit exceeded|total length of (?:all |the )*messages is too long",
     "(?:contains|has) too many tokens|too many (?:input|prompt) tokens|contextwindowexceeded",
     "max(?:imum)? context (?:length|window|size)|(?:longer|greater|larger) than (?:the |model's )*(?:max )?context",
     "exceeds? (?:the )?max(?:imum)?[ _](?:message|input|prompt|context|seq|model|num|total)[ _](?:tokens|length|len)",

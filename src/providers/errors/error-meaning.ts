@@ -58,7 +58,10 @@ const modelCodes: ReadonlySet<string> = new Set([
  */
 const modelWords = new RegExp(
   [
-    "^(?:the )?(?:requested )?model (?:'' )?(?:does not|doesn't|not) (?:exist|found)|^model (?:'' )?(?:is )?not found",
+    "^(?:the )?(?:requested )?model (?:'' |\\S{1,200} )?(?:does not|doesn't) exist|^(?:the )?(?:requested )?model (?:'' )?not (?:exist|found)",
+    "^model (?:'' )?(?:is )?not found|^model \\S{1,200} is not supported\\. supported models are\\b",
+    "^the supported api model names are\\b|^model (?:'' |\\S{1,200} )?was removed on\\b",
+    "^invocation of model id \\S{1,200} with on-demand throughput isn\\Wt supported\\b",
     "^(?:no such|unknown) model\\b|^invalid model\\b(?! (?:output|response))|^invalid params, unknown model\\b",
     "^no endpoints found for\\b|is not a valid model id|model identifier is invalid|invalid model name passed in\\b",
     "^the model '' has been (?:decommissioned|deprecated)|^no models? (?:is |are )?(?:currently )?loaded\\b",
@@ -119,7 +122,7 @@ function saysNoModel(message: string): boolean {
 
 /** pathWords finds the messages that say that a server, or a proxy, serves nothing at the path. The path comes from the gateway's configuration. */
 const pathWords =
-  /^(?:(?:404 )?(?:page |file |path |url |route |endpoint )?not found|invalid url|method not allowed|cannot post|no (?:such )?(?:route|handler|static resource|endpoint)\b|unknown (?:path|url|route|endpoint)|unexpected endpoint)/i;
+  /^(?:(?:404 )?(?:page |file |path |url |route |endpoint |resource )?not found|invalid url|method not allowed|cannot post|no (?:such )?(?:route|handler|static resource|endpoint)\b|unknown (?:path|url|route|endpoint)|unexpected endpoint)/i;
 
 /** servesNothing reports that a server has nothing at the path that was asked, as far as its status and words tell. */
 export function servesNothing({ message, isText }: ErrorFields, status: number): boolean {

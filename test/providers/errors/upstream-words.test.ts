@@ -372,6 +372,14 @@ const overflows: readonly (readonly [status: number, message: string, told: stri
   [400, "Token count exceeds the limit", /./],
   [400, "prompt contains too many tokens", /./],
   [400, "输入长度超过模型最大上下文长度", /./],
+  [
+    500,
+    "input (9001 tokens) is too large to process. increase the physical batch size (current batch size: 8192)",
+    "9001 tokens > 8192",
+  ],
+  [400, "too many tokens: size limit exceeded by 809 tokens. Try using fewer inputs. The limit is 8192 tokens.", /./],
+  [400, "The total length of all messages is too long.", /./],
+  [400, "Shorten it.", /./, { type: "too_many_prompt_tokens" }],
   [400, "Something else", /./, { code: "context_length_exceeded" }],
 ];
 
@@ -432,6 +440,8 @@ describe("a conversation that is too long", () => {
       [400, "tool name too long: exceeds maximum length 64"],
       [400, "Number of stop sequences exceeds the limit"],
       [400, "metadata value length exceeds maximum 512"],
+      [400, "Model far is not supported with audio."],
+      [400, "The audio (9001 samples) is too large to process."],
       [429, "Too many tokens, please wait before trying again."],
       [400, why],
     ] as const) {
@@ -542,11 +552,17 @@ const noModel: readonly (readonly [status: number, body: unknown])[] = [
   [400, { error: 'Failed to load model "far". Error: insufficient system resources' }],
   [400, { error: "Model unloaded." }],
   [400, { error: { message: "/chat/completions: Invalid model name passed in model=far.", code: "400" } }],
+  [400, { error: { code: 400, message: "Model some/far-1.5 does not exist" } }],
+  [400, { error: { message: "The supported API model names are near or nearer, but you passed far." } }],
+  [400, { detail: "Model far is not supported. Supported models are ['near', 'nearer']." }],
+  [404, { id: "x", message: "model 'far' was removed on May 1, 2026. See https://example.com/models." }],
+  [400, { message: "Invocation of model ID far-v1:0 with on-demand throughput isn’t supported. Use a profile." }],
 ];
 
 /** What servers and proxies say where nothing is at the path. */
 const noPath: readonly (readonly [status: number, body: unknown])[] = [
   [404, { detail: "Not Found" }],
+  [404, { error: { code: "404", message: "Resource not found" } }],
   [404, "404 page not found\n"],
   [404, "<!DOCTYPE html><html><body><pre>Cannot POST /v1/chat/completions</pre></body></html>"],
   [404, ""],
