@@ -1,7 +1,7 @@
 /**
  * Bodies for the Messages API that are partly chat's or those of responses: turns with calls and results, parts of content,
  * tools and choices, settings by chat's names, and instructions before the first turn. Each becomes what the Messages API has
- * for it.
+ * for it. A sampling setting of -1, by which clients say that nobody made it, is left out: the vendor takes it for that, too.
  */
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
@@ -15,6 +15,7 @@ export function needsMessagesWords(json: JsonObject): boolean {
   const { messages, tools, tool_choice: choice } = json;
   return (
     foreignSettings.some((key) => (json[key] ?? null) !== null) ||
+    samplingSettings.some((key) => json[key] === notMade) ||
     (Array.isArray(tools) && tools.some((tool) => schemaTool(tool) !== tool)) ||
     ((choice ?? null) !== null && messagesChoice(choice as JsonValue) !== choice) ||
     (Array.isArray(messages) && (isInstruction(messages[0]) || messages.some(isForeign)))
@@ -25,6 +26,12 @@ export function needsMessagesWords(json: JsonObject): boolean {
 const foreignSettings = [
   ...["max_completion_tokens", "stop", "response_format", "reasoning_effort", "parallel_tool_calls"],
 ] as const;
+
+/** samplingSettings may be `notMade`. */
+const samplingSettings = ["top_k", "top_p"] as const;
+
+/** notMade is what LangChain writes for a setting that nobody made. */
+const notMade = -1;
 
 /** inMessagesWords returns the changes to such a body. */
 export function* inMessagesWords(json: JsonObject): CooperativeTask<Changes> {
@@ -64,6 +71,7 @@ function settingsIn(json: JsonObject): Record<string, JsonValue | undefined> {
   const changes = Object.fromEntries(
     foreignSettings.filter((key) => json[key] !== undefined).map((key) => [key, undefined as JsonValue | undefined]),
   );
+  for (const key of samplingSettings) if (json[key] === notMade) changes[key] = undefined;
   if ((max_tokens ?? null) === null && (bound ?? null) !== null) changes.max_tokens = bound;
   if ((stops ?? null) === null && (stop ?? null) !== null) changes.stop_sequences = [stop as JsonValue].flat();
   const schema = isObject(format) ? describedSchema(format)?.schema : undefined;

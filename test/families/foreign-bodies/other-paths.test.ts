@@ -222,6 +222,22 @@ test("where a server has the body's own family, it gets that family's shape", as
   });
 });
 
+test("a sampling setting that nobody made is left out", async () => {
+  for (const model of kinds) {
+    for (const path of ["/messages", "/messages/count_tokens"]) {
+      const { status, answer, sent, dropped } = await ask(path, {
+        ...{ model, max_tokens: 50, messages: hi, temperature: 1, top_p: -1, top_k: -1 },
+      });
+      expect([status, dropped], answer).toEqual([200, null]);
+      expect(sent ?? "").not.toMatch(/top_[pk]/);
+    }
+  }
+  for (const wrong of [{ top_p: -0.5 }, { top_k: -2 }, { temperature: -1 }]) {
+    const { status, answer } = await ask("/messages", { model: "claude", max_tokens: 50, messages: hi, ...wrong });
+    expect([status, JSON.parse(answer).error.type], answer).toEqual([400, "invalid_request_error"]);
+  }
+});
+
 test("the result of a custom tool's call stays one on the path of responses", async () => {
   const custom = { id: "c1", type: "custom", custom: { name: "patch", input: "TEXT" } };
   const input = [...hi, { role: "assistant", content: null, tool_calls: [custom] }, ...turns.slice(2)];
