@@ -1,8 +1,13 @@
 /**
  * Tracks the events of Anthropic's dialect to their end: `message_stop`, or, for upstreams that never send it, the
  * stop reason or `[DONE]`. Closing events that a complete stream lacks are added.
+ *
+ * A server or a proxy that tries again behind the gateway's back may begin a second time. Once is enough for clients, which fail at
+ * the second beginning. Of another message only the content must not be joined to what was said before.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { upstreamFailed } from "../../call/refusals.ts";
+import { isObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Meter } from "../contract.ts";
 import type { StreamTracker } from "../dialect.ts";
@@ -16,21 +21,27 @@ const afterReasonMs = 1_000;
 export function trackEvents(meter: Meter): StreamTracker {
   const measure = meterEvents(meter);
   const seen = new EventLog();
-  let isDoneSaid = false;
+  /** isCut says that what follows is not of this answer. */
+  let isCut = false;
   return {
     isEndMark(data) {
-      isDoneSaid = isDone(data);
-      return isDoneSaid;
+      isCut = isDone(data);
+      return isCut;
     },
-    isOver: () => seen.hasStopped || isDoneSaid,
+    isOver: () => seen.hasStopped || isCut,
     take(frame, json) {
+      if (json.type === "message_start" && seen.hasStarted) {
+        isCut = seen.hasReason;
+        if (!isCut && seen.hasContent && !seen.isOf(json)) throw upstreamFailed("it began another answer within one");
+        return undefined;
+      }
       measure(json);
       seen.take(json);
       // `closingFrames` sends the stop reason that lacks, and this event after it.
       return json.type === "message_stop" && !seen.hasReason ? undefined : frame;
     },
     takeFault: ({ usage = null }) => measure({ type: "message_delta", usage }),
-    isComplete: () => seen.hasBegun && (seen.hasStopped || seen.hasReason || (isDoneSaid && seen.hasContent)),
+    isComplete: () => seen.hasBegun && (seen.hasStopped || seen.hasReason || (isCut && seen.hasContent)),
     lingerMs: () => (seen.hasReason ? afterReasonMs : undefined),
     closingFrames: (desc) => seen.missing().map((event) => Wire.ofJson(desc, event, true)),
   };
@@ -41,13 +52,24 @@ class EventLog {
   hasStopped = false;
   hasReason = false;
   hasContent = false;
+  hasStarted = false;
+  #id: JsonValue | undefined;
   #hasCalled = false;
   /** The indices of the open blocks. */
   readonly #open = new Set<JsonValue>();
 
-  take({ type, index = 0, delta, content_block }: JsonObject): void {
+  /** isOf reports whether an event begins the message that has begun. */
+  isOf({ message }: JsonObject): boolean {
+    return idOf(message) === this.#id;
+  }
+
+  take({ type, index = 0, delta, content_block, message }: JsonObject): void {
     this.hasBegun ||= type !== "message_stop" && type !== "ping";
     switch (type) {
+      case "message_start":
+        this.hasStarted = true;
+        this.#id = idOf(message);
+        return;
       case "content_block_start":
         this.hasContent = true;
         this.#open.add(index);
@@ -76,4 +98,8 @@ class EventLog {
     }
     return [...events, { type: "message_stop" }];
   }
+}
+
+function idOf(message: JsonValue | undefined): JsonValue | undefined {
+  return isObject(message) ? message.id : undefined;
 }

@@ -263,6 +263,45 @@ describe("a stream is not complete with", () => {
   });
 });
 
+describe("a second beginning", () => {
+  const begin = messageStart();
+  const other = { ...begin, message: { ...(begin.message as Json), id: "msg_other" } };
+  const said = helloEvents.slice(1);
+  const [text = {}] = said;
+  const part = [text, { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "HALF" } }];
+
+  async function told(family: CallFamily, events: readonly Json[]) {
+    upstream.script = (exchange) => {
+      exchange.head(200, eventStream);
+      exchange.end(anthropicFrames(...events));
+    };
+    return call(gateway, { family, model: "claude", stream: true, apiKey: gateway.apiKey });
+  }
+
+  test.each<[string, readonly Json[]]>([
+    ["of the same message is left out", [begin, begin, ...said]],
+    ["of the same message within it is left out", [begin, ...said.slice(0, 1), begin, ...said.slice(1)]],
+    ["of another message before any content is left out", [begin, { type: "ping" }, other, ...said]],
+    ["of another message behind the reason ends the stream", [begin, ...said.slice(0, -1), other, ...part]],
+  ])("%s", async (_, events) => {
+    for (const family of callers) {
+      const answer = await told(family, events);
+      expect([family, isTold(answer, family, true)], answer.text).toEqual([family, true]);
+      expect(answer.text).not.toMatch(/msg_other|HALF/);
+      if (family === "messages") expect(answer.text.split('"type":"message_start"').length).toBe(2);
+    }
+  });
+
+  test("of another message within one breaks the answer off", async () => {
+    for (const family of callers) {
+      const answer = await told(family, [begin, ...part, other, ...said]);
+      expect([family, isTold(answer, family, true)], answer.text).toEqual([family, false]);
+      expect(answer.text).toContain("HALF");
+      expect(answer.text).not.toMatch(/msg_other|Hello/);
+    }
+  });
+});
+
 function expectBlocksClosed(text: string): void {
   const count = (event: string) => text.split(`event: ${event}\n`).length;
   expect(count("content_block_stop")).toBe(count("content_block_start"));
