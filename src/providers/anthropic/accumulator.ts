@@ -10,7 +10,7 @@ export function createEventAccumulator(operation: Operation): Accumulator | unde
 
 /** Block is a content block with the parts that come in pieces. */
 interface Block {
-  readonly begun: JsonObject;
+  begun: JsonObject;
   text: string;
   thinking: string;
   signature: string;
@@ -24,7 +24,7 @@ class EventAccumulator implements Accumulator {
   #usage: JsonObject = {};
   readonly #blocks = new Map<JsonValue, Block>();
 
-  add({ type, index = 0, message, content_block, delta, usage }: JsonObject): void {
+  add({ type, index = 0, message, content_block, delta, usage, ...beside }: JsonObject): void {
     switch (type) {
       case "message_start":
         if (isObject(message)) this.#message = message;
@@ -37,7 +37,8 @@ class EventAccumulator implements Accumulator {
         if (isObject(delta)) addTo(this.#blockAt(index, delta), delta);
         return;
       case "message_delta":
-        if (isObject(delta)) this.#end = { ...this.#end, ...delta };
+        // What the vendor did to the conversation stands beside the end.
+        this.#end = { ...this.#end, ...said(beside), ...(isObject(delta) ? delta : {}) };
         this.#count(usage);
     }
   }
@@ -54,8 +55,7 @@ class EventAccumulator implements Accumulator {
 
   #count(usage: JsonValue | undefined): void {
     if (!isObject(usage)) return;
-    const reported = Object.entries(usage).filter(([, count]) => count !== null);
-    this.#usage = { ...this.#usage, ...Object.fromEntries(reported) };
+    this.#usage = { ...this.#usage, ...said(usage) };
   }
 
   answer(): JsonObject {
@@ -63,6 +63,11 @@ class EventAccumulator implements Accumulator {
     const content = inOrder.map(([, block]) => wholeOf(block));
     return { ...this.#message, content, ...this.#end, usage: this.#usage };
   }
+}
+
+/** said returns the members that are not null. */
+function said(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }
 
 function blockOf(begun: JsonObject): Block {
@@ -79,6 +84,10 @@ function blockOf(begun: JsonObject): Block {
 
 function addTo(block: Block | undefined, delta: JsonObject): void {
   if (!block) return;
+  if (delta.type === "compaction_delta") {
+    const { type: _, ...summary } = delta;
+    block.begun = { ...block.begun, ...summary };
+  }
   block.text += textOrEmpty(delta.text);
   block.thinking += textOrEmpty(delta.thinking);
   block.signature += textOrEmpty(delta.signature);

@@ -6,15 +6,15 @@ import { isObject } from "../../wire/json.ts";
 export function eventsOfMessage(message: JsonObject, operation: Operation): readonly JsonObject[] | undefined {
   if (operation !== "messages") return undefined;
   const { content, stop_reason = null, stop_sequence = null, usage = null, ...rest } = message;
-  const { stop_details, ...head } = rest;
+  const { stop_details, container, context_management, input_transformations, ...head } = rest;
   const begun = isObject(usage) ? { ...usage, output_tokens: 0 } : usage;
   const started = { ...head, type: "message", content: [], stop_reason: null, stop_sequence: null, usage: begun };
   const blocks = (Array.isArray(content) ? content : []).filter(isObject);
-  const delta = { stop_reason, stop_sequence, ...(stop_details === undefined ? {} : { stop_details }) };
+  const delta = defined({ stop_reason, stop_sequence, stop_details, container });
   return [
     { type: "message_start", message: started },
     ...blocks.flatMap(eventsOfBlock),
-    { type: "message_delta", delta, usage },
+    { type: "message_delta", delta, usage, ...defined({ context_management, input_transformations }) },
     { type: "message_stop" },
   ];
 }
@@ -30,7 +30,7 @@ function eventsOfBlock(block: JsonObject, index: number): JsonObject[] {
 
 /** partsOf returns the block as it begins, and its deltas. Unknown types begin complete. */
 function partsOf(block: JsonObject): { readonly begun: JsonObject; readonly deltas: readonly JsonObject[] } {
-  const { type, text, thinking, signature, input, citations } = block;
+  const { type, text, thinking, signature, input, citations, content, encrypted_content } = block;
   if (type === "text" && typeof text === "string") {
     const cited = Array.isArray(citations) ? citations : [];
     const deltas = cited.map((citation: JsonValue) => ({ type: "citations_delta", citation }));
@@ -46,6 +46,11 @@ function partsOf(block: JsonObject): { readonly begun: JsonObject; readonly delt
       deltas: [{ type: "thinking_delta", thinking }, ...signed],
     };
   }
+  if (type === "compaction") {
+    const summary = defined({ content, encrypted_content });
+    const begun = { ...block, ...Object.fromEntries(Object.keys(summary).map((key) => [key, null])) };
+    return { begun, deltas: [{ type: "compaction_delta", ...summary }] };
+  }
   if (typeof type === "string" && type.endsWith("tool_use") && isObject(input)) {
     const deltas = [{ type: "input_json_delta", partial_json: JSON.stringify(input) }];
     return { begun: { ...block, input: {} }, deltas };
@@ -56,4 +61,11 @@ function partsOf(block: JsonObject): { readonly begun: JsonObject; readonly delt
 /** Empties a list whose items follow as deltas; an empty list stays as it was. */
 function emptied(block: JsonObject, changes: JsonObject, list: string, items: readonly JsonValue[]): JsonObject {
   return items.length > 0 ? { ...block, ...changes, [list]: [] } : { ...block, ...changes };
+}
+
+/** defined returns the members that there are. */
+function defined(members: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+  return Object.fromEntries(
+    Object.entries(members).filter((member): member is [string, JsonValue] => member[1] !== undefined),
+  );
 }

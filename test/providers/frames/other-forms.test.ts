@@ -164,6 +164,11 @@ const ofOpenAi: Readonly<Record<string, Both>> = {
 const text = { type: "text", text: "Hello there" };
 const thinking = { type: "thinking", thinking: "I think", signature: "c2ln" };
 const use = { type: "tool_use", id: "t1", name: "ls", input: { a: 1 } };
+const container = { id: "container_1", expires_at: "2026-11-27T12:00:00Z" };
+const edited = {
+  context_management: { applied_edits: [{ type: "clear_thinking_20251015", cleared_input_tokens: 7 }] },
+};
+const [ended = {}, stopped = {}] = messageEnd();
 
 const ofAnthropic: Readonly<Record<string, Both>> = {
   "a text": {
@@ -204,6 +209,22 @@ const ofAnthropic: Readonly<Record<string, Both>> = {
       ...blockEvents(0, { type: "redacted_thinking", data: "c2VjcmV0" }),
       ...blockEvents(1, { type: "text", text: "" }, { type: "text_delta", text: "Hello there" }),
       ...messageEnd(),
+    ),
+  },
+  "a summary, and what became of the conversation": {
+    whole: {
+      ...messageAnswer([{ type: "compaction", content: "So far", encrypted_content: "c2VjcmV0" }, text]),
+      ...{ container, ...edited },
+    },
+    events: anthropicFrames(
+      messageStart(),
+      ...blockEvents(
+        0,
+        { type: "compaction", content: null, encrypted_content: null },
+        { type: "compaction_delta", content: "So far", encrypted_content: "c2VjcmV0" },
+      ),
+      ...blockEvents(1, { type: "text", text: "" }, { type: "text_delta", text: "Hello there" }),
+      ...[{ ...ended, ...edited, delta: { ...(ended.delta as Json), container } }, stopped],
     ),
   },
 };
@@ -253,7 +274,7 @@ function gistOf({ bytes }: HeardAnswer) {
   };
   const see = (key: string, member: unknown) => {
     if (typeof member === "string" && textKeys.has(key)) texts.set(key, (texts.get(key) ?? "") + member);
-    else if (/reason$|usage|stop|status/.test(key))
+    else if (/reason$|usage|stop|status|container|management/.test(key))
       last.set(key, isObject(member) ? { ...(last.get(key) as Json | null), ...member } : member);
     look(member);
   };
