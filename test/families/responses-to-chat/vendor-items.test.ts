@@ -221,6 +221,20 @@ const steps: readonly (readonly [what: string, items: readonly object[], message
     ],
     [called("t", "tool_search", { paths: ["files"] }), result("t", "These tools can be called now: read")],
   ],
+  [
+    "a search for tools that the vendor ran, without its ids",
+    [
+      { ...done, type: "tool_search_call", call_id: null, execution: "server", arguments: { paths: ["files"] } },
+      {
+        ...{ ...done, type: "tool_search_output", call_id: null, execution: "server" },
+        tools: [{ type: "function", name: "read", parameters: {} }],
+      },
+    ],
+    [
+      called(expect.stringMatching(/^call_\w+$/), "tool_search", { paths: ["files"] }),
+      result(expect.stringMatching(/^call_\w+$/), "These tools can be called now: read"),
+    ],
+  ],
 ];
 
 test.for(steps)("%s is told as a call with its result", ([, items, messages]) => {

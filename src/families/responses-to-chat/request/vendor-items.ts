@@ -18,7 +18,7 @@ const longestId = 40;
 
 /** ToolStep is a call, a result, or both. */
 export interface ToolStep {
-  /** The id that the call and its result share; undefined where an item that is both has none. */
+  /** The id that the call and its result share; undefined where an item that is both, or of a search by the vendor, has none. */
   readonly id: string | undefined;
   readonly call?: { readonly name: string; readonly input: string } | undefined;
   readonly result?: { readonly text: string; readonly images: readonly string[] } | undefined;
@@ -35,7 +35,7 @@ export function toolStepOf(item: ResponseItem, type: string, path: string, names
   if (!parts) return undefined;
   const { call, result } = parts;
   const id = idOf(item);
-  if (id === undefined && !(call && result)) throw missingField(`${path}.call_id`);
+  if (id === undefined && !(call && result) && json.execution !== "server") throw missingField(`${path}.call_id`);
   const { name = "", namespace } = call ?? {};
   return {
     id,
