@@ -27,3 +27,43 @@ export function refusesBudget(model: string): boolean {
 export function supportsSchemas(model: string): boolean {
   return !withoutSchemas.test(model);
 }
+
+/** takesXhigh reports whether the model takes the effort `xhigh`: those of 4.6 are known not to. */
+export function takesXhigh(model: string): boolean {
+  return generationOf(model)?.number !== 406;
+}
+
+/** Unthinking is how a model is told not to think. */
+interface Unthinking {
+  /** The type of `thinking`. */
+  readonly thinking?: string;
+  /** The least effort, of a model that always thinks. */
+  readonly effort?: string;
+}
+
+/** withoutThinking returns nothing for models that think only when asked, as those before 5, and for unknown ones. */
+export function withoutThinking(model: string): Unthinking {
+  const { family = "", number = 0 } = generationOf(model) ?? {};
+  if (number < 500) return {};
+  if (alwaysThinks(family, number)) return { effort: "low" };
+  return { thinking: family === "sonnet" && number >= 505 ? "between_tools" : "disabled" };
+}
+
+function alwaysThinks(family: string, number: number): boolean {
+  return family === "fable" || family === "mythos" || (family === "opus" && number >= 505);
+}
+
+/**
+ * takesForcing reports whether the model is known to let itself be forced to call a tool while it thinks adaptively. With a budget none
+ * does; of the newest only Haiku does at all.
+ */
+export function takesForcing(model: string): boolean {
+  const { number = 0 } = generationOf(model) ?? {};
+  return number >= 406 && !refusesForcing(model);
+}
+
+/** refusesForcing reports whether the model is known to refuse to be forced to call a tool, whether it thinks or not. */
+export function refusesForcing(model: string): boolean {
+  const { family = "", number = 0 } = generationOf(model) ?? {};
+  return alwaysThinks(family, number) || (family === "sonnet" && number >= 505);
+}

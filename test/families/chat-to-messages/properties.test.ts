@@ -285,8 +285,7 @@ function checkTools({ tools = [], tool_choice: choice, messages, thinking }: Jso
   const { type, name } = (choice ?? {}) as JsonObject;
   if (type === "tool") expect(names).toContain(name);
   if (choice !== undefined) expect(names.length).toBeGreaterThan(0);
-  const thinks = thinking !== undefined && (thinking as JsonObject).type !== "disabled";
-  if (thinks) expect(["any", "tool"]).not.toContain(type);
+  if ((thinking as JsonObject | undefined)?.type === "enabled") expect(["any", "tool"]).not.toContain(type);
   const calls = (messages as unknown as Turn[]).some(({ content }) => content.some(({ type }) => type === "tool_use"));
   if (calls) expect(names.length).toBeGreaterThan(0);
 }

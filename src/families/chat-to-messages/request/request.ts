@@ -11,6 +11,7 @@ import type { Dropped } from "../../dropped.ts";
 import type { TranslationContext } from "../../translation.ts";
 import type { CalledTool } from "../answer/parts.ts";
 import { fitsSchema } from "../fits-schema.ts";
+import { refusesForcing, takesForcing } from "../generations.ts";
 import { conversationOf } from "./conversation.ts";
 import { answerToolName, type Format, formatOf, offerAnswerTool } from "./format.ts";
 import {
@@ -53,7 +54,8 @@ export function* messageRequest(
   const called = new Map(box.called);
   if ([...called.values()].some(({ argumentNames }) => argumentNames)) renameArguments(conversation.turns, called);
   let choice = choiceOf(request, box, dropped);
-  if (thinks) choice = unforced(choice, box.legacy ? "function_call" : "tool_choice", dropped);
+  if (refusesForcing(model) || (thinks && (thinking.json?.type === "enabled" || !takesForcing(model))))
+    choice = unforced(choice, box.legacy ? "function_call" : "tool_choice", dropped);
   if (choice.tools.length === 0) {
     const tools = rebuiltTools(conversation.turns);
     if (tools.length > 0) choice = { tools, json: { type: "none" } };
@@ -85,7 +87,7 @@ export function* messageRequest(
   return { json, called };
 }
 
-/** A thinking model cannot be forced to call a tool. */
+/** unforced leaves the model the choice whether it calls a tool. */
 function unforced({ tools, json }: Choice, path: string, dropped: Dropped): Choice {
   if (!json || !isForced(json)) return { tools, json };
   dropped.add(path);

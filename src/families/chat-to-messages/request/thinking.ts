@@ -5,7 +5,7 @@
  * A model up to generation 4.5 thinks within a token budget, set by effort; every other thinks adaptively, gets the
  * effort itself, and is asked for a summary of its thoughts, which newer ones leave out otherwise. The caller's bound is
  * a promise about money and is never raised: a budget that does not fit shrinks, and where even the minimum does not
- * fit thinking is dropped and named.
+ * fit thinking is dropped and named. No effort switches thinking off where the model thinks unasked.
  */
 import { type CreateChatCompletionRequest, ReasoningEffort } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { ThinkingConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
@@ -14,7 +14,7 @@ import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
 import { fitsSchema } from "../fits-schema.ts";
-import { refusesBudget, thinksByBudget } from "../generations.ts";
+import { refusesBudget, takesXhigh, thinksByBudget, withoutThinking } from "../generations.ts";
 
 /** The output bound where neither the caller nor the catalogue has one. */
 const defaultMaxTokens = 4096;
@@ -67,12 +67,14 @@ export function thinkingOf(
   const effort = askedEffort(request, byBudget, dropped);
   const own = ownThinking(request, model, dropped) ?? budgetedThinking(request, byBudget);
   const requested = own ?? thinkingForEffort(effort, byBudget, request);
-  const word = byBudget ? undefined : efforts[effort];
+  const off = own === undefined && isSwitchedOff(request) ? withoutThinking(model) : {};
+  const word = byBudget ? undefined : (off.effort ?? efforts[takenEffort(effort, model)]);
   if (own && byBudget && efforts[effort] !== undefined) dropped.add("reasoning_effort");
   const asked = request.maxCompletionTokens ?? request.maxTokens;
   const bound = (whereUnknown: number) =>
     Math.min(asked ?? maxOutputTokens ?? whereUnknown, maxOutputTokens ?? mostTokens, mostTokens);
   const plain = { effort: word, maxTokens: bound(defaultMaxTokens) };
+  if (off.thinking !== undefined) return { ...plain, json: { type: off.thinking } };
   if (requested?.json.type !== "enabled") return { ...plain, json: requested?.json };
   const requestedBudget = Math.max(Number(requested.json.budget_tokens), leastBudget);
   const maxTokens = bound(defaultMaxTokens + requestedBudget);
@@ -82,6 +84,16 @@ export function thinkingOf(
     return { ...plain, json: undefined };
   }
   return { json: { ...requested.json, budget_tokens: budget }, effort: word, maxTokens };
+}
+
+function takenEffort(effort: ReasoningEffort, model: string): ReasoningEffort {
+  return effort === ReasoningEffort.XHIGH && !takesXhigh(model) ? ReasoningEffort.HIGH : effort;
+}
+
+/** isSwitchedOff reports a request that asks for no reasoning, and does not only leave it to the model. */
+function isSwitchedOff({ reasoningEffort, extra }: CreateChatCompletionRequest): boolean {
+  if (reasoningEffort !== undefined) return reasoningEffort === ReasoningEffort.NONE;
+  return effortIn(extra?.reasoning) === "none";
 }
 
 export function isThinkingOn(thinking: JsonObject | undefined): boolean {

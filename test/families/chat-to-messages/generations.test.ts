@@ -1,0 +1,81 @@
+/** What Claude's generations take of an effort and of a choice that forces a tool, as the vendor documents it. */
+import { describe, expect, test } from "vitest";
+import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import { chatToMessages } from "../../../src/families/chat-to-messages/index.ts";
+import { runNow } from "../../../src/runtime/cooperative.ts";
+import type { JsonObject } from "../../../src/wire/json.ts";
+import { Wire } from "../../../src/wire/wire.ts";
+
+/** asked returns what a model is asked, and what is left out. */
+function asked(model: string, more: JsonObject) {
+  const request = { model, messages: [{ role: "user", content: "hi" }], max_tokens: 9000, ...more };
+  const wire = Wire.ofJson(CreateChatCompletionRequestSchema, request);
+  const context = { form: "whole", maxOutputTokens: undefined, answerId: "a1", now: 0 } as const;
+  const { request: sent, dropped } = runNow(chatToMessages.translate(wire, { ...context, estimateTokens: () => 0 }));
+  return { sent: sent.json(), dropped };
+}
+
+const adaptive = { type: "adaptive", display: "summarized" };
+
+describe("no effort", () => {
+  test.each<[model: string, thinking: JsonObject | undefined, effort?: string]>([
+    ["claude-haiku-4-5", undefined],
+    ["claude-opus-4-8", undefined],
+    ["claude-some", undefined],
+    ["claude-sonnet-5", { type: "disabled" }],
+    ["claude-opus-5", { type: "disabled" }],
+    ["claude-haiku-5-5", { type: "disabled" }],
+    ["claude-sonnet-5-5", { type: "between_tools" }],
+    ["us.anthropic.claude-sonnet-5-5-v1:0", { type: "between_tools" }],
+    ["claude-opus-5-5", undefined, "low"],
+    ["claude-fable-5", undefined, "low"],
+    ["claude-fable-5-1", undefined, "low"],
+    ["claude-mythos-5", undefined, "low"],
+  ])("of %s is %j", (model, thinking, effort) => {
+    for (const more of [{ reasoning_effort: "none" }, { reasoning: { enabled: false } }]) {
+      const { sent, dropped } = asked(model, more);
+      expect([sent.thinking, sent.output_config]).toEqual([thinking, effort === undefined ? undefined : { effort }]);
+      expect(dropped).toEqual([]);
+    }
+    const { sent } = asked(model, {});
+    expect([sent.thinking, sent.output_config]).toEqual([undefined, undefined]);
+  });
+
+  test("yields to the caller's own thinking", () => {
+    const { sent } = asked("claude-sonnet-5", { reasoning_effort: "none", thinking: { type: "adaptive" } });
+    expect(sent.thinking).toEqual({ type: "adaptive" });
+  });
+});
+
+test.each([
+  ["claude-sonnet-4-6", "high"],
+  ["claude-opus-4-6", "high"],
+  ["claude-opus-4-7", "xhigh"],
+  ["claude-sonnet-5", "xhigh"],
+  ["claude-some", "xhigh"],
+])("of %s the effort xhigh is %s", (model, effort) => {
+  const { sent, dropped } = asked(model, { reasoning_effort: "xhigh" });
+  expect([sent.thinking, sent.output_config, dropped]).toEqual([adaptive, { effort }, []]);
+  expect(asked(model, { reasoning_effort: "max" }).sent.output_config).toEqual({ effort: "max" });
+});
+
+test.each<[model: string, thinking: boolean, plain: boolean]>([
+  ["claude-haiku-4-5", false, true],
+  ["claude-sonnet-4-6", true, true],
+  ["claude-opus-5", true, true],
+  ["claude-haiku-5-5", true, true],
+  ["claude-some", false, true],
+  ["claude-opus-5-5", false, false],
+  ["claude-sonnet-5-5", false, false],
+  ["claude-fable-5", false, false],
+])("%s can be made to call a tool: %s while it thinks, %s else", (model, thinking, plain) => {
+  const tools = [{ type: "function", function: { name: "look", parameters: { type: "object", properties: {} } } }];
+  const forced = { tools, tool_choice: "required" };
+  for (const [more, can] of [
+    [{ reasoning_effort: "low" }, thinking],
+    [{}, plain],
+  ] as const) {
+    const { sent, dropped } = asked(model, { ...forced, ...more });
+    expect([sent.tool_choice, dropped]).toEqual([{ type: can ? "any" : "auto" }, can ? [] : ["tool_choice"]]);
+  }
+});
