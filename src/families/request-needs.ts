@@ -37,6 +37,21 @@ export function hasTools({ tools, functions }: JsonObject): boolean {
   return [tools, functions].some((list) => Array.isArray(list) && list.length > 0);
 }
 
+/** hasLinkedDocuments reports whether a request for a message has documents by their URL, which responses take and chat does not. */
+export function hasLinkedDocuments({ messages }: JsonObject): boolean {
+  return Array.isArray(messages) && messages.some((message) => isObject(message) && hasLinks(message.content));
+}
+
+function hasLinks(content: JsonValue | undefined): boolean {
+  return (
+    Array.isArray(content) && content.some((block) => isObject(block) && (isLink(block) || hasLinks(block.content)))
+  );
+}
+
+function isLink({ type, source }: JsonObject): boolean {
+  return type === "document" && isObject(source) && source.type === "url";
+}
+
 /** requestedEffort returns the requested reasoning effort in chat's words; undefined where the request sets none. */
 export function requestedEffort(asked: Operation, json: JsonObject): JsonValue | undefined {
   if (asked !== "messages") return json.reasoning_effort ?? effortIn(json.reasoning);

@@ -5,7 +5,13 @@
 
 import type { Operation } from "../../call/operations.ts";
 import { findTranslations, throughChat } from "../../families/index.ts";
-import { hasAgentItems, hasCompactionTrigger, hasTools, requestedEffort } from "../../families/request-needs.ts";
+import {
+  hasAgentItems,
+  hasCompactionTrigger,
+  hasLinkedDocuments,
+  hasTools,
+  requestedEffort,
+} from "../../families/request-needs.ts";
 import { relayResponses } from "../../families/responses-to-responses/index.ts";
 import type { Translation } from "../../families/translation.ts";
 import type { Provider, RequestFitter } from "../../providers/contract.ts";
@@ -40,10 +46,13 @@ export function translationPathsTo(
   const spare = findTranslations(asked, (operation) => operation !== "responses" && isChosen(operation));
   if (asked === "responses") return responsesPaths(findTranslations(asked, isChosen), spare, upstream, fitting);
   const usual = findTranslations(asked, isChosen);
-  if (!usual || rule !== "tools") return only(usual);
-  const path = findTranslations(asked, (operation) => operation === "responses");
-  if (!path) return only(usual);
-  const takes = (request: JsonObject) => hasTools(request) && fitting.reasonsBy(requestedEffort(asked, request));
+  const isOptional = rule === "tools" || (rule === "when_asked" && asked === "messages");
+  const path = isOptional ? findTranslations(asked, (operation) => operation === "responses") : undefined;
+  if (!usual || !path) return only(usual);
+  const thinksWithTools = (request: JsonObject) =>
+    rule === "tools" && hasTools(request) && fitting.reasonsBy(requestedEffort(asked, request));
+  const takes = (request: JsonObject) =>
+    thinksWithTools(request) || (asked === "messages" && hasLinkedDocuments(request));
   return { usual, other: { path, takes }, spare };
 }
 

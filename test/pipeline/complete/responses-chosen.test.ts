@@ -74,6 +74,7 @@ const parameters = { type: "object", properties: { city: { type: "string" } } };
 const chatTools = [{ type: "function", function: { name: "weather", parameters } }];
 const messageTools = [{ name: "weather", input_schema: parameters }];
 const messages = [{ role: "user", content: "How warm?" }];
+const document = { type: "document", source: { type: "url", url: "https://example.com/a.pdf" } };
 
 describe("chat is asked", () => {
   const chat = (model: string, more: Any = {}) =>
@@ -124,6 +125,21 @@ describe("responses are asked for", () => {
         thinking: { type: "adaptive" },
       },
     ],
+    "for a document by its URL": [
+      "/messages",
+      { model: "gpt-4.1", max_tokens: 50, messages: [{ role: "user", content: [document] }] },
+    ],
+    "for one within a result": [
+      "/messages",
+      {
+        ...{ model: "gpt-6-sol", max_tokens: 50, thinking: { type: "disabled" }, tools: messageTools },
+        messages: [
+          ...messages,
+          { role: "assistant", content: [{ type: "tool_use", id: "t1", name: "weather", input: {} }] },
+          { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: [document] }] },
+        ],
+      },
+    ],
     "of a model that has nothing else": ["/chat/completions", { model: "gpt-5-pro", messages }],
     "of it by the Messages API": ["/messages", { model: "gpt-5.3-codex", max_tokens: 50, messages }],
     "of it for a completion": ["/completions", { model: "gpt-5.3-codex", prompt: "hi" }],
@@ -132,6 +148,18 @@ describe("responses are asked for", () => {
   test.each(Object.entries(cases))("%s", async (_, [path, body]) => {
     await told(path, body);
     expect(asked.map((request) => request.path)).toEqual(["/responses"]);
+  });
+
+  test("and a document by its URL is one there", async () => {
+    await told("/messages", { model: "gpt-4.1", max_tokens: 50, messages: [{ role: "user", content: [document] }] });
+    expect(asked[0].input[0].content).toEqual([{ type: "input_file", file_url: document.source.url }]);
+  });
+
+  test("and a server that has none cannot be given a document by its URL", async () => {
+    const body = { model: "gpt-4.1-there", max_tokens: 50, messages: [{ role: "user", content: [document] }] };
+    const { status, text } = await ask("/messages", body);
+    expect([status, text]).toEqual([400, expect.stringContaining("messages[0].content[0].source")]);
+    expect(asked).toEqual([]);
   });
 
   test("and what they cannot be told is named in the caller's words", async () => {
