@@ -3,7 +3,7 @@
  *
  * Upstreams answer in the encoding they support, and callers get the one they asked for. Clients take vectors by
  * position, so they are sorted into the order of the inputs. An answer that needs no change passes through.
- * Unreadable vectors are the upstream's failure.
+ * Unreadable vectors are the upstream's failure. Base64 of other numbers, which some vendors have (`output_dtype`), is for who asked for it.
  */
 import type { CreateEmbeddingsRequestSchema, EmbeddingListSchema } from "../../gen/modelgateway/v1/embeddings_pb.ts";
 import { upstreamFailed } from "../call/refusals.ts";
@@ -17,26 +17,33 @@ export function formatAskedFor(request: Wire<typeof CreateEmbeddingsRequestSchem
   return request.outline().encoding_format === "base64" ? "base64" : "float";
 }
 
-/** encodeVectors throws a Refusal for unreadable vectors. */
+/** asksForOtherNumbers reports a request for vectors of other numbers than floats. */
+export function asksForOtherNumbers(request: Wire<typeof CreateEmbeddingsRequestSchema>): boolean {
+  const { output_dtype: type = null } = request.outline();
+  return type !== null && type !== "float";
+}
+
+/** encodeVectors throws a Refusal for unreadable vectors. `areFloats` says that base64 is of floats; else it stays as it came. */
 export function encodeVectors(
   answer: Wire<typeof EmbeddingListSchema>,
   format: VectorFormat,
+  areFloats = true,
 ): Wire<typeof EmbeddingListSchema> {
   // An outline suffices to see that numbers stay as they are.
-  if (!changedItems(answer.outline(), format)) return answer;
-  const changed = changedItems(answer.json(), format);
+  if (!changedItems(answer.outline(), format, areFloats)) return answer;
+  const changed = changedItems(answer.json(), format, areFloats);
   return changed ? answer.with({ data: changed }) : answer;
 }
 
 /** changedItems returns undefined where nothing changes. */
-function changedItems({ data }: JsonObject, format: VectorFormat): JsonValue[] | undefined {
+function changedItems({ data }: JsonObject, format: VectorFormat, areFloats: boolean): JsonValue[] | undefined {
   if (!Array.isArray(data)) throw unreadable();
-  const ordered = inOrder(data.map((item) => encodedItem(item, format)));
+  const ordered = inOrder(data.map((item) => encodedItem(item, format, areFloats)));
   return ordered.every((item, i) => item === data[i]) ? undefined : ordered;
 }
 
 /** encodedItem returns the same object where nothing changes. */
-function encodedItem(item: JsonValue, format: VectorFormat): JsonValue {
+function encodedItem(item: JsonValue, format: VectorFormat, areFloats: boolean): JsonValue {
   const embedding = (item as JsonObject | null)?.embedding;
   if (Array.isArray(embedding)) {
     const vector = onlyVector(embedding);
@@ -45,6 +52,7 @@ function encodedItem(item: JsonValue, format: VectorFormat): JsonValue {
     return { ...(item as JsonObject), embedding: toBase64(vector) };
   }
   if (typeof embedding !== "string") throw unreadable();
+  if (!areFloats) return item;
   const floats = toFloats(embedding);
   return format === "base64" ? item : { ...(item as JsonObject), embedding: [...floats] };
 }

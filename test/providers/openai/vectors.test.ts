@@ -84,3 +84,20 @@ test.each(Object.entries(lacking))("%s is no answer, and is not charged", async 
 test("a list of tokens is one text", async () => {
   expect(await ask([{ index: 0, embedding: one }], [1, 2, 3])).toMatchObject({ status: 200 });
 });
+
+test("base64 of other numbers stays as it came for who asked for them, and is the upstream's failure else", async () => {
+  // Of these bytes the last four are no number as a float.
+  const bytes = Buffer.from([1, 2, 3, 4, 0, 0, 128, 127]);
+  for (const embedding of [bytes, bytes.subarray(0, 4), bytes.subarray(0, 3)].map((some) => some.toString("base64"))) {
+    for (const output_dtype of ["int8", "ubinary"]) {
+      for (const more of [{}, { encoding_format: "base64" }]) {
+        const { status, json } = await ask([{ index: 0, embedding }], "a", { output_dtype, ...more });
+        expect([status, json.data]).toEqual([200, [{ index: 0, embedding }]]);
+      }
+    }
+  }
+  for (const output_dtype of [undefined, null, "float"]) {
+    const unreadable = [{ index: 0, embedding: bytes.toString("base64") }];
+    expect((await ask(unreadable, "a", { output_dtype, encoding_format: "base64" })).status).toBe(502);
+  }
+});
