@@ -10,7 +10,7 @@ import { WireFault } from "../../../wire/fault.ts";
 import { checkRawInSlices, type JsonObject, type JsonValue, longJson, readLongRequest } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import { upstreamName } from "../tool-names.ts";
-import { contentBlocks, textBlocks } from "./content.ts";
+import { cacheMark, contentBlocks, textBlocks } from "./content.ts";
 import { thinkingBlocks } from "./past-thinking.ts";
 import type { Calls } from "./tool-calls.ts";
 
@@ -76,12 +76,13 @@ function* callBlock(
     dropped.add(path);
     return undefined;
   }
-  dropped.addExtra(extra, path);
+  dropped.addExtra(extra, path, ["cache_control"]);
   dropped.addExtra(definition.extra, `${path}.${called ? "function" : "custom"}`);
   const input = called
     ? yield* argumentsOf(called.arguments ?? "", `${path}.function.arguments`, dropped)
     : { input: custom?.input ?? "" };
-  return toolUse({ callerId, name: definition.name ?? "", input }, path, calls, dropped);
+  const use = toolUse({ callerId, name: definition.name ?? "", input }, path, calls, dropped);
+  return use && { ...use, ...cacheMark(extra, path, dropped) };
 }
 
 interface Use {

@@ -54,7 +54,7 @@ export function textBlocks(text: string | undefined): JsonObject[] {
   return text === undefined || text.trim() === "" ? [] : [{ type: "text", text }];
 }
 
-/** cacheMark returns `{cache_control}` where a part, message or tool has a cache mark, else `{}`. */
+/** cacheMark returns `{cache_control}` where a part, message, call or tool has a cache mark, else `{}`. */
 export function cacheMark(extra: JsonObject | undefined, path: string, dropped: Dropped): JsonObject {
   const mark = extra?.cache_control ?? null;
   if (mark === null) return {};
