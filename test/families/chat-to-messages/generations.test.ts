@@ -59,6 +59,19 @@ test.each([
   expect(asked(model, { reasoning_effort: "max" }).sent.output_config).toEqual({ effort: "max" });
 });
 
+test.each([
+  ["claude-3-haiku-20240307", false],
+  ["anthropic.claude-3-5-sonnet-20240620-v1:0", false],
+  ["claude-3.5-haiku", false],
+  ["claude-2.1", false],
+  ["claude-3-7-sonnet-20250219", true],
+  ["claude-sonnet-4-0", true],
+])("%s thinks: %s", (model, thinks) => {
+  const { sent, dropped } = asked(model, { reasoning_effort: "low" });
+  const budget = { type: "enabled", budget_tokens: 1024 };
+  expect([sent.thinking, dropped]).toEqual(thinks ? [budget, []] : [undefined, ["reasoning_effort"]]);
+});
+
 test.each<[model: string, thinking: boolean, plain: boolean]>([
   ["claude-haiku-4-5", false, true],
   ["claude-sonnet-4-6", true, true],

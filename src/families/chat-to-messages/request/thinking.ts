@@ -5,7 +5,7 @@
  * A model up to generation 4.5 thinks within a token budget, set by effort; every other thinks adaptively, gets the
  * effort itself, and is asked for a summary of its thoughts, which newer ones leave out otherwise. The caller's bound is
  * a promise about money and is never raised: a budget that does not fit shrinks, and where even the minimum does not
- * fit thinking is dropped and named. No effort switches thinking off where the model thinks unasked.
+ * fit, or the model does not think, thinking is dropped and named. No effort switches thinking off where the model thinks unasked.
  */
 import { type CreateChatCompletionRequest, ReasoningEffort } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { ThinkingConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
@@ -14,7 +14,7 @@ import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
 import { fitsSchema } from "../fits-schema.ts";
-import { refusesBudget, takesXhigh, thinksByBudget, withoutThinking } from "../generations.ts";
+import { neverThinks, refusesBudget, takesXhigh, thinksByBudget, withoutThinking } from "../generations.ts";
 
 /** The output bound where neither the caller nor the catalogue has one. */
 const defaultMaxTokens = 4096;
@@ -79,7 +79,7 @@ export function thinkingOf(
   const requestedBudget = Math.max(Number(requested.json.budget_tokens), leastBudget);
   const maxTokens = bound(defaultMaxTokens + requestedBudget);
   const budget = requestedBudget < maxTokens ? requestedBudget : Math.max(maxTokens >> 1, leastBudget);
-  if (resumes || budget >= maxTokens) {
+  if (resumes || budget >= maxTokens || neverThinks(model)) {
     dropped.add(requested.path);
     return { ...plain, json: undefined };
   }
