@@ -2,7 +2,7 @@
  * Long work is done in slices: between two of them no more is done than a bound, however long the work is. The tests count items that
  * are read, and not time.
  */
-import { ok, strictEqual } from "node:assert";
+import { deepStrictEqual, ok, strictEqual } from "node:assert";
 import type { DescMessage, JsonObject, Message } from "@bufbuild/protobuf";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, test } from "vitest";
@@ -41,6 +41,14 @@ function longestTurn(
     const { done } = work.next();
     most = Math.max(most, counted() - before);
     if (done) return { most, all: counted() };
+  }
+}
+
+/** Returns what the work comes to, and in how many turns. */
+function countTurns<T>(work: CooperativeTask<T>): { readonly value: T; readonly turns: number } {
+  for (let turns = 1; ; turns++) {
+    const { done, value } = work.next();
+    if (done) return { value, turns };
   }
 }
 
@@ -112,6 +120,22 @@ describe("translated in turns, too, are", () => {
     const { most, all } = longestTurn(translation.translate(request as never, context), taken);
     ok(all >= count, `${all} of ${count} were looked at`);
     ok(most <= mostItems, `${most} in a turn`);
+  });
+});
+
+/** The most characters of a file's base64 that are read between two interruptions. */
+const mostCharacters = 65_536;
+
+describe("read in turns is the text of a file", () => {
+  test.each(["text/plain", "video/mp2t"])("whose type is %s", (type) => {
+    const text = "const naïve = '世界';\n".repeat(60_000);
+    const base64 = Buffer.from(text).toString("base64");
+    const file = { type: "file", file: { file_data: `data:${type};base64,${base64}` } };
+    const request = Wire.ofJson(chat, { ...of, messages: [{ role: "user", content: [file] }] });
+    const { value, turns } = countTurns(chatToMessages.translate(request, context));
+    const source = { type: "text", media_type: "text/plain", data: text };
+    deepStrictEqual(value.request.json().messages, [{ role: "user", content: [{ type: "document", source }] }]);
+    ok(turns >= base64.length / mostCharacters, `${turns} turns`);
   });
 });
 

@@ -36,7 +36,7 @@ export function* contentBlocks(
   for (const [i, part] of (content.value?.parts ?? []).entries()) {
     const partPath = `${path}.content[${i}]`;
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    const block = blockOf(part, partPath, dropped);
+    const block = yield* blockOf(part, partPath, dropped);
     if (block === "blank") continue;
     if (block && sides[side].some((type) => type === block.type)) blocks.push(block);
     else if (!block && side === "user" && part.extra?.type !== undefined) throw notGiven(`${partPath}.type`);
@@ -63,10 +63,14 @@ export function cacheMark(extra: JsonObject | undefined, path: string, dropped: 
   return {};
 }
 
-function blockOf(part: ContentPart, path: string, dropped: Dropped): JsonObject | "blank" | undefined {
+function* blockOf(
+  part: ContentPart,
+  path: string,
+  dropped: Dropped,
+): CooperativeTask<JsonObject | "blank" | undefined> {
   const kind = kindOf(part);
   if (kind === ContentPartType.UNSPECIFIED) return ownBlock(part.extra);
-  const block = plainBlock(part, kind, path, dropped);
+  const block = yield* plainBlock(part, kind, path, dropped);
   if (!block) {
     dropped.addExtra(part.extra, path);
     return "blank";
@@ -75,18 +79,23 @@ function blockOf(part: ContentPart, path: string, dropped: Dropped): JsonObject 
   return { ...block, ...cacheMark(part.extra, path, dropped) };
 }
 
-function plainBlock(part: ContentPart, kind: ContentPartType, path: string, dropped: Dropped): JsonObject | undefined {
+function* plainBlock(
+  part: ContentPart,
+  kind: ContentPartType,
+  path: string,
+  dropped: Dropped,
+): CooperativeTask<JsonObject | undefined> {
   switch (kind) {
     case ContentPartType.IMAGE_URL: {
       const { url, detail = "auto", extra } = part.imageUrl ?? {};
       if (detail !== "auto") dropped.add(`${path}.image_url.detail`);
       dropped.addExtra(extra, `${path}.image_url`);
-      return imageBlock(url, `${path}.image_url.url`);
+      return yield* imageBlock(url, `${path}.image_url.url`);
     }
     case ContentPartType.FILE: {
       if (!part.file) throw missingField(`${path}.file`);
       dropped.addExtra(part.file.extra, `${path}.file`);
-      const block = fileBlock(part.file, `${path}.file`);
+      const block = yield* fileBlock(part.file, `${path}.file`);
       if (block.type === "image" && part.file.filename) dropped.add(`${path}.file.filename`);
       return block;
     }

@@ -5,10 +5,11 @@
  * types of their own, or the wrong one. Anything else is refused with its path: an answer about an unseen image would be
  * worse than none.
  */
-import { isUtf8 } from "node:buffer";
 import type { InputFile } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
+import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
+import { declaredText, undeclaredText } from "./file-text.ts";
 
 const pictures = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 /** The beginning of every PDF in base64. */
@@ -20,15 +21,15 @@ interface Data {
   readonly base64: string;
 }
 
-export function imageBlock(url: string | undefined, path: string): JsonObject {
+export function* imageBlock(url: string | undefined, path: string): CooperativeTask<JsonObject> {
   if (url === undefined) throw missingField(path);
   if (isWebAddress(url)) return addressBlock(/\.pdf(?:[?#]|$)/i.test(url) ? "document" : "image", url);
   const data = readDataUri(url);
   if (!data) throw invalidValue(path, "expected an http(s) URL, or a data URI in base64");
-  return dataBlock(data, path);
+  return yield* dataBlock(data, path, false);
 }
 
-export function fileBlock({ fileData, fileId, filename }: InputFile, path: string): JsonObject {
+export function* fileBlock({ fileData, fileId, filename }: InputFile, path: string): CooperativeTask<JsonObject> {
   const titled = filename ? { title: filename } : {};
   if (fileData === undefined) {
     if (fileId === undefined) throw missingField(`${path}.file_data`);
@@ -40,22 +41,9 @@ export function fileBlock({ fileData, fileId, filename }: InputFile, path: strin
   }
   if (isWebAddress(fileData)) return { ...addressBlock("document", fileData), ...titled };
   const data = readDataUri(fileData) ?? { mediaType: "", base64: fileData };
-  const block = dataBlock(isText(data) ? { ...data, mediaType: "text/plain" } : data, `${path}.file_data`);
+  const block = yield* dataBlock(data, `${path}.file_data`, true);
   return block.type === "document" ? { ...block, ...titled } : block;
 }
-
-/** isText reports whether a file is text, whatever its type says: TypeScript goes by that of a video. */
-function isText({ mediaType, base64 }: Data): boolean {
-  if (mediaType === "image/jpg" || pictures.includes(mediaType) || mediaType.startsWith("text/")) return false;
-  if (base64.trim() === "" || base64.startsWith(pdfMagic)) return false;
-  const bytes = Buffer.from(base64, "base64");
-  return bytes.length > 0 && isUtf8(bytes) && !controls.some((byte) => bytes.includes(byte));
-}
-
-/** controls are the bytes that no text has: control characters that are no white space and no escape. */
-const controls = Array.from({ length: 0x20 }, (_, byte) => byte).filter(
-  (byte) => byte < 0x09 || (byte > 0x0d && byte !== 0x1b),
-);
 
 function isWebAddress(text: string): boolean {
   return /^https?:\/\//i.test(text);
@@ -77,17 +65,21 @@ function readDataUri(text: string): Data | undefined {
   return { mediaType: type.trim(), base64: text.slice(comma + 1) };
 }
 
-function dataBlock({ mediaType, base64 }: Data, path: string): JsonObject {
+/** dataBlock returns the block of data. `isFile` says that it may be text, whatever its type says: TypeScript goes by that of a video. */
+function* dataBlock({ mediaType, base64 }: Data, path: string, isFile: boolean): CooperativeTask<JsonObject> {
   if (base64.trim() === "") throw invalidValue(path, "it holds no data");
   const type = mediaType === "image/jpg" ? "image/jpeg" : mediaType;
   if (pictures.includes(type)) return { type: "image", source: { type: "base64", media_type: type, data: base64 } };
+  const pdf = { type: "document", source: { type: "base64", media_type: "application/pdf", data: base64 } };
   // The declared type is ignored for PDFs: browsers and raw base64 declare nothing useful.
-  if (type === "application/pdf" || base64.startsWith(pdfMagic)) {
-    return { type: "document", source: { type: "base64", media_type: "application/pdf", data: base64 } };
-  }
-  if (type.startsWith("text/")) {
-    const data = Buffer.from(base64, "base64").toString();
-    return { type: "document", source: { type: "text", media_type: "text/plain", data } };
-  }
+  if (base64.startsWith(pdfMagic)) return pdf;
+  if (type.startsWith("text/")) return textDocument(yield* declaredText(base64));
+  const text = isFile ? yield* undeclaredText(base64) : undefined;
+  if (text !== undefined) return textDocument(text);
+  if (type === "application/pdf") return pdf;
   throw invalidValue(path, "the model reads images as jpeg, png, gif or webp, and files as PDF or text");
+}
+
+function textDocument(data: string): JsonObject {
+  return { type: "document", source: { type: "text", media_type: "text/plain", data } };
 }
