@@ -1,7 +1,7 @@
 /** Tools of vendors in a history of responses: a chat model is told of each call with its result, and of none alone. */
 import { describe, expect, test } from "vitest";
 import { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
-import { Refusal } from "../../../src/call/refusals.ts";
+import { Reason, Refusal } from "../../../src/call/refusals.ts";
 import { responsesToChat } from "../../../src/families/responses-to-chat/index.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../../src/wire/json.ts";
@@ -305,6 +305,24 @@ describe("what no chat model can do is refused by name:", () => {
     const wire = Wire.ofJson(CreateResponseRequestSchema, { model: "m", input } as JsonObject);
     const asked = () => runNow(responsesToChat.translate(wire, { ...context, customTools: false }));
     expect(asked).toThrow(expect.objectContaining({ param: "input[2]" }));
+  });
+
+  test.each([
+    ["a word", "false", Reason.INVALID_TYPE],
+    ["a number", 0, Reason.INVALID_TYPE],
+    ["nothing", null, Reason.MISSING_FIELD],
+    ["nothing at all", undefined, Reason.MISSING_FIELD],
+  ])("an approval that is %s, whether its call was made or not", (_, approve, reason) => {
+    const item = {
+      type: "mcp_approval_response",
+      approval_request_id: "r",
+      ...(approve === undefined ? {} : { approve }),
+    };
+    const made = { ...{ type: "mcp_call", id: "m", name: "read", arguments: "{}" }, approval_request_id: "r" };
+    const refused = expect.objectContaining({ reason, param: "input[1].approve" });
+    for (const items of [[item], [item, user("and?")], [item, made]]) {
+      expect(() => translate(...items)).toThrow(refused);
+    }
   });
 
   test("a call that has neither an id nor its result", () => {

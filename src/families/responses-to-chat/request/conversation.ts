@@ -138,7 +138,7 @@ class Conversation {
         this.add({ role: "user", content: agentMessage(item, path) });
         return;
     }
-    if (this.#approved.areToldElsewhere(item, type)) return;
+    if (this.#approved.areToldElsewhere(item, type, path)) return;
     const step = this.#approved.notMade(item, path) ?? toolStepOf(item, type, path, this.#context.names);
     if (step) this.#step(item, type, path, step);
     else this.#context.dropped.add(path);
