@@ -28,13 +28,15 @@ export type ValuePlan =
   | { readonly kind: "integer"; readonly min: number; readonly max: number; readonly big: boolean }
   | { readonly kind: "decimal"; readonly places: number }
   | { readonly kind: "timestamp" }
-  | {
-      readonly kind: "enum";
-      readonly numbers: ReadonlyMap<string, number>;
-      readonly words: ReadonlyMap<number, string>;
-    }
+  | ({ readonly kind: "enum" } & EnumWords)
   | { readonly kind: "message"; readonly plan: MessagePlan }
   | { readonly kind: "raw" };
+
+/** EnumWords are the words of an enum and the numbers that they stand for. */
+export interface EnumWords {
+  readonly numbers: ReadonlyMap<string, number>;
+  readonly words: ReadonlyMap<number, string>;
+}
 
 /** FieldPlan is a public key backed by one field. */
 export interface FieldPlan {
@@ -199,7 +201,7 @@ function valuePlan(field: DescField, { number, decimals }: FieldWire): ValuePlan
     if (field.message.typeName === "google.protobuf.Struct" && field.fieldKind === "message") return { kind: "raw" };
     return { kind: "message", plan: planOf(field.message) };
   }
-  if (field.enum) return enumPlan(field.enum);
+  if (field.enum) return { kind: "enum", ...enumWords(field.enum) };
   switch (field.scalar) {
     case ScalarType.STRING:
       return { kind: "string" };
@@ -217,16 +219,17 @@ function valuePlan(field: DescField, { number, decimals }: FieldWire): ValuePlan
   throw broken(field, "this type has no public form");
 }
 
-function enumPlan(desc: DescEnum): ValuePlan {
+/** enumWords returns the public words of an enum. A value without a word has no public form. */
+export function enumWords({ values }: DescEnum): EnumWords {
   const numbers = new Map<string, number>();
   const words = new Map<number, string>();
-  for (const value of desc.values) {
+  for (const value of values) {
     const text = getOption(value, word);
     if (text === "") continue;
     numbers.set(text, value.number);
     words.set(value.number, text);
   }
-  return { kind: "enum", numbers, words };
+  return { numbers, words };
 }
 
 /** jsonTypeOf reads the descriptor, because the plan of a recursive type is not finished yet. */

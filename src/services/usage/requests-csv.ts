@@ -7,9 +7,10 @@
 import { type DescField, getOption, ScalarType } from "@bufbuild/protobuf";
 import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { RequestSchema } from "../../../gen/modelgateway/v1/usage_pb.ts";
-import { wire, word } from "../../../gen/modelgateway/v1/wire_pb.ts";
+import { wire } from "../../../gen/modelgateway/v1/wire_pb.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import type { CallRow } from "../../storage/columns.ts";
+import { enumWords } from "../../wire/plan.ts";
 import { callFields } from "./call-fields.ts";
 import type { LabelsOf } from "./key-labels.ts";
 
@@ -39,7 +40,7 @@ function cellIn(value: string | number | null, cell: Cell): string | number {
 function cellOf(field: DescField): Cell {
   if (field.message?.typeName === TimestampSchema.typeName) return (ms) => new Date(Number(ms)).toISOString();
   if (field.enum) {
-    const words = new Map(field.enum.values.map((value) => [value.number, getOption(value, word)]));
+    const { words } = enumWords(field.enum);
     return (number) => words.get(Number(number)) ?? "";
   }
   if (field.scalar === ScalarType.BOOL) return (value) => String(value === 1);

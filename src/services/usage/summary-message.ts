@@ -1,5 +1,5 @@
 /** Parses what calls are summed by, and builds the messages of the sums. */
-import { getOption, type MessageInitShape } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   OutcomeSchema,
@@ -7,9 +7,9 @@ import {
   type SummarizeRequestsRequest,
   type SummarizeRequestsResponseSchema,
 } from "../../../gen/modelgateway/v1/usage_pb.ts";
-import { word } from "../../../gen/modelgateway/v1/wire_pb.ts";
 import type { Percentiles } from "../../storage/calls/percentiles.ts";
 import type { CallSum, CallTotals, GroupColumn, Summary, SummaryFilter } from "../../storage/calls/summary.ts";
+import { enumWords } from "../../wire/plan.ts";
 import { usageOfSums } from "./request-message.ts";
 import { bucketedSpan, bucketMsOf, requestFilterOf } from "./time-span.ts";
 
@@ -49,10 +49,10 @@ export function summaryMessage(
   };
 }
 
-const outcomeWords = new Map(OutcomeSchema.values.map((value) => [String(value.number), getOption(value, word)]));
+const { words: outcomeWords } = enumWords(OutcomeSchema);
 
 function outcomeWord(number: string): string {
-  return outcomeWords.get(number) ?? number;
+  return outcomeWords.get(Number(number)) ?? number;
 }
 
 function totalsMessage({ requests, errors, cached, sums, durationMs, firstByteMs }: CallTotals, group: string) {

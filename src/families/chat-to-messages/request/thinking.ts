@@ -7,10 +7,15 @@
  * a promise about money and is never raised: a budget that does not fit shrinks, and where even the minimum does not
  * fit, or the model does not think, thinking is dropped and named. No effort switches thinking off where the model thinks unasked.
  */
-import { type CreateChatCompletionRequest, ReasoningEffort } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import {
+  type CreateChatCompletionRequest,
+  ReasoningEffort,
+  ReasoningEffortSchema,
+} from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { ThinkingConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { besideEffort, budgetIn, effortIn } from "../../../providers/profile/reasoning-object.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { isObject, type JsonObject } from "../../../wire/json.ts";
+import { enumWords } from "../../../wire/plan.ts";
 import type { Dropped } from "../../dropped.ts";
 import { definedFields } from "../../fields.ts";
 import { fitsSchema } from "../fits-schema.ts";
@@ -30,14 +35,12 @@ const budgets: Readonly<Record<number, number>> = {
   [ReasoningEffort.MAX]: 16384,
 };
 
-const efforts: Readonly<Record<number, string>> = {
-  [ReasoningEffort.MINIMAL]: "low",
-  [ReasoningEffort.LOW]: "low",
-  [ReasoningEffort.MEDIUM]: "medium",
-  [ReasoningEffort.HIGH]: "high",
-  [ReasoningEffort.XHIGH]: "xhigh",
-  [ReasoningEffort.MAX]: "max",
-};
+const { words, numbers } = enumWords(ReasoningEffortSchema);
+
+/** effortWord returns the effort in the words of the Messages API, whose least is low; undefined where there is none. */
+function effortWord(effort: ReasoningEffort): string | undefined {
+  return effort <= ReasoningEffort.NONE ? undefined : words.get(Math.max(effort, ReasoningEffort.LOW));
+}
 
 export interface Thinking {
   readonly json: JsonObject | undefined;
@@ -68,8 +71,8 @@ export function thinkingOf(
   const own = ownThinking(request, model, dropped) ?? budgetedThinking(request, byBudget);
   const requested = own ?? thinkingForEffort(effort, byBudget, request);
   const off = own === undefined && isSwitchedOff(request) ? withoutThinking(model) : {};
-  const word = byBudget ? undefined : (off.effort ?? efforts[takenEffort(effort, model)]);
-  if (own && byBudget && efforts[effort] !== undefined) dropped.add("reasoning_effort");
+  const word = byBudget ? undefined : (off.effort ?? effortWord(takenEffort(effort, model)));
+  if (own && byBudget && effortWord(effort) !== undefined) dropped.add("reasoning_effort");
   const asked = request.maxCompletionTokens ?? request.maxTokens;
   const bound = (whereUnknown: number) =>
     Math.min(asked ?? maxOutputTokens ?? whereUnknown, maxOutputTokens ?? mostTokens, mostTokens);
@@ -83,7 +86,7 @@ export function thinkingOf(
     dropped.add(requested.path);
     return { ...plain, json: undefined };
   }
-  return { json: { ...requested.json, budget_tokens: budget }, effort: word, maxTokens };
+  return { ...plain, json: { ...requested.json, budget_tokens: budget }, maxTokens };
 }
 
 function takenEffort(effort: ReasoningEffort, model: string): ReasoningEffort {
@@ -100,28 +103,19 @@ export function isThinkingOn(thinking: JsonObject | undefined): boolean {
   return thinking !== undefined && thinking.type !== "disabled";
 }
 
-const words: ReadonlyMap<JsonValue | undefined, ReasoningEffort> = new Map([
-  ["none", ReasoningEffort.NONE],
-  ["minimal", ReasoningEffort.MINIMAL],
-  ["low", ReasoningEffort.LOW],
-  ["medium", ReasoningEffort.MEDIUM],
-  ["high", ReasoningEffort.HIGH],
-  ["xhigh", ReasoningEffort.XHIGH],
-  ["max", ReasoningEffort.MAX],
-]);
-
 /** askedEffort reads the effort, also from `reasoning`, of which it names what it does not read. */
 function askedEffort({ reasoningEffort, extra }: CreateChatCompletionRequest, byBudget: boolean, dropped: Dropped) {
   const reasoning = extra?.reasoning ?? null;
   const word = effortIn(reasoning ?? undefined);
+  const named = typeof word === "string" ? (numbers.get(word) as ReasoningEffort | undefined) : undefined;
   const isSpare = reasoningEffort !== undefined && word !== undefined;
-  const isUnknown = reasoning !== null && (!isObject(reasoning) || (word !== undefined && !words.has(word)));
+  const isUnknown = reasoning !== null && (!isObject(reasoning) || (word !== undefined && named === undefined));
   if (isSpare || isUnknown) dropped.add("reasoning");
   else for (const path of besideEffort(reasoning ?? undefined)) dropped.add(path);
   if (reasoningEffort !== undefined) return reasoningEffort;
   // A model that thinks within a budget gets the caller's.
   const isBudget = byBudget && budgetIn(reasoning ?? undefined) !== undefined;
-  return isBudget ? ReasoningEffort.NONE : (words.get(word) ?? ReasoningEffort.NONE);
+  return isBudget ? ReasoningEffort.NONE : (named ?? ReasoningEffort.NONE);
 }
 
 /** budgetedThinking reads the budget in `reasoning`, for a model that thinks within one. */

@@ -5,20 +5,12 @@
  * and Claude Code asks for it of any unknown model. A model known not to reason gets no effort. Disabled thinking is
  * left to the model, too, and named as dropped.
  */
-import { ReasoningEffort } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { ReasoningEffort, ReasoningEffortSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { type CreateMessageRequest, ThinkingType } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { effortOfBudget } from "../../../providers/profile/reasoning-object.ts";
+import { enumWords } from "../../../wire/plan.ts";
 
-const words: Readonly<Record<ReasoningEffort, string | undefined>> = {
-  [ReasoningEffort.UNSPECIFIED]: undefined,
-  [ReasoningEffort.NONE]: "none",
-  [ReasoningEffort.MINIMAL]: "minimal",
-  [ReasoningEffort.LOW]: "low",
-  [ReasoningEffort.MEDIUM]: "medium",
-  [ReasoningEffort.HIGH]: "high",
-  [ReasoningEffort.XHIGH]: "xhigh",
-  [ReasoningEffort.MAX]: "max",
-};
+const { words } = enumWords(ReasoningEffortSchema);
 
 /** reasoningEffortOf adds the paths of what it drops to `omitted`. `reasons` is undefined where nobody stated whether the model reasons. */
 export function reasoningEffortOf(
@@ -34,7 +26,7 @@ export function reasoningEffortOf(
 
 function effortOf(request: CreateMessageRequest, omitted: Set<string>): string | undefined {
   const { thinking, outputConfig } = request;
-  const effort = words[outputConfig?.effort ?? ReasoningEffort.UNSPECIFIED];
+  const effort = words.get(outputConfig?.effort ?? ReasoningEffort.UNSPECIFIED);
   // An unknown effort.
   if (effort === undefined) omitted.add("output_config.effort");
   switch (thinking?.type) {
