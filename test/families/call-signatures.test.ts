@@ -3,10 +3,10 @@ import Anthropic from "@anthropic-ai/sdk";
 import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
 import OpenAI from "openai";
 import type { ResponseInputItem, ResponseOutputItem } from "openai/resources/responses/responses";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { endsText, signatureForCall, signedId, unsignedId, withText } from "../../src/families/call-signature.ts";
-import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { upstreamAt } from "../support/gateway.ts";
+import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
 
 const signature = "c2ln+bmF0/dXJl==";
 const signed = (id: string, more: object = {}) => ({
@@ -18,43 +18,39 @@ const signed = (id: string, more: object = {}) => ({
 const extra = { extra_content: { google: { thought_signature: signature } } };
 const calls = [signed("fc-1", extra), signed("fc-2")];
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream((exchange) => {
-    const { stream, messages } = JSON.parse(exchange.body.toString());
-    const head = { id: "c", created: 1, model: "m" };
-    const isAnswered = messages.at(-1).role === "tool";
-    const message = isAnswered
-      ? { role: "assistant", content: "Rain." }
-      : { role: "assistant", content: null, tool_calls: calls };
-    if (!stream)
-      exchange.json(200, {
-        ...head,
-        object: "chat.completion",
-        choices: [{ index: 0, message, finish_reason: "stop" }],
-      });
-    else {
-      const chunk = (delta: object, finish_reason: string | null) => ({
-        ...head,
-        object: "chat.completion.chunk",
-        choices: [{ index: 0, delta, finish_reason }],
-      });
-      exchange.stream(...calls.map((call) => chunk({ tool_calls: [call] }, null)), chunk({}, "stop"));
-    }
-  });
-  const config = upstreamAt(upstream.baseUrl, "upstream-key", "gemini-3-pro");
-  const [model] = config.models ?? [];
-  if (!model) throw new Error("no model");
-  const other = { ...model, id: "other", targets: [{ upstream: "far", model: "qwen", priority: 0, weight: 1 }] };
-  gateway = await startTestGateway({ ...config, models: [model, other] });
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway } = scriptedStage(
+  (baseUrl) => {
+    const config = upstreamAt(baseUrl, "upstream-key", "gemini-3-pro");
+    const [model] = config.models ?? [];
+    if (!model) throw new Error("no model");
+    const other = { ...model, id: "other", targets: [{ upstream: "far", model: "qwen", priority: 0, weight: 1 }] };
+    return { ...config, models: [model, other] };
+  },
+  {
+    script: (exchange) => {
+      const { stream, messages } = JSON.parse(exchange.body.toString());
+      const head = { id: "c", created: 1, model: "m" };
+      const isAnswered = messages.at(-1).role === "tool";
+      const message = isAnswered
+        ? { role: "assistant", content: "Rain." }
+        : { role: "assistant", content: null, tool_calls: calls };
+      if (!stream)
+        exchange.json(200, {
+          ...head,
+          object: "chat.completion",
+          choices: [{ index: 0, message, finish_reason: "stop" }],
+        });
+      else {
+        const chunk = (delta: object, finish_reason: string | null) => ({
+          ...head,
+          object: "chat.completion.chunk",
+          choices: [{ index: 0, delta, finish_reason }],
+        });
+        exchange.stream(...calls.map((call) => chunk({ tool_calls: [call] }, null)), chunk({}, "stop"));
+      }
+    },
+  },
+);
 
 function callsSent(): object[] {
   const { messages } = JSON.parse(upstream.received.at(-1)?.body.toString() ?? "{}");

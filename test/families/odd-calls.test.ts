@@ -1,24 +1,12 @@
 /** Tool calls in the odd forms in which vendors stream them reach callers of other families as the model made them. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { call } from "../support/clients/families.ts";
-import { startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
-import { paidModels } from "../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
 import { chatAnswer, chatChunk, usageChunk } from "../support/vendors.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await startTestGateway(paidModels(upstream.baseUrl));
-});
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway } = scriptedStage();
 
 interface Called {
   readonly name: string;

@@ -1,27 +1,13 @@
 /** What a chat model says reaches callers of other families in whichever member and form its server has it, and is counted. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { call } from "../support/clients/families.ts";
-import { startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { type Books, openAccount, openBooks } from "../support/payer.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
-import { paidModels } from "../support/upstreams/paid-models.ts";
+import { openAccount } from "../support/payer.ts";
+import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
 import { chatAnswer, chatChunk } from "../support/vendors.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-let books: Books;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await startTestGateway(paidModels(upstream.baseUrl));
-  books = openBooks(gateway.database, gateway.storage);
-});
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway, books } = scriptedStage();
 
 const words = "the quick brown fox jumps over the lazy dog";
 

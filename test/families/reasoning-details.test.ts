@@ -2,11 +2,10 @@
  * OpenRouter's `reasoning_details`: callers of messages and of responses hold them unread, and the model that made
  * them gets them back. Gemini refuses a call without its own.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/wire/json.ts";
 import { ask } from "../support/ask.ts";
-import { startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
 
 const encrypted = { type: "reasoning.encrypted", data: "b3BhcXVl", id: "call_1", format: "google-gemini-v1", index: 0 };
 const signed = { type: "reasoning.text", text: "", signature: "c2ln", format: "anthropic-claude-v1", index: 0 };
@@ -18,60 +17,57 @@ const tool = { name: "read", parameters: { type: "object", properties: {} } };
 let thoughts: readonly { readonly text: string }[] = [said, signed];
 const thoughtText = () => thoughts.map(({ text }) => text).join("");
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
 const sentTo = (i: number) => JSON.parse(`${upstream.received.at(i)?.body}`);
 
-beforeAll(async () => {
-  upstream = await startScriptedUpstream((exchange) => {
-    const { stream } = JSON.parse(exchange.body.toString());
-    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-    const head = { id: "c1", created: 1, model: "m" };
-    if (!stream) {
-      const details = [...thoughts, encrypted];
-      const message = {
-        role: "assistant",
-        content: null,
-        reasoning: thoughtText(),
-        reasoning_details: details,
-        tool_calls: [call],
-      };
-      const choices = [{ index: 0, message, finish_reason: "tool_calls" }];
-      return exchange.json(200, { ...head, object: "chat.completion", choices, usage });
-    }
-    const chunk = (delta: object, finish_reason: string | null = null) => ({
-      ...{ ...head, object: "chat.completion.chunk" },
-      choices: [{ index: 0, delta, finish_reason }],
+const { upstream, gateway } = scriptedStage(
+  (base_url) => {
+    const model = (id: string, name: string) => ({
+      ...{ id, aliases: [], family: "f", kind: "chat" as const },
+      targets: [{ upstream: "far", model: name, priority: 0, weight: 1 }],
     });
-    exchange.stream(
-      ...thoughts.map((thought) =>
-        chunk({ role: "assistant", content: "", reasoning: thought.text, reasoning_details: [thought] }),
-      ),
-      chunk({ content: "", reasoning_details: [encrypted], tool_calls: [{ index: 0, ...call }] }),
-      chunk({}, "tool_calls"),
-      { ...head, object: "chat.completion.chunk", choices: [], usage },
-    );
-  });
-  const model = (id: string, name: string) => ({
-    ...{ id, aliases: [], family: "f", kind: "chat" as const },
-    targets: [{ upstream: "far", model: name, priority: 0, weight: 1 }],
-  });
-  gateway = await startTestGateway({
-    upstreams: [
-      {
-        ...{ name: "far", kind: "openai", base_url: upstream.baseUrl },
-        profile: { operations: { chat: "/chat/completions" }, thoughts: "reasoning" },
-      },
-    ],
-    models: [model("m", "google/gemini-2.5-pro"), model("other", "x/other")],
-    embeddedModels: false,
-  });
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+    return {
+      upstreams: [
+        {
+          ...{ name: "far", kind: "openai", base_url },
+          profile: { operations: { chat: "/chat/completions" }, thoughts: "reasoning" },
+        },
+      ],
+      models: [model("m", "google/gemini-2.5-pro"), model("other", "x/other")],
+      embeddedModels: false,
+    };
+  },
+  {
+    script: (exchange) => {
+      const { stream } = JSON.parse(exchange.body.toString());
+      const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+      const head = { id: "c1", created: 1, model: "m" };
+      if (!stream) {
+        const details = [...thoughts, encrypted];
+        const message = {
+          role: "assistant",
+          content: null,
+          reasoning: thoughtText(),
+          reasoning_details: details,
+          tool_calls: [call],
+        };
+        const choices = [{ index: 0, message, finish_reason: "tool_calls" }];
+        return exchange.json(200, { ...head, object: "chat.completion", choices, usage });
+      }
+      const chunk = (delta: object, finish_reason: string | null = null) => ({
+        ...{ ...head, object: "chat.completion.chunk" },
+        choices: [{ index: 0, delta, finish_reason }],
+      });
+      exchange.stream(
+        ...thoughts.map((thought) =>
+          chunk({ role: "assistant", content: "", reasoning: thought.text, reasoning_details: [thought] }),
+        ),
+        chunk({ content: "", reasoning_details: [encrypted], tool_calls: [{ index: 0, ...call }] }),
+        chunk({}, "tool_calls"),
+        { ...head, object: "chat.completion.chunk", choices: [], usage },
+      );
+    },
+  },
+);
 
 async function post(path: string, body: object): Promise<string> {
   const { status, text } = await ask(gateway, `/v1${path}`, body as JsonObject);

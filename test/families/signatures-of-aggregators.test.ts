@@ -2,7 +2,7 @@
  * Signed thinking and signatures as aggregators carry them come back unchanged to the upstream that made them, whole and
  * streamed, for callers of every family.
  */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
 import {
   portableId,
@@ -18,8 +18,7 @@ import { runNow } from "../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../src/wire/json.ts";
 import { Wire } from "../../src/wire/wire.ts";
 import { ask } from "../support/ask.ts";
-import { startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON of any shape.
 type Json = Record<string, any>;
@@ -65,48 +64,45 @@ const manners: readonly Manner[] = [
 ];
 
 let manner = manners[0] as Manner;
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
 const sentTo = (i: number) => JSON.parse(`${upstream.received.at(i)?.body}`);
 
-beforeAll(async () => {
-  upstream = await startScriptedUpstream((exchange) => {
-    const { stream } = JSON.parse(exchange.body.toString());
-    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-    const head = { id: "c1", created: 1, model: "m" };
-    const { message: beside, pieces, call } = manner;
-    if (!stream) {
-      const message = { role: "assistant", content: null, reasoning_content: "Hm.", ...beside, tool_calls: [call] };
-      const choices = [{ index: 0, message, finish_reason: "tool_calls" }];
-      return exchange.json(200, { ...head, object: "chat.completion", choices, usage });
-    }
-    const chunk = (delta: object, finish_reason: string | null = null) => ({
-      ...{ ...head, object: "chat.completion.chunk" },
-      choices: [{ index: 0, delta, finish_reason }],
+const { upstream, gateway } = scriptedStage(
+  (base_url) => {
+    const model = (id: string) => ({
+      ...{ id, aliases: [], family: "f", kind: "chat" as const },
+      targets: [{ upstream: "far", model: id, priority: 0, weight: 1 }],
     });
-    exchange.stream(
-      chunk({ role: "assistant", content: "", reasoning_content: "Hm." }),
-      ...pieces.map((piece) => chunk(piece)),
-      chunk({ tool_calls: [{ index: 0, ...call }] }),
-      chunk({}, "tool_calls"),
-      { ...head, object: "chat.completion.chunk", choices: [], usage },
-    );
-  });
-  const model = (id: string) => ({
-    ...{ id, aliases: [], family: "f", kind: "chat" as const },
-    targets: [{ upstream: "far", model: id, priority: 0, weight: 1 }],
-  });
-  gateway = await startTestGateway({
-    upstreams: [{ name: "far", kind: "openai", base_url: upstream.baseUrl }],
-    models: [model("m"), model("other")],
-    embeddedModels: false,
-  });
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+    return {
+      upstreams: [{ name: "far", kind: "openai", base_url }],
+      models: [model("m"), model("other")],
+      embeddedModels: false,
+    };
+  },
+  {
+    script: (exchange) => {
+      const { stream } = JSON.parse(exchange.body.toString());
+      const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+      const head = { id: "c1", created: 1, model: "m" };
+      const { message: beside, pieces, call } = manner;
+      if (!stream) {
+        const message = { role: "assistant", content: null, reasoning_content: "Hm.", ...beside, tool_calls: [call] };
+        const choices = [{ index: 0, message, finish_reason: "tool_calls" }];
+        return exchange.json(200, { ...head, object: "chat.completion", choices, usage });
+      }
+      const chunk = (delta: object, finish_reason: string | null = null) => ({
+        ...{ ...head, object: "chat.completion.chunk" },
+        choices: [{ index: 0, delta, finish_reason }],
+      });
+      exchange.stream(
+        chunk({ role: "assistant", content: "", reasoning_content: "Hm." }),
+        ...pieces.map((piece) => chunk(piece)),
+        chunk({ tool_calls: [{ index: 0, ...call }] }),
+        chunk({}, "tool_calls"),
+        { ...head, object: "chat.completion.chunk", choices: [], usage },
+      );
+    },
+  },
+);
 
 async function post(path: string, body: object): Promise<string> {
   const { status, text } = await ask(gateway, `/v1${path}`, body as JsonObject);

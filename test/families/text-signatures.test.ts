@@ -3,71 +3,72 @@ import Anthropic from "@anthropic-ai/sdk";
 import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
 import OpenAI from "openai";
 import type { ResponseInputItem } from "openai/resources/responses/responses";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { sealedSignature, signatureForText } from "../../src/families/call-signature.ts";
 import { isSealedSignature } from "../../src/providers/profile/sealed-signature.ts";
-import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { upstreamAt } from "../support/gateway.ts";
+import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
 
 const extra_content = { google: { thought_signature: "c2ln+bmF0/dXJl==" } };
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
 /** Where the signature stands: beside the message, in its last piece, or on a part of its content. */
 let place: "message" | "part" = "message";
 
-beforeAll(async () => {
-  upstream = await startScriptedUpstream((exchange) => {
-    if (exchange.path.endsWith("/messages")) {
-      const content = [{ type: "text", text: "Hi." }];
-      const usage = { input_tokens: 1, output_tokens: 1 };
-      exchange.json(200, {
-        id: "m",
-        type: "message",
-        role: "assistant",
-        model: "c",
-        content,
-        stop_reason: "end_turn",
-        usage,
-      });
-      return;
-    }
-    const { stream } = JSON.parse(exchange.body.toString());
-    const head = { id: "c", created: 1, model: "m" };
-    const content = place === "part" ? [{ type: "text", text: "Rain.", extra_content }] : "Rain.";
-    const message = { role: "assistant", content, ...(place === "message" && { extra_content }) };
-    if (!stream) {
-      const choices = [{ index: 0, message, finish_reason: "stop" }];
-      exchange.json(200, { ...head, object: "chat.completion", choices });
-      return;
-    }
-    const chunk = (delta: object, finish_reason: string | null = null) => ({
-      ...head,
-      object: "chat.completion.chunk",
-      choices: [{ index: 0, delta, finish_reason }],
+const { upstream, gateway } = scriptedStage(
+  (base_url) => {
+    const config = upstreamAt(base_url, "upstream-key", "gemini-3-pro");
+    const [model] = config.models ?? [];
+    if (!model) throw new Error("no model");
+    const at = (name: string, to: string) => ({
+      ...model,
+      id: name,
+      targets: [{ upstream: to, model: name, priority: 0, weight: 1 }],
     });
-    exchange.stream(chunk({ content: "Ra" }), chunk({ content: "in." }), chunk({ content: "", extra_content }, "stop"));
-  });
-  const config = upstreamAt(upstream.baseUrl, "upstream-key", "gemini-3-pro");
-  const [model] = config.models ?? [];
-  if (!model) throw new Error("no model");
-  const at = (name: string, to: string) => ({
-    ...model,
-    id: name,
-    targets: [{ upstream: to, model: name, priority: 0, weight: 1 }],
-  });
-  const claude = { name: "claude", kind: "anthropic", base_url: upstream.baseUrl, api_key: "k" } as const;
-  gateway = await startTestGateway({
-    ...config,
-    upstreams: [...(config.upstreams ?? []), claude],
-    models: [model, at("qwen", "far"), at("claude-opus-5", "claude")],
-  });
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+    const claude = { name: "claude", kind: "anthropic", base_url, api_key: "k" } as const;
+    return {
+      ...config,
+      upstreams: [...config.upstreams, claude],
+      models: [model, at("qwen", "far"), at("claude-opus-5", "claude")],
+    };
+  },
+  {
+    script: (exchange) => {
+      if (exchange.path.endsWith("/messages")) {
+        const content = [{ type: "text", text: "Hi." }];
+        const usage = { input_tokens: 1, output_tokens: 1 };
+        exchange.json(200, {
+          id: "m",
+          type: "message",
+          role: "assistant",
+          model: "c",
+          content,
+          stop_reason: "end_turn",
+          usage,
+        });
+        return;
+      }
+      const { stream } = JSON.parse(exchange.body.toString());
+      const head = { id: "c", created: 1, model: "m" };
+      const content = place === "part" ? [{ type: "text", text: "Rain.", extra_content }] : "Rain.";
+      const message = { role: "assistant", content, ...(place === "message" && { extra_content }) };
+      if (!stream) {
+        const choices = [{ index: 0, message, finish_reason: "stop" }];
+        exchange.json(200, { ...head, object: "chat.completion", choices });
+        return;
+      }
+      const chunk = (delta: object, finish_reason: string | null = null) => ({
+        ...head,
+        object: "chat.completion.chunk",
+        choices: [{ index: 0, delta, finish_reason }],
+      });
+      exchange.stream(
+        chunk({ content: "Ra" }),
+        chunk({ content: "in." }),
+        chunk({ content: "", extra_content }, "stop"),
+      );
+    },
+  },
+);
 
 const lastSent = () =>
   JSON.parse(upstream.received.at(-1)?.body.toString() ?? "{}") as { messages: object[]; model: string };

@@ -2,13 +2,12 @@
  * What a request asks for beyond the ordinary is held and charged at its own price, by what the upstream tells; and refused where
  * it has none.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { PriceConfig, UpstreamConfig } from "../../src/config/config.ts";
 import { type HeardAnswer, hear } from "../support/clients/hear.ts";
-import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { openAccount } from "../support/payer.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 import { paidModel, paidModels } from "../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -28,18 +27,14 @@ const price: PriceConfig = {
   request: 7,
 };
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  const config = paidModels(upstream.baseUrl);
+const { upstream, gateway } = scriptedStage((baseUrl) => {
+  const config = paidModels(baseUrl);
   const [openai, anthropic] = config.upstreams ?? [];
   if (!openai || !anthropic) throw new Error("no upstreams");
   const profile: UpstreamConfig["profile"] = { output_bound: "max_tokens", refuses: ["service_tier"] };
   const strict = { ...openai, name: "strict", profile };
   const regional = { ...openai, name: "regional", regional: true };
-  gateway = await startTestGateway({
+  return {
     ...config,
     upstreams: [openai, anthropic, strict, regional],
     models: [
@@ -51,17 +46,7 @@ beforeAll(async () => {
       paidModel("in-region", "regional", { price }),
       paidModel("free", "openai", { price: { input: 0, output: 0 } }),
     ],
-  });
-});
-
-afterAll(async () => {
-  expect((await gateway.storage.reconcile()).findings).toEqual([]);
-  await gateway.close();
-  await upstream.close();
-});
-
-afterEach(() => {
-  upstream.script = undefined;
+  };
 });
 
 const messages = [{ role: "user", content: "Hello" }];

@@ -1,21 +1,13 @@
 /** A stream: its frames come as they are made, and its end tells whether it is whole. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ask } from "../support/ask.ts";
 import { hear } from "../support/clients/hear.ts";
-import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
-import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { upstreamAt } from "../support/gateway.ts";
+import { eventStream } from "../support/scripted-upstream.ts";
+import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
 import { chatChunk, chatUsage, done, helloChunks, openaiFrames, usageChunk } from "../support/vendors.ts";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await startTestGateway(upstreamAt(upstream.baseUrl));
-});
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway } = scriptedStage(upstreamAt);
 
 const path = "/v1/chat/completions";
 const body = { model: "embedded-chat", messages: [{ role: "user", content: "Hello" }], stream: true };

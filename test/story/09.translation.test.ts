@@ -1,21 +1,11 @@
 /** A caller of one family over a model of another: translated both ways, and nothing is lost unsaid. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ask } from "../support/ask.ts";
-import { startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 import { answerAsAny } from "../support/upstreams/one-of-each.ts";
 import { paidModels } from "../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-beforeAll(async () => {
-  upstream = await startScriptedUpstream(answerAsAny);
-  gateway = await startTestGateway(paidModels(upstream.baseUrl));
-});
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway } = scriptedStage(paidModels, { script: answerAsAny });
 
 const messages = [{ role: "user", content: "Say hello." }];
 const asked = () => JSON.parse(upstream.received.at(-1)?.body.toString() ?? "{}");

@@ -1,25 +1,13 @@
 /** What a call may cost is covered before anything is sent. `test/pipeline/charge/credit.test.ts` has every case. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ask } from "../support/ask.ts";
 import { hear } from "../support/clients/hear.ts";
-import { startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { type Books, openAccount, openBooks } from "../support/payer.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
-import { cost, paidModels } from "../support/upstreams/paid-models.ts";
+import { openAccount } from "../support/payer.ts";
+import { cost } from "../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
 import { answerAsOpenAi, chatAnswer } from "../support/vendors.ts";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-let books: Books;
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await startTestGateway(paidModels(upstream.baseUrl));
-  books = openBooks(gateway.database, gateway.storage);
-});
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway, books } = scriptedStage();
 
 const path = "/v1/chat/completions";
 const body = { model: "gpt", messages: [{ role: "user", content: "Hello" }] };
@@ -56,6 +44,7 @@ test("a caller who sets no bound gets the one that the credit affords", async ()
 });
 
 test("no number of calls at once spends more than a key's limit", async () => {
+  upstream.script = answerAsOpenAi;
   const payer = await openAccount(gateway, { recharge: 10_000_000, creditLimit: 2_000 });
   const asked = { ...body, max_tokens: 10 };
   const answers = await Promise.all(Array.from({ length: 50 }, () => ask(gateway, path, asked, payer)));

@@ -1,26 +1,14 @@
 /** What a call is charged, told to its caller and written down. `test/pipeline/charge/charges.test.ts` has every case. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import { ask } from "../support/ask.ts";
-import { startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { type Books, openAccount, openBooks } from "../support/payer.ts";
-import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
-import { cost, paidModels } from "../support/upstreams/paid-models.ts";
+import { openAccount } from "../support/payer.ts";
+import { eventStream } from "../support/scripted-upstream.ts";
+import { cost } from "../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
 import { chatAnswer, chatChunk, openaiError, openaiFrames } from "../support/vendors.ts";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-let books: Books;
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await startTestGateway(paidModels(upstream.baseUrl));
-  books = openBooks(gateway.database, gateway.storage);
-});
-afterAll(async () => {
-  expect((await gateway.storage.reconcile()).findings).toEqual([]);
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway, books } = scriptedStage();
 
 const body = { model: "gpt", messages: [{ role: "user", content: "Hello" }], max_tokens: 50 };
 

@@ -1,30 +1,18 @@
 /** The same call once more: answered from what is kept, and paid once. */
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { ask } from "../support/ask.ts";
-import { startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { type Books, openAccount, openBooks, type Payer } from "../support/payer.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { openAccount, type Payer } from "../support/payer.ts";
 import { paidModels } from "../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
 import { answerAsOpenAi } from "../support/vendors.ts";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-let books: Books;
 let payer: Payer;
-beforeAll(async () => {
-  upstream = await startScriptedUpstream(answerAsOpenAi);
-  gateway = await startTestGateway(paidModels(upstream.baseUrl));
-  books = openBooks(gateway.database, gateway.storage);
-});
+const { upstream, gateway, books } = scriptedStage(paidModels, { script: answerAsOpenAi });
+
 beforeEach(async () => {
   payer = await openAccount(gateway);
   upstream.received.length = 0;
 });
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
-
 function chat(key: string, content = "Hello") {
   const body = { model: "gpt", messages: [{ role: "user", content }] };
   return ask(gateway, "/v1/chat/completions", body, { apiKey: payer.apiKey, headers: { "idempotency-key": key } });

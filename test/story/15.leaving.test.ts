@@ -1,26 +1,15 @@
 /** A caller leaves: before the first word for nothing, after it for what was said. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import { hear } from "../support/clients/hear.ts";
 import { eventually } from "../support/eventually.ts";
-import { startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { type Books, openAccount, openBooks, type Payer } from "../support/payer.ts";
-import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { openAccount, type Payer } from "../support/payer.ts";
+import { eventStream } from "../support/scripted-upstream.ts";
 import { cost, paidModels } from "../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
 import { done, helloChunks, openaiFrames, usageChunk } from "../support/vendors.ts";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-let books: Books;
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await startTestGateway({ ...paidModels(upstream.baseUrl), disconnectDrainMs: 2000 });
-  books = openBooks(gateway.database, gateway.storage);
-});
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway, books } = scriptedStage((baseUrl) => ({ ...paidModels(baseUrl), disconnectDrainMs: 2000 }));
 
 function begin({ apiKey }: Payer) {
   const body = { model: "gpt", messages: [{ role: "user", content: "Hello" }], stream: true };

@@ -1,28 +1,22 @@
 /** What was used and spent: by call, by hour, as a table, and by the key itself. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { ask } from "../support/ask.ts";
 import { askRpc, type SignedIn, signIn } from "../support/dashboard/session.ts";
-import { now, startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { now } from "../support/gateway.ts";
 import { cost, paidModels } from "../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
 import { answerAsOpenAi } from "../support/vendors.ts";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
 let ada: SignedIn;
 const due = 9 * cost.input + 2 * cost.output;
 
+const { gateway } = scriptedStage(paidModels, { script: answerAsOpenAi });
+
 beforeAll(async () => {
-  upstream = await startScriptedUpstream(answerAsOpenAi);
-  gateway = await startTestGateway(paidModels(upstream.baseUrl));
   ada = await signIn(gateway, now);
   const body = { model: "gpt", messages: [{ role: "user", content: "Hello" }] };
   for (let i = 0; i < 3; i++) await ask(gateway, "/v1/chat/completions", body);
-});
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
 });
 
 const rpc = async (name: string, request: JsonObject = {}): Promise<{ requests: JsonObject[] }> =>

@@ -179,14 +179,17 @@ async function record({ entries }: Storage, accountId: string, kind: 1 | 3, amou
   if (amount > 0) await entries.record({ id: newId("led"), accountId, kind, amount, note: null, now });
 }
 
+/** ServedConfig is what is served, and from where. */
+export type ServedConfig = Pick<Config, "upstreams" | "models" | "embeddedModels">;
+
 /** Configuration that serves `embedded-chat` of another gateway, under the same name. */
-export function behind(upstream: Pick<TestGateway, "baseUrl" | "apiKey">): Partial<Config> {
+export function behind(upstream: Pick<TestGateway, "baseUrl" | "apiKey">): ServedConfig {
   return upstreamAt(upstream.baseUrl, upstream.apiKey);
 }
 
 /** The same, of a gateway that is asked for responses alone. */
-export function behindResponses(upstream: Pick<TestGateway, "baseUrl" | "apiKey">): Partial<Config> {
-  const { upstreams = [], ...config } = behind(upstream);
+export function behindResponses(upstream: Pick<TestGateway, "baseUrl" | "apiKey">): ServedConfig {
+  const { upstreams, ...config } = behind(upstream);
   const profile: UpstreamConfig["profile"] = {
     operations: { responses: "/responses" },
     responses_items: "any",
@@ -200,7 +203,7 @@ export function behindResponses(upstream: Pick<TestGateway, "baseUrl" | "apiKey"
 }
 
 /** Configuration that serves `embedded-chat` from an OpenAI-compatible address, by the name that it has there. */
-export function upstreamAt(base_url: string, api_key = "upstream-key", model = "embedded-chat"): Partial<Config> {
+export function upstreamAt(base_url: string, api_key = "upstream-key", model = "embedded-chat"): ServedConfig {
   const upstreams: UpstreamConfig[] = [{ name: "far", kind: "openai", base_url, api_key }];
   const models: ModelConfig[] = [
     {
@@ -216,12 +219,12 @@ export function upstreamAt(base_url: string, api_key = "upstream-key", model = "
 }
 
 /** Configuration that serves `embedded-chat` of another gateway by its Messages API, under the same name. */
-export function behindAnthropic(upstream: Pick<TestGateway, "baseUrl" | "apiKey">): Partial<Config> {
+export function behindAnthropic(upstream: Pick<TestGateway, "baseUrl" | "apiKey">): ServedConfig {
   return anthropicUpstreamAt(upstream.baseUrl, upstream.apiKey);
 }
 
 /** Configuration that serves `embedded-chat` from an address that speaks Anthropic's API. */
-export function anthropicUpstreamAt(base_url: string, api_key = "upstream-key", model?: string): Partial<Config> {
+export function anthropicUpstreamAt(base_url: string, api_key = "upstream-key", model?: string): ServedConfig {
   return {
     ...upstreamAt(base_url, api_key, model),
     upstreams: [{ name: "far", kind: "anthropic", base_url, api_key }],
@@ -229,7 +232,7 @@ export function anthropicUpstreamAt(base_url: string, api_key = "upstream-key", 
 }
 
 /** The same configuration, serving `embedded-embedding` from the same upstream besides. */
-export function withEmbeddings(config: Partial<Config>): Partial<Config> {
+export function withEmbeddings(config: ServedConfig): ServedConfig {
   const model: ModelConfig = {
     id: "embedded-embedding",
     aliases: [],
@@ -237,5 +240,5 @@ export function withEmbeddings(config: Partial<Config>): Partial<Config> {
     kind: "embedding",
     targets: [{ upstream: "far", model: "embedded-embedding", priority: 0, weight: 1 }],
   };
-  return { ...config, models: [...(config.models ?? []), model] };
+  return { ...config, models: [...config.models, model] };
 }

@@ -68,6 +68,7 @@ export async function startScriptedUpstream(
   const received: ScriptedExchange[] = [];
   const untaken: ScriptedExchange[] = [];
   const waiting: ((exchange: ScriptedExchange) => void)[] = [];
+  let answering = script;
   let connections = 0;
   let openRequests = 0;
   const server = createServer({ keepAliveTimeout: 60_000 }, async (req, res) => {
@@ -77,7 +78,7 @@ export async function startScriptedUpstream(
     if (!body) return;
     const exchange = exchangeOf(req, res, body);
     received.push(exchange);
-    if (upstream.script) upstream.script(exchange);
+    if (answering) answering(exchange);
     else if (waiting.length > 0) waiting.shift()?.(exchange);
     else untaken.push(exchange);
   });
@@ -88,11 +89,16 @@ export async function startScriptedUpstream(
   });
   await new Promise<void>((resolve) => server.listen(atPort, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  const upstream: ScriptedUpstream = {
+  return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     port,
     received,
-    script,
+    get script() {
+      return answering;
+    },
+    set script(next) {
+      answering = next;
+    },
     next() {
       const exchange = untaken.shift();
       return exchange ? Promise.resolve(exchange) : new Promise((resolve) => waiting.push(resolve));
@@ -112,7 +118,6 @@ export async function startScriptedUpstream(
       await closed;
     },
   };
-  return upstream;
 }
 
 /** Returns undefined where the client leaves before the body is there. */

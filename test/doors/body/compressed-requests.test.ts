@@ -4,29 +4,22 @@
  */
 import http2 from "node:http2";
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { eventually } from "../../support/eventually.ts";
-import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { upstreamAt } from "../../support/gateway.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
 const KB = 1024;
 const maxBodyBytes = 3_000 * KB;
 const model = "embedded-chat";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  const bodiesInFlight = { maxBytes: 40_000 * KB, maxBytesPerAccount: 20_000 * KB };
-  gateway = await startTestGateway({ ...upstreamAt(upstream.baseUrl), maxBodyBytes, bodiesInFlight });
-  upstream.script = (exchange) => exchange.json(200, answer);
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway } = scriptedStage(
+  (baseUrl) => {
+    const bodiesInFlight = { maxBytes: 40_000 * KB, maxBytesPerAccount: 20_000 * KB };
+    return { ...upstreamAt(baseUrl), maxBodyBytes, bodiesInFlight };
+  },
+  { script: (exchange) => exchange.json(200, answer) },
+);
 
 const answer = {
   ...{ id: "c", object: "chat.completion", created: 1, model },

@@ -2,33 +2,27 @@
  * Text completions on a chat model of an OpenAI-compatible upstream are sent as the operator chose: as a
  * conversation, which every chat model takes, or to the upstream's own endpoint, which not every upstream has.
  */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { ModelConfig } from "../../../src/config/config.ts";
-import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { upstreamAt } from "../../support/gateway.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { answerAsOpenAi } from "../../support/vendors.ts";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream(answerAsOpenAi);
-  const { models = [], ...config } = upstreamAt(upstream.baseUrl);
-  const [{ completions: _, ...plain }] = models as [ModelConfig];
-  gateway = await startTestGateway({
-    ...config,
-    models: [
-      { ...plain, id: "silent" },
-      { ...plain, id: "as-chat", completions: "chat" },
-      { ...plain, id: "native", completions: "native" },
-    ],
-  });
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway } = scriptedStage(
+  (baseUrl) => {
+    const { models = [], ...config } = upstreamAt(baseUrl);
+    const [{ completions: _, ...plain }] = models as [ModelConfig];
+    return {
+      ...config,
+      models: [
+        { ...plain, id: "silent" },
+        { ...plain, id: "as-chat", completions: "chat" },
+        { ...plain, id: "native", completions: "native" },
+      ],
+    };
+  },
+  { script: answerAsOpenAi },
+);
 
 async function complete(model: string, stream: boolean): Promise<string> {
   const response = await fetch(`${gateway.baseUrl}/completions`, {

@@ -1,17 +1,14 @@
 /** Bodies of other APIs on the path of chat, as some editors send them. */
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
-
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
+import { expect, test } from "vitest";
+import { upstreamAt } from "../../support/gateway.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
 const choice = { index: 0, message: { role: "assistant", content: "hello" }, finish_reason: "stop" };
 const completion = { id: "c1", object: "chat.completion", created: 1, model: "m", choices: [choice] };
 const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
 
-beforeAll(async () => {
-  upstream = await startScriptedUpstream((exchange) => {
+const { upstream, gateway } = scriptedStage(upstreamAt, {
+  script: (exchange) => {
     const { stream } = JSON.parse(exchange.body.toString());
     const chunk = (delta: object, finish_reason: string | null) => ({
       ...completion,
@@ -20,13 +17,7 @@ beforeAll(async () => {
     });
     if (stream) exchange.stream(chunk({ content: "hello" }, null), { ...chunk({}, "stop"), usage });
     else exchange.json(200, { ...completion, usage });
-  });
-  gateway = await startTestGateway(upstreamAt(upstream.baseUrl));
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
+  },
 });
 
 async function ask(body: object, headers: object = {}) {

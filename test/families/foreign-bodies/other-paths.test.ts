@@ -2,13 +2,9 @@
  * Bodies of one API on the path of another, over an upstream of each family: what the client meant reaches the model, and the
  * answer is that of the path.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { UpstreamConfig } from "../../../src/config/config.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
-
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
 const usage = { input_tokens: 1, output_tokens: 1 };
 const text = "hello";
@@ -36,35 +32,33 @@ const answers: Readonly<Record<string, object>> = {
 
 const kinds = ["chat", "claude", "responses"] as const;
 
-beforeAll(async () => {
-  upstream = await startScriptedUpstream((exchange) => {
-    const path = Object.keys(answers).find((one) => exchange.path.endsWith(`/v1${one}`));
-    exchange.json(200, answers[path as string]);
-  });
-  const base_url = upstream.baseUrl;
-  const profile: NonNullable<UpstreamConfig["profile"]> = {
-    ...{ operations: { responses: "/responses" }, responses: "always", responses_items: "any" },
-    tools: ["function", "custom"],
-  };
-  const model = (id: string, name = id) => ({
-    ...{ id, aliases: [], family: "f", kind: "chat" as const },
-    targets: [{ upstream: id, model: name, priority: 0, weight: 1 }],
-  });
-  gateway = await startTestGateway({
-    upstreams: [
-      { name: "chat", kind: "openai", base_url },
-      { name: "claude", kind: "anthropic", base_url },
-      { name: "responses", kind: "openai", base_url, profile },
-    ],
-    models: [model("chat"), model("claude", "claude-sonnet-4-6"), model("responses")],
-    embeddedModels: false,
-  });
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway } = scriptedStage(
+  (base_url) => {
+    const profile: NonNullable<UpstreamConfig["profile"]> = {
+      ...{ operations: { responses: "/responses" }, responses: "always", responses_items: "any" },
+      tools: ["function", "custom"],
+    };
+    const model = (id: string, name = id) => ({
+      ...{ id, aliases: [], family: "f", kind: "chat" as const },
+      targets: [{ upstream: id, model: name, priority: 0, weight: 1 }],
+    });
+    return {
+      upstreams: [
+        { name: "chat", kind: "openai", base_url },
+        { name: "claude", kind: "anthropic", base_url },
+        { name: "responses", kind: "openai", base_url, profile },
+      ],
+      models: [model("chat"), model("claude", "claude-sonnet-4-6"), model("responses")],
+      embeddedModels: false,
+    };
+  },
+  {
+    script: (exchange) => {
+      const path = Object.keys(answers).find((one) => exchange.path.endsWith(`/v1${one}`));
+      exchange.json(200, answers[path as string]);
+    },
+  },
+);
 
 async function ask(path: string, body: object) {
   const before = upstream.received.length;

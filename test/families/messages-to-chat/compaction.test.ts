@@ -1,16 +1,14 @@
 /** A conversation that is compacted by the Messages API's own means, over a model that has none of them. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { describe, expect, test } from "vitest";
+import { upstreamAt } from "../../support/gateway.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
 let summary = "In short.";
 
 const usage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 };
 
-beforeAll(async () => {
-  upstream = await startScriptedUpstream((exchange) => {
+const { upstream, gateway } = scriptedStage(upstreamAt, {
+  script: (exchange) => {
     const { stream } = JSON.parse(exchange.body.toString());
     const head = { id: "c1", created: 1, model: "m" };
     const message = { role: "assistant", content: summary };
@@ -27,13 +25,7 @@ beforeAll(async () => {
       ...{ ...head, object: "chat.completion.chunk" },
       ...{ choices: [], usage },
     });
-  });
-  gateway = await startTestGateway(upstreamAt(upstream.baseUrl));
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
+  },
 });
 
 async function ask(body: object) {

@@ -1,20 +1,18 @@
 /** Conversations that have grown too long: one item stands for them, and continues at any target. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { describe, expect, test } from "vitest";
+import { upstreamAt } from "../../support/gateway.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
 interface Json {
   readonly [key: string]: Json & string;
 }
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
 let said = "We fixed a.txt; b.txt is left.";
 
 const usage = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 };
 
-beforeAll(async () => {
-  upstream = await startScriptedUpstream((exchange) => {
+const { upstream, gateway } = scriptedStage(upstreamAt, {
+  script: (exchange) => {
     const { stream } = JSON.parse(exchange.body.toString());
     const head = { id: "c1", created: 1, model: "m" };
     const chunk = (delta: object, finish_reason: string | null) => ({
@@ -36,13 +34,7 @@ beforeAll(async () => {
         ...Array.from(said, (content) => chunk({ content }, null)),
         { ...chunk({}, "stop"), usage },
       );
-  });
-  gateway = await startTestGateway(upstreamAt(upstream.baseUrl));
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
+  },
 });
 
 async function ask(body: object, path = "/responses") {

@@ -1,40 +1,35 @@
 /** Items that change effort and format in mid-conversation: a chat model gets what holds at the end. */
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { expect, test } from "vitest";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream((exchange) => {
-    const choices = [{ index: 0, message: { role: "assistant", content: "ok" }, finish_reason: "stop" }];
-    exchange.json(200, { id: "c1", object: "chat.completion", created: 1, model: "m", choices });
-  });
-  const profile = { efforts: ["low", "medium", "high"] } as const;
-  gateway = await startTestGateway({
-    upstreams: [
-      {
-        name: "far",
-        kind: "openai",
-        base_url: upstream.baseUrl,
-        profile: { ...profile, efforts: [...profile.efforts] },
-      },
-    ],
-    models: [
-      {
-        ...{ id: "m", aliases: [], family: "f", kind: "chat" },
-        targets: [{ upstream: "far", model: "m", priority: 0, weight: 1 }],
-      },
-    ],
-    embeddedModels: false,
-  });
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway } = scriptedStage(
+  (base_url) => {
+    const profile = { efforts: ["low", "medium", "high"] } as const;
+    return {
+      upstreams: [
+        {
+          name: "far",
+          kind: "openai",
+          base_url,
+          profile: { ...profile, efforts: [...profile.efforts] },
+        },
+      ],
+      models: [
+        {
+          ...{ id: "m", aliases: [], family: "f", kind: "chat" },
+          targets: [{ upstream: "far", model: "m", priority: 0, weight: 1 }],
+        },
+      ],
+      embeddedModels: false,
+    };
+  },
+  {
+    script: (exchange) => {
+      const choices = [{ index: 0, message: { role: "assistant", content: "ok" }, finish_reason: "stop" }];
+      exchange.json(200, { id: "c1", object: "chat.completion", created: 1, model: "m", choices });
+    },
+  },
+);
 
 test("the last word on each holds", async () => {
   const schema = { type: "object", properties: {}, additionalProperties: false };

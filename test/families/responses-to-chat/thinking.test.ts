@@ -4,9 +4,10 @@
  */
 import OpenAI from "openai";
 import type { FunctionTool, ResponseInputItem } from "openai/resources/responses/responses";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { anthropicUpstreamAt, startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { beforeAll, expect, test } from "vitest";
+import { anthropicUpstreamAt } from "../../support/gateway.ts";
+import { eventStream } from "../../support/scripted-upstream.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
 const thinking = { type: "thinking", thinking: "I need the tool.", signature: "c2ln" };
 const use = { type: "tool_use", id: "toolu_1", name: "f", input: { city: "Oslo" } };
@@ -26,26 +27,21 @@ const events = [
   { type: "message_stop" },
 ];
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
 let client: OpenAI;
 
-beforeAll(async () => {
-  upstream = await startScriptedUpstream((exchange) => {
+const { upstream, gateway } = scriptedStage(anthropicUpstreamAt, {
+  script: (exchange) => {
     if (JSON.parse(exchange.body.toString()).stream !== true) {
       exchange.json(200, { ...message, content: [thinking, use] });
       return;
     }
     exchange.head(200, eventStream);
     exchange.end(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(""));
-  });
-  gateway = await startTestGateway(anthropicUpstreamAt(upstream.baseUrl));
-  client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey, maxRetries: 0 });
+  },
 });
 
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
+beforeAll(async () => {
+  client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey, maxRetries: 0 });
 });
 
 const parameters = { type: "object", properties: { city: { type: "string" } } };

@@ -3,7 +3,7 @@
  * own: storage, ids, money.
  */
 import OpenAI from "openai";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { withVendor } from "../../../src/config/catalogue/vendors.ts";
 import type { Config } from "../../../src/config/config.ts";
 import type { ProfileConfig } from "../../../src/config/schema-profile.ts";
@@ -12,14 +12,10 @@ import { SseReader } from "../../../src/wire/sse.ts";
 import { call, familyNames } from "../../support/clients/families.ts";
 import { hear } from "../../support/clients/hear.ts";
 import { eventually } from "../../support/eventually.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import {
-  eventStream,
-  type ScriptedExchange,
-  type ScriptedUpstream,
-  startScriptedUpstream,
-} from "../../support/scripted-upstream.ts";
+import { startTestGateway } from "../../support/gateway.ts";
+import { eventStream, type ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { cost, paidModel, price } from "../../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { refusesResponse, type StrictServer, strictServers } from "../../support/upstreams/strict-servers.ts";
 import { vendors } from "../../support/upstreams/vendor-profiles.ts";
 import {
@@ -34,8 +30,6 @@ import {
 // biome-ignore lint/suspicious/noExplicitAny: what the gateway says is looked into as it came.
 type Any = any;
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
 let asked: Any[] = [];
 
 /** The price of one web search, in millionths of the unit. */
@@ -82,14 +76,8 @@ function config(base_url: string): Partial<Config> {
   };
 }
 
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await startTestGateway(config(upstream.baseUrl));
-});
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway } = scriptedStage(config);
+
 beforeEach(() => {
   asked = [];
 });

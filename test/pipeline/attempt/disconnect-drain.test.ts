@@ -43,7 +43,7 @@ interface Place {
 async function place(more: Partial<Config> = {}): Promise<Place> {
   const upstream = await startScriptedUpstream();
   const config = paidModels(upstream.baseUrl);
-  const models = [...(config.models ?? []), paidModel("thinker", "openai", { reasoning: true })];
+  const models = [...config.models, paidModel("thinker", "openai", { reasoning: true })];
   const gateway = await startTestGateway({ ...config, models, ...more });
   const books = openBooks(gateway.database, gateway.storage);
   return {

@@ -58,7 +58,7 @@ beforeAll(async () => {
   upstream = await startScriptedUpstream();
   const config = paidModels(upstream.baseUrl);
   // Of models that may reason, a caller who leaves pays for the time before the first content, too: on a busy machine that is much.
-  const models = [...(config.models ?? []), ...dearModels].map((model) => ({ ...model, reasoning: false }));
+  const models = [...config.models, ...dearModels].map((model) => ({ ...model, reasoning: false }));
   gateway = await startTestGateway({ ...config, models, disconnectDrainMs: 300 });
   books = openBooks(gateway.database, gateway.storage);
 });

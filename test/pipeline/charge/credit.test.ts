@@ -2,15 +2,16 @@
  * What a call may cost is held before it is sent: the most that it can cost, or, where its caller sets no bound of the output, what
  * the bound costs that the credit affords.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { formatDecimal } from "../../../src/runtime/decimal.ts";
 import { type HeardAnswer, hear } from "../../support/clients/hear.ts";
 import { eventually } from "../../support/eventually.ts";
-import { type AccountInit, now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Books, openAccount, openBooks, type Payer, type Standing } from "../../support/payer.ts";
-import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { type AccountInit, now, startTestGateway } from "../../support/gateway.ts";
+import { openAccount, openBooks, type Payer, type Standing } from "../../support/payer.ts";
+import { eventStream } from "../../support/scripted-upstream.ts";
 import { cost, paidModel, paidModels, price } from "../../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import {
   answerAsAnthropic,
   answerAsOpenAi,
@@ -21,37 +22,21 @@ import {
   openaiFrames,
 } from "../../support/vendors.ts";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-let books: Books;
-
 /** A token of output that costs nearly a whole millionth, and input that costs hardly anything. */
 const fractions = { input: 1, output: 999_000 };
 
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  const config = paidModels(upstream.baseUrl);
+const { upstream, gateway, books } = scriptedStage((base_url) => {
+  const config = paidModels(base_url);
   const more = [
     paidModel("gpt-bounded", "openai", { max_output_tokens: 4096 }),
     paidModel("davinci-bounded", "openai", { completions: "native", max_output_tokens: 4096 }),
     paidModel("llama", "meta"),
     paidModel("cheap", "openai", { price: fractions }),
   ];
-  const meta = { name: "meta", kind: "openai", base_url: upstream.baseUrl, api_key: "k" } as const;
-  const upstreams = [...(config.upstreams ?? []), meta];
+  const meta = { name: "meta", kind: "openai", base_url, api_key: "k" } as const;
+  const upstreams = [...config.upstreams, meta];
   const gold = paidModel("gpt-gold", "openai", { price: { ...price, output: 1e13 } });
-  gateway = await startTestGateway({ ...config, upstreams, models: [...(config.models ?? []), ...more, gold] });
-  books = openBooks(gateway.database, gateway.storage);
-});
-
-afterAll(async () => {
-  expect((await gateway.storage.reconcile()).findings).toEqual([]);
-  await gateway.close();
-  await upstream.close();
-});
-
-afterEach(() => {
-  upstream.script = undefined;
+  return { ...config, upstreams, models: [...config.models, ...more, gold] };
 });
 
 type Json = Readonly<Record<string, unknown>>;

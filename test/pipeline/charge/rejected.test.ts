@@ -5,34 +5,21 @@
 import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import { type Client, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { hear } from "../../support/clients/hear.ts";
 import { askRpc, bearer } from "../../support/dashboard/session.ts";
-import { now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { now } from "../../support/gateway.ts";
+import { openAccount, type Payer } from "../../support/payer.ts";
 import { paidModels } from "../../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { anthropicError, openaiError } from "../../support/vendors.ts";
 
 const operatorKey = "operator-key-of-the-test-of-rejections";
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-let books: Books;
 
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await startTestGateway({ ...paidModels(upstream.baseUrl), operatorKey });
-  books = openBooks(gateway.database, gateway.storage);
-});
-
-afterAll(async () => {
-  expect((await gateway.storage.reconcile()).findings).toEqual([]);
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway, books } = scriptedStage((baseUrl) => ({ ...paidModels(baseUrl), operatorKey }));
 
 type Method = keyof typeof InferenceService.method & keyof Client<typeof InferenceService>;
 

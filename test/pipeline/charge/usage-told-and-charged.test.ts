@@ -3,12 +3,11 @@
  * family, unary and streamed. Upstreams are real sockets, and the charge is read from the database.
  */
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { eventsOf } from "../../support/clients/endpoints.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Books, openAccount, openBooks } from "../../support/payer.ts";
-import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
-import { paidModels } from "../../support/upstreams/paid-models.ts";
+import { openAccount } from "../../support/payer.ts";
+import { eventStream } from "../../support/scripted-upstream.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import {
   anthropicFrames,
   blockEvents,
@@ -31,19 +30,7 @@ interface Parts {
   readonly reasoning: number;
 }
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-let books: Books;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await startTestGateway(paidModels(upstream.baseUrl));
-  books = openBooks(gateway.database, gateway.storage);
-});
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway, books } = scriptedStage();
 
 const none: Parts = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
 const messages = [{ role: "user", content: "hi" }];

@@ -2,12 +2,11 @@
  * Which operation an upstream is asked: chat where that suffices, responses where the model requires them. Tested with a strict
  * double of OpenAI's server, in conversations of several turns, in each family.
  */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { withVendor } from "../../../src/config/catalogue/vendors.ts";
 import type { ModelConfig } from "../../../src/config/config.ts";
 import { type HeardAnswer, hear } from "../../support/clients/hear.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { type ChatRequest, refusedBy, refusesResponse, strictServers } from "../../support/upstreams/strict-servers.ts";
 import { vendors } from "../../support/upstreams/vendor-profiles.ts";
 import { answerAsOpenAi, outputMessage, respond, responseAnswer } from "../../support/vendors.ts";
@@ -16,46 +15,44 @@ import { answerAsOpenAi, outputMessage, respond, responseAnswer } from "../../su
 type Any = any;
 
 const openai = strictServers.filter(({ vendor }) => vendor === "openai");
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
 let asked: Any[] = [];
 /** What the upstream answers to requests for responses, one after another. */
 let turns: readonly (readonly Any[])[] = [];
 
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  upstream.script = (exchange) => {
-    const request = JSON.parse(exchange.body.toString()) as ChatRequest & { input: string };
-    const isResponse = exchange.path === "/v1/responses";
-    const server = openai.find(({ model }) => model === request.model) as (typeof openai)[number];
-    asked.push({ path: exchange.path.replace("/v1", ""), ...request });
-    const refused = isResponse ? refusesResponse(server, request) : refusedBy(server, request);
-    if (refused) exchange.json(400, refused);
-    else if (isResponse) respond(exchange, responseAnswer(turns[asked.length - 1] ?? [outputMessage("Hello")]));
-    else answerAsOpenAi(exchange);
-  };
-  const at = { name: "far", kind: "openai", base_url: upstream.baseUrl, vendor: "openai" } as const;
-  const chatOnly = { ...at, name: "chat-only", profile: { operations: { chat: "/chat/completions" } } };
-  const model = (id: string, far = "far") => {
-    const targets = [{ upstream: far, model: id, priority: 0, weight: 1 }];
+const { gateway } = scriptedStage(
+  (base_url) => {
+    const at = { name: "far", kind: "openai", base_url, vendor: "openai" } as const;
+    const chatOnly = { ...at, name: "chat-only", profile: { operations: { chat: "/chat/completions" } } };
+    const model = (id: string, far = "far") => {
+      const targets = [{ upstream: far, model: id, priority: 0, weight: 1 }];
+      return {
+        id: far === "far" ? id : `${id}-there`,
+        aliases: [],
+        family: "f",
+        kind: "chat",
+        targets,
+      } satisfies ModelConfig;
+    };
     return {
-      id: far === "far" ? id : `${id}-there`,
-      aliases: [],
-      family: "f",
-      kind: "chat",
-      targets,
-    } satisfies ModelConfig;
-  };
-  gateway = await startTestGateway({
-    embeddedModels: false,
-    upstreams: [withVendor(at, vendors), withVendor(chatOnly, vendors)],
-    models: [...openai.map(({ model: id }) => model(id)), model("gpt-4.1", "chat-only")],
-  });
-});
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+      embeddedModels: false,
+      upstreams: [withVendor(at, vendors), withVendor(chatOnly, vendors)],
+      models: [...openai.map(({ model: id }) => model(id)), model("gpt-4.1", "chat-only")],
+    };
+  },
+  {
+    script: (exchange) => {
+      const request = JSON.parse(exchange.body.toString()) as ChatRequest & { input: string };
+      const isResponse = exchange.path === "/v1/responses";
+      const server = openai.find(({ model }) => model === request.model) as (typeof openai)[number];
+      asked.push({ path: exchange.path.replace("/v1", ""), ...request });
+      const refused = isResponse ? refusesResponse(server, request) : refusedBy(server, request);
+      if (refused) exchange.json(400, refused);
+      else if (isResponse) respond(exchange, responseAnswer(turns[asked.length - 1] ?? [outputMessage("Hello")]));
+      else answerAsOpenAi(exchange);
+    },
+  },
+);
+
 beforeEach(() => {
   asked = [];
   turns = [];

@@ -1,26 +1,16 @@
 /** What Claude uses to compact a conversation stands in `usage.iterations` alone, and is charged with the rest. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
-import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
-import { cost, paidModels } from "../../support/upstreams/paid-models.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { openAccount, type Payer } from "../../support/payer.ts";
+import { eventStream } from "../../support/scripted-upstream.ts";
+import { cost } from "../../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
 let payer: Payer;
-let books: Books;
+
+const { upstream, gateway, books } = scriptedStage();
 
 beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await startTestGateway(paidModels(upstream.baseUrl));
   payer = await openAccount(gateway);
-  books = openBooks(gateway.database, gateway.storage);
-});
-
-afterAll(async () => {
-  expect((await gateway.storage.reconcile()).findings).toEqual([]);
-  await gateway.close();
-  await upstream.close();
 });
 
 const compaction = {

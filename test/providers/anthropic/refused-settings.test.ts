@@ -1,8 +1,7 @@
 /** Newer Claude models refuse sampling settings; and no request lets its vendor answer with another model. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { refusesSampling } from "../../../src/providers/anthropic/generation.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
 const answer = {
   ...{ id: "msg_1", type: "message", role: "assistant", model: "c", content: [{ type: "text", text: "ok" }] },
@@ -11,25 +10,17 @@ const answer = {
 const messages = [{ role: "user", content: "hi" }];
 const names = ["claude-opus-4-8", "claude-sonnet-4-6"] as const;
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream((exchange) => exchange.json(200, answer));
-  gateway = await startTestGateway({
-    upstreams: [{ name: "far", kind: "anthropic", base_url: upstream.baseUrl }],
+const { upstream, gateway } = scriptedStage(
+  (base_url) => ({
+    upstreams: [{ name: "far", kind: "anthropic", base_url }],
     models: names.map((model) => ({
       ...{ id: model, aliases: [], family: "f", kind: "chat" as const, price: { input: 1, output: 1 } },
       targets: [{ upstream: "far", model, priority: 0, weight: 1 }],
     })),
     embeddedModels: false,
-  });
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+  }),
+  { script: (exchange) => exchange.json(200, answer) },
+);
 
 async function ask(path: string, body: object, headers: object = {}) {
   const response = await fetch(gateway.baseUrl + path, {

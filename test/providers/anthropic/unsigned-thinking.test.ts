@@ -1,8 +1,8 @@
 /** A conversation that changed its model: Claude does not get thinking that it has not signed. */
 import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { anthropicUpstreamAt, startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { describe, expect, test } from "vitest";
+import { anthropicUpstreamAt } from "../../support/gateway.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
 const answer = {
   id: "msg_1",
@@ -20,20 +20,10 @@ const use = { type: "tool_use", id: "t1", name: "f", input: {} };
 const result = { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: "4" }] };
 const budget = { type: "enabled", budget_tokens: 1024 };
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream((exchange) =>
-    exchange.json(200, exchange.path.endsWith("/count_tokens") ? { input_tokens: 9 } : answer),
-  );
-  gateway = await startTestGateway(anthropicUpstreamAt(upstream.baseUrl, "upstream-key", "claude-opus-4-8"));
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway } = scriptedStage(
+  (baseUrl) => anthropicUpstreamAt(baseUrl, "upstream-key", "claude-opus-4-8"),
+  { script: (exchange) => exchange.json(200, exchange.path.endsWith("/count_tokens") ? { input_tokens: 9 } : answer) },
+);
 
 async function ask(body: object, path = "/messages", headers: object = {}) {
   const response = await fetch(gateway.baseUrl + path, {

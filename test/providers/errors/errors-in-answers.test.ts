@@ -52,7 +52,7 @@ beforeAll(async () => {
     retries: { attempts: 2, share: 0 },
     upstreams: [...(openai && anthropic ? [openai, anthropic] : []), second("openai"), second("anthropic")],
     models: [
-      ...(config.models ?? []),
+      ...config.models,
       paidModel("gpt-two", "openai", { targets: [target("openai", 0), target("openai-well", 1)] }),
       paidModel("claude-two", "anthropic", { targets: [target("anthropic", 0), target("anthropic-well", 1)] }),
     ],

@@ -44,15 +44,11 @@ async function openPlace(): Promise<Place> {
   const gateway = await startTestGateway({
     ...config,
     upstreams: [
-      ...(config.upstreams ?? []),
+      ...config.upstreams,
       { name: "openai-hasty", kind: "openai", base_url, api_key: "k", timeouts },
       { name: "anthropic-hasty", kind: "anthropic", base_url, api_key: "k", timeouts },
     ],
-    models: [
-      ...(config.models ?? []),
-      paidModel("gpt-hasty", "openai-hasty"),
-      paidModel("claude-hasty", "anthropic-hasty"),
-    ],
+    models: [...config.models, paidModel("gpt-hasty", "openai-hasty"), paidModel("claude-hasty", "anthropic-hasty")],
   });
   const books = openBooks(gateway.database, gateway.storage);
   return {

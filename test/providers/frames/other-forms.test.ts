@@ -4,18 +4,14 @@
  * pays what it costs.
  */
 import OpenAI from "openai";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { eventsOf } from "../../support/clients/endpoints.ts";
 import { type CallFamily, call, isTold } from "../../support/clients/families.ts";
 import type { HeardAnswer } from "../../support/clients/hear.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Books, openAccount, openBooks } from "../../support/payer.ts";
-import {
-  type ScriptedExchange,
-  type ScriptedUpstream,
-  startScriptedUpstream,
-} from "../../support/scripted-upstream.ts";
+import { openAccount } from "../../support/payer.ts";
+import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { cost, paidModels } from "../../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import {
   anthropicFrames,
   blockEvents,
@@ -32,20 +28,10 @@ import {
 
 type Json = Readonly<Record<string, unknown>>;
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-let books: Books;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await startTestGateway({ ...paidModels(upstream.baseUrl), retries: { attempts: 3, share: 1 } });
-  books = openBooks(gateway.database, gateway.storage);
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway, books } = scriptedStage((baseUrl) => ({
+  ...paidModels(baseUrl),
+  retries: { attempts: 3, share: 1 },
+}));
 
 /** With every key that is always present. */
 const saying = (message: Json, finish?: string) => chatAnswer({ refusal: null, ...message }, finish);

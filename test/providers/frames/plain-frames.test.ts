@@ -2,24 +2,13 @@
  * What upstreams and proxies put around the frames of a stream, or between them, costs no caller the answer; and errors
  * in places of single vendors' are told, with their words.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { call, isTold } from "../../support/clients/families.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
-import { paidModels } from "../../support/upstreams/paid-models.ts";
+import { eventStream } from "../../support/scripted-upstream.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { anthropicFrames, chatChunk, done, helloEvents, openaiFrames, usageChunk } from "../../support/vendors.ts";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await startTestGateway(paidModels(upstream.baseUrl));
-});
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway } = scriptedStage();
 
 const callers = ["chat", "messages", "responses"] as const;
 

@@ -1,22 +1,12 @@
 /** Embeddings of servers that leave out, repeat or mislabel what clients rely on: the vectors stand in the order of the inputs. */
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { expect, test } from "vitest";
 import { paidModel, paidModels } from "../../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  const config = paidModels(upstream.baseUrl);
+const { upstream, gateway } = scriptedStage((baseUrl) => {
+  const config = paidModels(baseUrl);
   const model = { ...paidModel("vectors", "openai"), kind: "embedding" as const };
-  gateway = await startTestGateway({ ...config, models: [model] });
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
+  return { ...config, models: [model] };
 });
 
 async function ask(data: readonly object[], input: unknown, more: object = {}) {

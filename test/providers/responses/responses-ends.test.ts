@@ -3,16 +3,16 @@
  * What was sent belongs to the answer; an incomplete response is complete in no family, and is charged for what it
  * used.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { ProfileConfig } from "../../../src/config/schema-profile.ts";
 import { call, familyNames, isTold } from "../../support/clients/families.ts";
 import { type HeardAnswer, hear } from "../../support/clients/hear.ts";
 import { eventually } from "../../support/eventually.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { openAccount } from "../../support/payer.ts";
-import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { eventStream } from "../../support/scripted-upstream.ts";
 import { cost, paidModel, price } from "../../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import {
   anthropicFrames,
   blockEvents,
@@ -30,31 +30,21 @@ type Json = Record<string, unknown>;
 const searchCost = 17_000;
 const paid = 5 * cost.input + 4 * cost.cacheRead + 5 * cost.output;
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  const base_url = upstream.baseUrl;
+const { upstream, gateway } = scriptedStage((base_url) => {
   const profile: ProfileConfig = {
     operations: { chat: "/chat/completions", responses: "/responses" },
     responses_items: "any",
     responses: "always",
   };
   const more = { price: { ...price, web_search: searchCost }, max_output_tokens: 1000 };
-  gateway = await startTestGateway({
+  return {
     embeddedModels: false,
     upstreams: [
       { name: "far", kind: "openai", base_url, profile },
       { name: "claude", kind: "anthropic", base_url, api_key: "k" },
     ],
     models: [paidModel("thinker", "far", more), paidModel("claude", "claude", more)],
-  });
-});
-afterAll(async () => {
-  expect((await gateway.storage.reconcile()).findings).toEqual([]);
-  await gateway.close();
-  await upstream.close();
+  };
 });
 
 function script(...events: readonly object[]): void {

@@ -14,13 +14,13 @@ import {
   gzipSync,
   zstdCompressSync,
 } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { call, isTold } from "../../support/clients/families.ts";
 import { hear } from "../../support/clients/hear.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Books, openAccount, openBooks } from "../../support/payer.ts";
-import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
-import { cost, paidModels } from "../../support/upstreams/paid-models.ts";
+import { openAccount } from "../../support/payer.ts";
+import { eventStream } from "../../support/scripted-upstream.ts";
+import { cost } from "../../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import {
   anthropicFrames,
   chatAnswer,
@@ -33,20 +33,7 @@ import {
   usageChunk,
 } from "../../support/vendors.ts";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-let books: Books;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await startTestGateway(paidModels(upstream.baseUrl));
-  books = openBooks(gateway.database, gateway.storage);
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway, books } = scriptedStage();
 
 type Pack = (bytes: Buffer) => Buffer;
 

@@ -4,7 +4,7 @@
  */
 
 import type { JsonObject } from "@bufbuild/protobuf";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { UpstreamHealthSchema } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import type { Answer } from "../../../src/call/call.ts";
 import { cancelled, upstreamFailed, upstreamRefused, upstreamTimeout } from "../../../src/call/refusals.ts";
@@ -22,29 +22,19 @@ import { now, startTestGateway, type TestGateway } from "../../support/gateway.t
 import { attemptFacts } from "../../support/meter.ts";
 import { directMoney } from "../../support/money/direct.ts";
 import { openAccount } from "../../support/payer.ts";
-import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { eventStream } from "../../support/scripted-upstream.ts";
 import { onSqlite } from "../../support/storage/test-database.ts";
 import { paidModels } from "../../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
 const operatorKey = "operator-key-of-the-test";
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
 let time = now;
 
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  // The clock advances, so that no call exceeds its rate limit.
-  const clock = () => (time += 10);
-  gateway = await startTestGateway({ ...paidModels(upstream.baseUrl), operatorKey }, { admin: true, clock });
-});
-
-afterEach(() => {
-  upstream.script = undefined;
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
+// The clock advances, so that no call exceeds its rate limit.
+const clock = () => (time += 10);
+const { upstream, gateway } = scriptedStage((baseUrl) => ({ ...paidModels(baseUrl), operatorKey }), {
+  admin: true,
+  clock,
 });
 
 type Headers = Readonly<Record<string, string>>;

@@ -2,42 +2,29 @@
  * Whose responses are, through every door that there is to them; and what a connection or a background call comes to that is left at
  * any moment.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { JsonObject } from "../../../src/wire/json.ts";
 import { openSocket } from "../../support/clients/response-sockets.ts";
 import { eventually } from "../../support/eventually.ts";
-import { now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Books, openAccount, openBooks, outcomeOf, type Payer } from "../../support/payer.ts";
-import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { now } from "../../support/gateway.ts";
+import { openAccount, outcomeOf, type Payer } from "../../support/payer.ts";
+import { eventStream } from "../../support/scripted-upstream.ts";
 import { cost, paidModel } from "../../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { anthropicFrames, outputMessage, respond, responseAnswer, responseEvents } from "../../support/vendors.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: what the gateway says is looked into as it came.
 type Any = any;
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-let books: Books;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
+const { upstream, gateway, books } = scriptedStage((base_url) => {
   const profile = { operations: { chat: "/chat/completions", responses: "/responses" } };
-  const far = { name: "far", kind: "openai", base_url: upstream.baseUrl, profile } as const;
-  gateway = await startTestGateway({
+  const far = { name: "far", kind: "openai", base_url, profile } as const;
+  return {
     embeddedModels: false,
     upstreams: [far],
     models: ["thinker", "secret"].map((id) => paidModel(id, "far", { max_output_tokens: 1000 })),
-  });
-  books = openBooks(gateway.database, gateway.storage);
-});
-afterEach(() => {
-  upstream.script = undefined;
-});
-afterAll(async () => {
-  expect((await gateway.storage.reconcile()).findings).toEqual([]);
-  await gateway.close();
-  await upstream.close();
+  };
 });
 
 const response = responseAnswer([outputMessage("Hello there, you")]);

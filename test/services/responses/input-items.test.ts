@@ -2,12 +2,12 @@
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import OpenAI from "openai";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { binaryOptions, type JsonObject } from "../../../src/wire/json.ts";
-import { now, startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
+import { now, upstreamAt } from "../../support/gateway.ts";
 import { openAccount } from "../../support/payer.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { chatAnswer } from "../../support/vendors.ts";
 
 interface Item {
@@ -23,24 +23,23 @@ interface Page {
   readonly error?: { readonly param: string | null; readonly message: string };
 }
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
 let bob: string;
 
-beforeAll(async () => {
-  upstream = await startScriptedUpstream((exchange) =>
-    exchange.json(200, chatAnswer({ role: "assistant", content: "It is 42." })),
-  );
-  const models = (upstreamAt(upstream.baseUrl).models ?? []).map((model) => ({ ...model, id: "far" }));
-  const responses = { keepMs: 3_600_000, maxPerAccount: 100, maxBytes: 4096 };
-  const config = { ...upstreamAt(upstream.baseUrl), embeddedModels: true, models, responses };
-  gateway = await startTestGateway(config, { clock: () => now });
-  bob = (await openAccount(gateway)).apiKey;
-});
+const { upstream, gateway } = scriptedStage(
+  (baseUrl) => {
+    const models = (upstreamAt(baseUrl).models ?? []).map((model) => ({ ...model, id: "far" }));
+    const responses = { keepMs: 3_600_000, maxPerAccount: 100, maxBytes: 4096 };
+    const config = { ...upstreamAt(baseUrl), embeddedModels: true, models, responses };
+    return config;
+  },
+  {
+    clock: () => now,
+    script: (exchange) => exchange.json(200, chatAnswer({ role: "assistant", content: "It is 42." })),
+  },
+);
 
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
+beforeAll(async () => {
+  bob = (await openAccount(gateway)).apiKey;
 });
 
 async function ask<T>(path: string, body?: JsonObject, apiKey = gateway.apiKey): Promise<{ status: number; body: T }> {

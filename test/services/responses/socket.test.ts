@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import OpenAI from "openai";
 import { ResponsesWS } from "openai/resources/responses/ws";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { JsonObject } from "../../../src/wire/json.ts";
 import { eventsOf } from "../../support/clients/endpoints.ts";
@@ -16,27 +16,15 @@ import {
   type SocketEvent,
 } from "../../support/clients/response-sockets.ts";
 import { eventually } from "../../support/eventually.ts";
-import { now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Books, openAccount, openBooks, outcomeOf, type Payer } from "../../support/payer.ts";
-import {
-  eventStream,
-  type ScriptedExchange,
-  type ScriptedUpstream,
-  startScriptedUpstream,
-} from "../../support/scripted-upstream.ts";
+import { now, startTestGateway } from "../../support/gateway.ts";
+import { openAccount, outcomeOf, type Payer } from "../../support/payer.ts";
+import { eventStream, type ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { scrape } from "../../support/telemetry/scrape.ts";
 import { cost, paidModels } from "../../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { briefHello, done, openaiFrames } from "../../support/vendors.ts";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-let books: Books;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await startTestGateway(paidModels(upstream.baseUrl), { clock: () => now });
-  books = openBooks(gateway.database, gateway.storage);
-});
+const { upstream, gateway, books } = scriptedStage(paidModels, { clock: () => now });
 
 afterEach(async () => {
   upstream.script = undefined;
@@ -44,12 +32,6 @@ afterEach(async () => {
     expect(gateway.counts()).toMatchObject({ websocket: 0, bodyBytes: 0, rememberedBytes: 0 });
     expect(await gateway.holds()).toBe(0);
   });
-});
-
-afterAll(async () => {
-  expect((await gateway.storage.reconcile()).findings).toEqual([]);
-  await gateway.close();
-  await upstream.close();
 });
 
 const chunks = briefHello;

@@ -29,7 +29,7 @@ export function paidModel(id: string, upstream: string, more: Partial<ModelConfi
 const free = { input: 0, output: 0 };
 
 /** The models, all served from this address: upstream `open` speaks as OpenAI, `anthropic` as Anthropic. */
-export function paidModels(base_url: string): Partial<Config> {
+export function paidModels(base_url: string): Pick<Config, "tiers" | "embeddedModels" | "upstreams" | "models"> {
   return {
     tiers: defaultTiers,
     embeddedModels: false,
