@@ -5,8 +5,10 @@ import OpenAI from "openai";
 import type { ResponseInputItem, ResponseOutputItem } from "openai/resources/responses/responses";
 import { describe, expect, test } from "vitest";
 import { endsText, signatureForCall, signedId, unsignedId, withText } from "../../src/families/call-signature.ts";
-import { upstreamAt } from "../support/gateway.ts";
+import { modelAt, upstreamAt } from "../support/gateway.ts";
+import type { ScriptedExchange } from "../support/scripted-upstream.ts";
 import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
+import { chatAnswer, chatChunk } from "../support/vendors.ts";
 
 const signature = "c2ln+bmF0/dXJl==";
 const signed = (id: string, more: object = {}) => ({
@@ -20,37 +22,19 @@ const calls = [signed("fc-1", extra), signed("fc-2")];
 
 const { upstream, gateway } = scriptedStage(
   (baseUrl) => {
-    const config = upstreamAt(baseUrl, "upstream-key", "gemini-3-pro");
-    const [model] = config.models ?? [];
-    if (!model) throw new Error("no model");
-    const other = { ...model, id: "other", targets: [{ upstream: "far", model: "qwen", priority: 0, weight: 1 }] };
-    return { ...config, models: [model, other] };
+    const { models, ...config } = upstreamAt(baseUrl, "upstream-key", "gemini-3-pro");
+    return { ...config, models: [...models, modelAt("far", "other", "qwen")] };
   },
-  {
-    script: (exchange) => {
-      const { stream, messages } = JSON.parse(exchange.body.toString());
-      const head = { id: "c", created: 1, model: "m" };
-      const isAnswered = messages.at(-1).role === "tool";
-      const message = isAnswered
-        ? { role: "assistant", content: "Rain." }
-        : { role: "assistant", content: null, tool_calls: calls };
-      if (!stream)
-        exchange.json(200, {
-          ...head,
-          object: "chat.completion",
-          choices: [{ index: 0, message, finish_reason: "stop" }],
-        });
-      else {
-        const chunk = (delta: object, finish_reason: string | null) => ({
-          ...head,
-          object: "chat.completion.chunk",
-          choices: [{ index: 0, delta, finish_reason }],
-        });
-        exchange.stream(...calls.map((call) => chunk({ tool_calls: [call] }, null)), chunk({}, "stop"));
-      }
-    },
-  },
+  { script: answer },
 );
+
+/** Calls the tools, and once they are answered says what they said. */
+function answer(exchange: ScriptedExchange): void {
+  const { stream, messages } = JSON.parse(exchange.body.toString());
+  const isAnswered = messages.at(-1).role === "tool";
+  if (stream) exchange.stream(...calls.map((call) => chatChunk({ tool_calls: [call] })), chatChunk({}, "stop"));
+  else exchange.json(200, chatAnswer(isAnswered ? { content: "Rain." } : { content: null, tool_calls: calls }));
+}
 
 function callsSent(): object[] {
   const { messages } = JSON.parse(upstream.received.at(-1)?.body.toString() ?? "{}");

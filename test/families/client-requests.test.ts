@@ -2,31 +2,16 @@
  * What clients send to any server: `reasoning` as OpenRouter has it, empty lists of tools, null for what is not set, over servers
  * that have other words for them, or refuse them.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { TestGateway } from "../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
-import { type Served, startOver } from "../support/upstreams/strict-gateway.ts";
-import { answerAsOpenAi } from "../support/vendors.ts";
+import { describe, expect, test } from "vitest";
+import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
+import { type Served, servedBy } from "../support/upstreams/strict-gateway.ts";
+import { answerAsAnthropic, answerAsOpenAi } from "../support/vendors.ts";
 
 const messages = [{ role: "user", content: "hi" }];
-const message = {
-  ...{ id: "msg_1", type: "message", role: "assistant", model: "c", content: [{ type: "text", text: "ok" }] },
-  ...{ stop_reason: "end_turn", usage: { input_tokens: 1, output_tokens: 1 } },
-};
-
 /** Starts a gateway over a server, and returns what it was sent of a request. */
 function over(served: Served) {
-  let upstream: ScriptedUpstream;
-  let gateway: TestGateway;
-  beforeAll(async () => {
-    upstream = await startScriptedUpstream((exchange) =>
-      served.kind === "anthropic" ? exchange.json(200, message) : answerAsOpenAi(exchange),
-    );
-    gateway = await startOver(upstream, served);
-  });
-  afterAll(async () => {
-    await gateway.close();
-    await upstream.close();
+  const { upstream, gateway } = scriptedStage(servedBy(served), {
+    script: (exchange) => (served.kind === "anthropic" ? answerAsAnthropic(exchange) : answerAsOpenAi(exchange)),
   });
   return async (body: object, path = "/chat/completions") => {
     const headers = { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" };

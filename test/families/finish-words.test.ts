@@ -1,68 +1,54 @@
 /** How an answer ended, in every word that servers have for it, is told to callers of each family in its own words. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { isFinished } from "../../src/providers/usage/finish-word.ts";
-import { anthropicUpstreamAt, startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { modelAt } from "../support/gateway.ts";
+import { eventStream, type ScriptedExchange } from "../support/scripted-upstream.ts";
+import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
+import {
+  anthropicFrames,
+  blockEvents,
+  chatAnswer,
+  chatChunk,
+  messageAnswer,
+  messageEnd,
+  messageStart,
+  usageChunk,
+} from "../support/vendors.ts";
 
-let upstream: ScriptedUpstream;
-const gateways: Partial<Record<"openai" | "anthropic", TestGateway>> = {};
 let word: unknown = "";
 
-const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream((exchange) => {
-    const { stream } = JSON.parse(exchange.body.toString());
-    if (exchange.path.endsWith("/messages")) return answerAsAnthropic(exchange, stream);
-    const head = { id: "c1", created: 1, model: "m" };
-    const choice = { index: 0, finish_reason: word };
-    if (!stream) {
-      const message = { role: "assistant", content: "so far" };
-      return exchange.json(200, { ...head, object: "chat.completion", choices: [{ ...choice, message }], usage });
-    }
-    const chunk = (choices: object[], more = {}) => ({ ...head, object: "chat.completion.chunk", choices, ...more });
-    exchange.stream(
-      chunk([{ index: 0, delta: { role: "assistant", content: "so far" }, finish_reason: null }]),
-      chunk([{ ...choice, delta: {} }]),
-      chunk([], { usage }),
-    );
-  });
-  gateways.openai = await startTestGateway({
-    upstreams: [{ name: "far", kind: "openai", base_url: upstream.baseUrl }],
-    models: [
-      {
-        ...{ id: "embedded-chat", aliases: [], family: "f", kind: "chat" },
-        targets: [{ upstream: "far", model: "m", priority: 0, weight: 1 }],
-      },
+/** Serves a model at each vendor's, by the vendor's name. */
+const { gateway } = scriptedStage(
+  (base_url) => ({
+    upstreams: [
+      { name: "far", kind: "openai", base_url },
+      { name: "claude", kind: "anthropic", base_url },
     ],
+    models: [modelAt("far", "openai", "m"), modelAt("claude", "anthropic", "claude-sonnet-4-6")],
     embeddedModels: false,
-  });
-  gateways.anthropic = await startTestGateway(anthropicUpstreamAt(upstream.baseUrl, "k", "claude-sonnet-4-6"));
-});
+  }),
+  { script: answer },
+);
 
-afterAll(async () => {
-  for (const gateway of Object.values(gateways)) await gateway.close();
-  await upstream.close();
-});
+/** Answers in the vendor's form, and ends by the word. */
+function answer(exchange: ScriptedExchange): void {
+  const { stream } = JSON.parse(exchange.body.toString());
+  if (exchange.path.endsWith("/messages")) answerAsAnthropic(exchange, stream);
+  else if (!stream) exchange.json(200, chatAnswer({ content: "so far" }, word as string));
+  else {
+    const begun = chatChunk({ role: "assistant", content: "so far" });
+    exchange.stream(begun, chatChunk({}, word as string), usageChunk());
+  }
+}
 
-function answerAsAnthropic(exchange: ScriptedUpstream["received"][number], stream: boolean): void {
-  const content = [{ type: "text", text: "so far" }];
-  const counts = { input_tokens: 1, output_tokens: 1 };
-  const message = { id: "msg_1", type: "message", role: "assistant", model: "c", content, usage: counts };
+function answerAsAnthropic(exchange: ScriptedExchange, stream: boolean): void {
   if (!stream) {
-    exchange.json(200, { ...message, stop_reason: word, stop_sequence: null });
+    exchange.json(200, messageAnswer([{ type: "text", text: "so far" }], word as string));
     return;
   }
-  const events = [
-    { type: "message_start", message: { ...message, content: [], stop_reason: null } },
-    { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
-    { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "so far" } },
-    { type: "content_block_stop", index: 0 },
-    { type: "message_delta", delta: { stop_reason: word, stop_sequence: null }, usage: counts },
-    { type: "message_stop" },
-  ];
+  const text = blockEvents(0, { type: "text", text: "" }, { type: "text_delta", text: "so far" });
   exchange.head(200, eventStream);
-  exchange.end(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(""));
+  exchange.end(anthropicFrames(messageStart(), ...text, ...messageEnd(word as string)));
 }
 
 const bodies = {
@@ -73,11 +59,11 @@ const bodies = {
 };
 
 async function textOf(of: "openai" | "anthropic", path: keyof typeof bodies, stream: boolean): Promise<string> {
-  const { baseUrl, apiKey } = gateways[of] as TestGateway;
+  const { baseUrl, apiKey } = gateway;
   const answer = await fetch(baseUrl + path, {
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "embedded-chat", stream, ...bodies[path] }),
+    body: JSON.stringify({ model: of, stream, ...bodies[path] }),
   });
   expect(answer.status).toBe(200);
   return answer.text();
@@ -153,11 +139,11 @@ describe.each([false, true])("stream: %s", (stream) => {
     ...["FinishReason.ERROR", { type: "abort", message: "the scheduler gave up" }],
   ])("an answer that ends by %j is none", async (said) => {
     word = said;
-    const { baseUrl, apiKey } = gateways.openai as TestGateway;
+    const { baseUrl, apiKey } = gateway;
     const answer = await fetch(`${baseUrl}/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: "embedded-chat", stream, ...bodies["/chat/completions"] }),
+      body: JSON.stringify({ model: "openai", stream, ...bodies["/chat/completions"] }),
     });
     expect([answer.status, await answer.text()]).toEqual([stream ? 200 : 502, expect.stringContaining('"error"')]);
   });

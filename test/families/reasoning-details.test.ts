@@ -5,7 +5,10 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/wire/json.ts";
 import { ask } from "../support/ask.ts";
+import { modelAt, upstreamAt, withProfile } from "../support/gateway.ts";
+import type { ScriptedExchange } from "../support/scripted-upstream.ts";
 import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
+import { chatAnswer, chatChunk, usageChunk } from "../support/vendors.ts";
 
 const encrypted = { type: "reasoning.encrypted", data: "b3BhcXVl", id: "call_1", format: "google-gemini-v1", index: 0 };
 const signed = { type: "reasoning.text", text: "", signature: "c2ln", format: "anthropic-claude-v1", index: 0 };
@@ -20,54 +23,31 @@ const thoughtText = () => thoughts.map(({ text }) => text).join("");
 const sentTo = (i: number) => JSON.parse(`${upstream.received.at(i)?.body}`);
 
 const { upstream, gateway } = scriptedStage(
-  (base_url) => {
-    const model = (id: string, name: string) => ({
-      ...{ id, aliases: [], family: "f", kind: "chat" as const },
-      targets: [{ upstream: "far", model: name, priority: 0, weight: 1 }],
-    });
-    return {
-      upstreams: [
-        {
-          ...{ name: "far", kind: "openai", base_url },
-          profile: { operations: { chat: "/chat/completions" }, thoughts: "reasoning" },
-        },
-      ],
-      models: [model("m", "google/gemini-2.5-pro"), model("other", "x/other")],
-      embeddedModels: false,
-    };
-  },
-  {
-    script: (exchange) => {
-      const { stream } = JSON.parse(exchange.body.toString());
-      const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-      const head = { id: "c1", created: 1, model: "m" };
-      if (!stream) {
-        const details = [...thoughts, encrypted];
-        const message = {
-          role: "assistant",
-          content: null,
-          reasoning: thoughtText(),
-          reasoning_details: details,
-          tool_calls: [call],
-        };
-        const choices = [{ index: 0, message, finish_reason: "tool_calls" }];
-        return exchange.json(200, { ...head, object: "chat.completion", choices, usage });
-      }
-      const chunk = (delta: object, finish_reason: string | null = null) => ({
-        ...{ ...head, object: "chat.completion.chunk" },
-        choices: [{ index: 0, delta, finish_reason }],
-      });
-      exchange.stream(
-        ...thoughts.map((thought) =>
-          chunk({ role: "assistant", content: "", reasoning: thought.text, reasoning_details: [thought] }),
-        ),
-        chunk({ content: "", reasoning_details: [encrypted], tool_calls: [{ index: 0, ...call }] }),
-        chunk({}, "tool_calls"),
-        { ...head, object: "chat.completion.chunk", choices: [], usage },
-      );
-    },
-  },
+  (baseUrl) => ({
+    ...withProfile(upstreamAt(baseUrl), { operations: { chat: "/chat/completions" }, thoughts: "reasoning" }),
+    models: [modelAt("far", "m", "google/gemini-2.5-pro"), modelAt("far", "other", "x/other")],
+  }),
+  { script: think },
 );
+
+/** Thinks, and calls the tool. */
+function think(exchange: ScriptedExchange): void {
+  const { stream } = JSON.parse(exchange.body.toString());
+  if (!stream) {
+    const reasoning_details = [...thoughts, encrypted];
+    const message = { content: null, reasoning: thoughtText(), reasoning_details, tool_calls: [call] };
+    exchange.json(200, chatAnswer(message, "tool_calls"));
+    return;
+  }
+  exchange.stream(
+    ...thoughts.map((thought) =>
+      chatChunk({ role: "assistant", content: "", reasoning: thought.text, reasoning_details: [thought] }),
+    ),
+    chatChunk({ content: "", reasoning_details: [encrypted], tool_calls: [{ index: 0, ...call }] }),
+    chatChunk({}, "tool_calls"),
+    usageChunk(),
+  );
+}
 
 async function post(path: string, body: object): Promise<string> {
   const { status, text } = await ask(gateway, `/v1${path}`, body as JsonObject);

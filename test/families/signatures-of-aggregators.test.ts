@@ -18,7 +18,10 @@ import { runNow } from "../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../src/wire/json.ts";
 import { Wire } from "../../src/wire/wire.ts";
 import { ask } from "../support/ask.ts";
+import { modelAt, upstreamAt } from "../support/gateway.ts";
+import type { ScriptedExchange } from "../support/scripted-upstream.ts";
 import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
+import { chatAnswer, chatChunk, usageChunk } from "../support/vendors.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON of any shape.
 type Json = Record<string, any>;
@@ -67,42 +70,27 @@ let manner = manners[0] as Manner;
 const sentTo = (i: number) => JSON.parse(`${upstream.received.at(i)?.body}`);
 
 const { upstream, gateway } = scriptedStage(
-  (base_url) => {
-    const model = (id: string) => ({
-      ...{ id, aliases: [], family: "f", kind: "chat" as const },
-      targets: [{ upstream: "far", model: id, priority: 0, weight: 1 }],
-    });
-    return {
-      upstreams: [{ name: "far", kind: "openai", base_url }],
-      models: [model("m"), model("other")],
-      embeddedModels: false,
-    };
-  },
-  {
-    script: (exchange) => {
-      const { stream } = JSON.parse(exchange.body.toString());
-      const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-      const head = { id: "c1", created: 1, model: "m" };
-      const { message: beside, pieces, call } = manner;
-      if (!stream) {
-        const message = { role: "assistant", content: null, reasoning_content: "Hm.", ...beside, tool_calls: [call] };
-        const choices = [{ index: 0, message, finish_reason: "tool_calls" }];
-        return exchange.json(200, { ...head, object: "chat.completion", choices, usage });
-      }
-      const chunk = (delta: object, finish_reason: string | null = null) => ({
-        ...{ ...head, object: "chat.completion.chunk" },
-        choices: [{ index: 0, delta, finish_reason }],
-      });
-      exchange.stream(
-        chunk({ role: "assistant", content: "", reasoning_content: "Hm." }),
-        ...pieces.map((piece) => chunk(piece)),
-        chunk({ tool_calls: [{ index: 0, ...call }] }),
-        chunk({}, "tool_calls"),
-        { ...head, object: "chat.completion.chunk", choices: [], usage },
-      );
-    },
-  },
+  (baseUrl) => ({ ...upstreamAt(baseUrl), models: [modelAt("far", "m"), modelAt("far", "other")] }),
+  { script: think },
 );
+
+/** Thinks, and calls the tool, in the aggregator's manner. */
+function think(exchange: ScriptedExchange): void {
+  const { stream } = JSON.parse(exchange.body.toString());
+  const { message, pieces, call } = manner;
+  if (!stream) {
+    const said = { content: null, reasoning_content: "Hm.", ...message, tool_calls: [call] };
+    exchange.json(200, chatAnswer(said, "tool_calls"));
+    return;
+  }
+  exchange.stream(
+    chatChunk({ role: "assistant", content: "", reasoning_content: "Hm." }),
+    ...pieces.map((piece) => chatChunk({ ...piece })),
+    chatChunk({ tool_calls: [{ index: 0, ...call }] }),
+    chatChunk({}, "tool_calls"),
+    usageChunk(),
+  );
+}
 
 async function post(path: string, body: object): Promise<string> {
   const { status, text } = await ask(gateway, `/v1${path}`, body as JsonObject);

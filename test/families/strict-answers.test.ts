@@ -3,7 +3,7 @@
  * embedded models, from another gateway of either family, and from vendors that send less, more, or odd things.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { SseFrame } from "../../src/wire/sse.ts";
 import { eventsOf } from "../support/clients/endpoints.ts";
 import { nearAndFar } from "../support/clients/near-and-far.ts";
@@ -21,7 +21,8 @@ import {
 } from "../support/clients/strict.ts";
 import { checkResponse, checkResponseStream, checkSpeechStream } from "../support/clients/strict-responses.ts";
 import { anthropicUpstreamAt, behind, startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
-import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { eventStream } from "../support/scripted-upstream.ts";
+import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
 import {
   anthropicFrames,
   blockEvents,
@@ -263,18 +264,7 @@ test("/models of the whole catalogue is valid", async () => {
 });
 
 describe("from a vendor of OpenAI's family, in Anthropic's form and as responses", () => {
-  let vendor: ScriptedUpstream;
-  let gateway: TestGateway;
-
-  beforeAll(async () => {
-    vendor = await startScriptedUpstream();
-    gateway = await startTestGateway(upstreamAt(vendor.baseUrl));
-  });
-
-  afterAll(async () => {
-    await gateway.close();
-    await vendor.close();
-  });
+  const { upstream: vendor, gateway } = scriptedStage(upstreamAt);
 
   const call = (args: string, more: object = {}) => ({
     id: "call_1",
@@ -412,18 +402,7 @@ describe("from a vendor of OpenAI's family, in Anthropic's form and as responses
 });
 
 describe("from a vendor of Anthropic's family, in OpenAI's forms", () => {
-  let vendor: ScriptedUpstream;
-  let gateway: TestGateway;
-
-  beforeAll(async () => {
-    vendor = await startScriptedUpstream();
-    gateway = await startTestGateway(anthropicUpstreamAt(vendor.baseUrl));
-  });
-
-  afterAll(async () => {
-    await gateway.close();
-    await vendor.close();
-  });
+  const { upstream: vendor, gateway } = scriptedStage(anthropicUpstreamAt);
 
   const hi = { type: "text", text: "Hi" };
   const thinking = { type: "thinking", thinking: "Hm.", signature: "c2ln" };

@@ -6,8 +6,10 @@ import type { ResponseInputItem } from "openai/resources/responses/responses";
 import { describe, expect, test } from "vitest";
 import { sealedSignature, signatureForText } from "../../src/families/call-signature.ts";
 import { isSealedSignature } from "../../src/providers/profile/sealed-signature.ts";
-import { upstreamAt } from "../support/gateway.ts";
+import { modelAt, upstreamAt } from "../support/gateway.ts";
+import type { ScriptedExchange } from "../support/scripted-upstream.ts";
 import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
+import { chatAnswer, chatChunk, messageAnswer } from "../support/vendors.ts";
 
 const extra_content = { google: { thought_signature: "c2ln+bmF0/dXJl==" } };
 
@@ -16,59 +18,28 @@ let place: "message" | "part" = "message";
 
 const { upstream, gateway } = scriptedStage(
   (base_url) => {
-    const config = upstreamAt(base_url, "upstream-key", "gemini-3-pro");
-    const [model] = config.models ?? [];
-    if (!model) throw new Error("no model");
-    const at = (name: string, to: string) => ({
-      ...model,
-      id: name,
-      targets: [{ upstream: to, model: name, priority: 0, weight: 1 }],
-    });
-    const claude = { name: "claude", kind: "anthropic", base_url, api_key: "k" } as const;
+    const { upstreams, models, ...config } = upstreamAt(base_url, "upstream-key", "gemini-3-pro");
     return {
       ...config,
-      upstreams: [...config.upstreams, claude],
-      models: [model, at("qwen", "far"), at("claude-opus-5", "claude")],
+      upstreams: [...upstreams, { name: "claude", kind: "anthropic", base_url, api_key: "k" }],
+      models: [...models, modelAt("far", "qwen"), modelAt("claude", "claude-opus-5")],
     };
   },
-  {
-    script: (exchange) => {
-      if (exchange.path.endsWith("/messages")) {
-        const content = [{ type: "text", text: "Hi." }];
-        const usage = { input_tokens: 1, output_tokens: 1 };
-        exchange.json(200, {
-          id: "m",
-          type: "message",
-          role: "assistant",
-          model: "c",
-          content,
-          stop_reason: "end_turn",
-          usage,
-        });
-        return;
-      }
-      const { stream } = JSON.parse(exchange.body.toString());
-      const head = { id: "c", created: 1, model: "m" };
-      const content = place === "part" ? [{ type: "text", text: "Rain.", extra_content }] : "Rain.";
-      const message = { role: "assistant", content, ...(place === "message" && { extra_content }) };
-      if (!stream) {
-        const choices = [{ index: 0, message, finish_reason: "stop" }];
-        exchange.json(200, { ...head, object: "chat.completion", choices });
-        return;
-      }
-      const chunk = (delta: object, finish_reason: string | null = null) => ({
-        ...head,
-        object: "chat.completion.chunk",
-        choices: [{ index: 0, delta, finish_reason }],
-      });
-      exchange.stream(
-        chunk({ content: "Ra" }),
-        chunk({ content: "in." }),
-        chunk({ content: "", extra_content }, "stop"),
-      );
-    },
-  },
+  { script: answer },
 );
+
+/** Says its text with a signature, where the test places it. */
+function answer(exchange: ScriptedExchange): void {
+  const { stream } = JSON.parse(exchange.body.toString());
+  if (exchange.path.endsWith("/messages")) {
+    exchange.json(200, messageAnswer([{ type: "text", text: "Hi." }]));
+  } else if (stream) {
+    const last = chatChunk({ content: "", extra_content }, "stop");
+    exchange.stream(chatChunk({ content: "Ra" }), chatChunk({ content: "in." }), last);
+  } else if (place === "part") {
+    exchange.json(200, chatAnswer({ content: [{ type: "text", text: "Rain.", extra_content }] }));
+  } else exchange.json(200, chatAnswer({ content: "Rain.", extra_content }));
+}
 
 const lastSent = () =>
   JSON.parse(upstream.received.at(-1)?.body.toString() ?? "{}") as { messages: object[]; model: string };

@@ -29,8 +29,7 @@ const price: PriceConfig = {
 
 const { upstream, gateway } = scriptedStage((baseUrl) => {
   const config = paidModels(baseUrl);
-  const [openai, anthropic] = config.upstreams ?? [];
-  if (!openai || !anthropic) throw new Error("no upstreams");
+  const [openai, anthropic] = config.upstreams as [UpstreamConfig, UpstreamConfig];
   const profile: UpstreamConfig["profile"] = { output_bound: "max_tokens", refuses: ["service_tier"] };
   const strict = { ...openai, name: "strict", profile };
   const regional = { ...openai, name: "regional", regional: true };

@@ -189,8 +189,7 @@ export function behind(upstream: Pick<TestGateway, "baseUrl" | "apiKey">): Serve
 
 /** The same, of a gateway that is asked for responses alone. */
 export function behindResponses(upstream: Pick<TestGateway, "baseUrl" | "apiKey">): ServedConfig {
-  const { upstreams, ...config } = behind(upstream);
-  const profile: UpstreamConfig["profile"] = {
+  return withProfile(behind(upstream), {
     operations: { responses: "/responses" },
     responses_items: "any",
     reasoning_items: "either",
@@ -198,24 +197,28 @@ export function behindResponses(upstream: Pick<TestGateway, "baseUrl" | "apiKey"
     developer: "kept",
     system: "anywhere",
     efforts: ["low", "medium", "high"],
-  };
-  return { ...config, upstreams: upstreams.map((one) => ({ ...one, profile })) };
+  });
+}
+
+/** withProfile returns the same configuration, whose upstreams are described by a profile. */
+export function withProfile(config: ServedConfig, profile: UpstreamConfig["profile"]): ServedConfig {
+  return { ...config, upstreams: config.upstreams.map((one) => ({ ...one, profile })) };
+}
+
+/** modelAt returns a chat model at an upstream, where it has the same name unless another is given. */
+export function modelAt(upstream: string, id: string, name = id, more: Partial<ModelConfig> = {}): ModelConfig {
+  const targets = [{ upstream, model: name, priority: 0, weight: 1 }];
+  return { id, aliases: [], family: "f", kind: "chat", targets, ...more };
 }
 
 /** Configuration that serves `embedded-chat` from an OpenAI-compatible address, by the name that it has there. */
 export function upstreamAt(base_url: string, api_key = "upstream-key", model = "embedded-chat"): ServedConfig {
-  const upstreams: UpstreamConfig[] = [{ name: "far", kind: "openai", base_url, api_key }];
-  const models: ModelConfig[] = [
-    {
-      id: "embedded-chat",
-      aliases: [],
-      family: "embedded",
-      kind: "chat",
-      completions: "native",
-      targets: [{ upstream: "far", model, priority: 0, weight: 1 }],
-    },
-  ];
-  return { upstreams, models, embeddedModels: false };
+  const far = { family: "embedded", completions: "native" } as const;
+  return {
+    upstreams: [{ name: "far", kind: "openai", base_url, api_key }],
+    models: [modelAt("far", "embedded-chat", model, far)],
+    embeddedModels: false,
+  };
 }
 
 /** Configuration that serves `embedded-chat` of another gateway by its Messages API, under the same name. */
@@ -233,12 +236,9 @@ export function anthropicUpstreamAt(base_url: string, api_key = "upstream-key", 
 
 /** The same configuration, serving `embedded-embedding` from the same upstream besides. */
 export function withEmbeddings(config: ServedConfig): ServedConfig {
-  const model: ModelConfig = {
-    id: "embedded-embedding",
-    aliases: [],
-    family: "embedded",
-    kind: "embedding",
-    targets: [{ upstream: "far", model: "embedded-embedding", priority: 0, weight: 1 }],
+  const name = "embedded-embedding";
+  return {
+    ...config,
+    models: [...config.models, modelAt("far", name, name, { family: "embedded", kind: "embedding" })],
   };
-  return { ...config, models: [...config.models, model] };
 }

@@ -8,17 +8,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ModelConfig } from "../../src/config/config.ts";
 import { asFormOfJson, doorsOf, type EndpointName, endpoints } from "../support/clients/endpoints.ts";
 import { askRpc, signIn } from "../support/dashboard/session.ts";
-import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { remainsOf } from "../support/left-behind.ts";
-import {
-  eventStream,
-  type ScriptedExchange,
-  type ScriptedUpstream,
-  startScriptedUpstream,
-} from "../support/scripted-upstream.ts";
+import { eventStream, type ScriptedExchange } from "../support/scripted-upstream.ts";
 import { type OtlpReceiver, startOtlpReceiver } from "../support/telemetry/otlp-receiver.ts";
 import { scrape } from "../support/telemetry/scrape.ts";
 import { paidModels } from "../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
 import {
   answerAsAnthropic,
   answerAsOpenAi,
@@ -38,36 +33,32 @@ const canary = () => `canary-${hatched++} sings a song of its own`;
 const secret = () => `sk-canary-${hatched++}-secret`;
 const isCanary = /canary/i;
 
-let upstream: ScriptedUpstream;
 let receiver: OtlpReceiver;
-let gateway: TestGateway;
-
 beforeAll(async () => {
-  upstream = await startScriptedUpstream();
   receiver = await startOtlpReceiver();
-  const config = paidModels(upstream.baseUrl);
-  gateway = await startTestGateway(
-    {
-      ...config,
-      // All that there is to see calls by, and to keep of them, and several attempts at each.
-      upstreams: config.upstreams?.map((one) => ({ ...one, api_key: secret() })) ?? [],
-      telemetry: { endpoint: receiver.endpoint, headers: { authorization: `Bearer ${secret()}` } },
-      cache: { maxBytes: 1_000_000, keepMs: 60_000, priceShare: 0.5 },
-      models: config.models?.map(inTwoPlaces) ?? [],
-      retries: { attempts: 2, share: 0 },
-      operatorKey: `${secret()}-${"o".repeat(40)}`,
-    },
-    { admin: true },
-  );
 });
-
 afterAll(async () => {
-  await gateway.close();
   expect(receiver.received.length).toBeGreaterThan(0);
   for (const { body } of receiver.received) expect(body).not.toMatch(isCanary);
   await receiver.close();
-  await upstream.close();
 });
+
+const { upstream, gateway } = scriptedStage(
+  (baseUrl) => {
+    const config = paidModels(baseUrl);
+    return {
+      ...config,
+      // All that there is to see calls by, and to keep of them, and several attempts at each.
+      upstreams: config.upstreams.map((one) => ({ ...one, api_key: secret() })),
+      telemetry: { endpoint: receiver.endpoint, headers: { authorization: `Bearer ${secret()}` } },
+      cache: { maxBytes: 1_000_000, keepMs: 60_000, priceShare: 0.5 },
+      models: config.models.map(inTwoPlaces),
+      retries: { attempts: 2, share: 0 },
+      operatorKey: `${secret()}-${"o".repeat(40)}`,
+    };
+  },
+  { admin: true },
+);
 
 /** inTwoPlaces makes a failed call be retried once, at once. */
 function inTwoPlaces({ targets: [first], ...model }: ModelConfig): ModelConfig {

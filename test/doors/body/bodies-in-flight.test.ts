@@ -5,12 +5,12 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:net";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createBodyBudget } from "../../../src/doors/body/body-budget.ts";
 import { doors } from "../../support/clients/doors.ts";
 import { eventually } from "../../support/eventually.ts";
-import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { upstreamAt } from "../../support/gateway.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
 const KB = 1024;
 
@@ -70,18 +70,9 @@ describe("the room for bodies", () => {
 });
 
 describe("a gateway without room", () => {
-  let upstream: ScriptedUpstream;
-  let gateway: TestGateway;
-
-  beforeEach(async () => {
-    upstream = await startScriptedUpstream();
-    const bodiesInFlight = { maxBytes: 1000 * KB, maxBytesPerAccount: 400 * KB };
-    gateway = await startTestGateway({ ...upstreamAt(upstream.baseUrl), bodiesInFlight });
-  });
-
-  afterEach(async () => {
-    await gateway.close();
-    await upstream.close();
+  const bodiesInFlight = { maxBytes: 1000 * KB, maxBytesPerAccount: 400 * KB };
+  const { upstream, gateway } = scriptedStage((baseUrl) => ({ ...upstreamAt(baseUrl), bodiesInFlight }), {
+    perTest: true,
   });
 
   const chat = (length: number) => ({

@@ -16,24 +16,15 @@ import { jsonLength } from "../../../src/wire/scan/json-length.ts";
 import { doors } from "../../support/clients/doors.ts";
 import { eventually } from "../../support/eventually.ts";
 import { anthropicUpstreamAt, now, startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
 const KB = 1024;
 const maxBodyBytes = 200 * KB;
 const model = "embedded-chat";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-
-beforeEach(async () => {
-  upstream = await startScriptedUpstream();
-  const bodiesInFlight = { maxBytes: 1000 * KB, maxBytesPerAccount: 400 * KB };
-  gateway = await startTestGateway({ ...upstreamAt(upstream.baseUrl), maxBodyBytes, bodiesInFlight });
-});
-
-afterEach(async () => {
-  await gateway.close();
-  await upstream.close();
+const bodiesInFlight = { maxBytes: 1000 * KB, maxBytesPerAccount: 400 * KB };
+const { upstream, gateway } = scriptedStage((baseUrl) => ({ ...upstreamAt(baseUrl), maxBodyBytes, bodiesInFlight }), {
+  perTest: true,
 });
 
 const saying = (content: string) => ({

@@ -12,7 +12,7 @@ import {
   createGrpcTransport,
   createGrpcWebTransport,
 } from "@connectrpc/connect-node";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { ErrorDetailSchema, Reason } from "../../../gen/modelgateway/v1/errors_pb.ts";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
@@ -21,25 +21,16 @@ import { createInflate } from "../../../src/doors/body/inflate.ts";
 import { binaryOptions } from "../../../src/wire/json.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { eventually } from "../../support/eventually.ts";
-import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { upstreamAt } from "../../support/gateway.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
 const KB = 1024;
 const maxBodyBytes = 200 * KB;
 const model = "embedded-chat";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-
-beforeEach(async () => {
-  upstream = await startScriptedUpstream();
-  const bodiesInFlight = { maxBytes: 1000 * KB, maxBytesPerAccount: 300 * KB };
-  gateway = await startTestGateway({ ...upstreamAt(upstream.baseUrl), maxBodyBytes, bodiesInFlight });
-});
-
-afterEach(async () => {
-  await gateway.close();
-  await upstream.close();
+const bodiesInFlight = { maxBytes: 1000 * KB, maxBytesPerAccount: 300 * KB };
+const { upstream, gateway } = scriptedStage((baseUrl) => ({ ...upstreamAt(baseUrl), maxBodyBytes, bodiesInFlight }), {
+  perTest: true,
 });
 
 const answer = {

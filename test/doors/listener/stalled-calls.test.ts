@@ -4,26 +4,23 @@
 import { once } from "node:events";
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { eventually } from "../../support/eventually.ts";
-import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
-import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { upstreamAt } from "../../support/gateway.ts";
+import { eventStream } from "../../support/scripted-upstream.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
 let socket: Socket | undefined;
 let session: ClientHttp2Session | undefined;
 
-beforeEach(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await startTestGateway({ ...upstreamAt(upstream.baseUrl), stalledReaderMs: 800, disconnectDrainMs: 0 });
-});
+const { upstream, gateway } = scriptedStage(
+  (baseUrl) => ({ ...upstreamAt(baseUrl), stalledReaderMs: 800, disconnectDrainMs: 0 }),
+  { perTest: true },
+);
 
-afterEach(async () => {
+afterEach(() => {
   socket?.destroy();
   session?.destroy();
-  await gateway.close();
-  await upstream.close();
 });
 
 const body = JSON.stringify({ model: "embedded-chat", stream: true, messages: [{ role: "user", content: "much" }] });

@@ -5,43 +5,32 @@
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
 import { frameOf, openRaw, openSocket, type RawSocket } from "../../support/clients/response-sockets.ts";
 import { eventually } from "../../support/eventually.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import {
-  eventStream,
-  type ScriptedExchange,
-  type ScriptedUpstream,
-  startScriptedUpstream,
-} from "../../support/scripted-upstream.ts";
+import { eventStream, type ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { paidModels } from "../../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { chatChunk, done, openaiFrames } from "../../support/vendors.ts";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
+const { upstream, gateway } = scriptedStage((baseUrl) => ({
+  ...paidModels(baseUrl),
+  maxBodyBytes: 200_000,
+  disconnectDrainMs: 0,
+}));
+
+/** Starts another gateway before the same upstream. */
+const start = (more: Partial<Config>) => startTestGateway({ ...paidModels(upstream.baseUrl), ...more });
 
 const socketBounds = { enabled: true, maxBytes: 1024 ** 2, maxBytesPerAccount: 1024 ** 2 };
 
-const start = (more: Partial<Config> = {}) => startTestGateway({ ...paidModels(upstream.baseUrl), ...more });
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await start({ maxBodyBytes: 200_000, disconnectDrainMs: 0 });
-});
-
 afterEach(async () => {
-  upstream.script = undefined;
   await eventually(async () => {
     expect(gateway.counts()).toMatchObject({ websocket: 0, bodyBytes: 0, rememberedBytes: 0, upstreamRunning: 0 });
     expect(await gateway.holds()).toBe(0);
   });
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
 });
 
 const create = JSON.stringify({

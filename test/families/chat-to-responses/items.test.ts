@@ -1,7 +1,9 @@
 /** What a chat has that becomes several items of a response, or comes from several, over a server of responses alone. */
 import { expect, test } from "vitest";
-import { eventStream } from "../../support/scripted-upstream.ts";
+import { modelAt, upstreamAt, withProfile } from "../../support/gateway.ts";
+import { eventStream, type ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
+import { anthropicFrames } from "../../support/vendors.ts";
 
 const part = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] });
 const message = (id: string, phase: string, text: string) => ({
@@ -12,42 +14,34 @@ const output = [message("msg_1", "commentary", "I look."), message("msg_2", "fin
 const usage = { input_tokens: 1, output_tokens: 2, total_tokens: 3 };
 const response = { id: "resp_1", object: "response", model: "m", status: "completed", output, usage };
 
+const profile = { operations: { responses: "/responses" }, responses_items: "any", responses: "always" } as const;
+
 const { upstream, gateway } = scriptedStage(
-  (base_url) => {
-    const profile = { operations: { responses: "/responses" }, responses_items: "any", responses: "always" } as const;
-    return {
-      upstreams: [{ name: "far", kind: "openai", base_url, profile }],
-      models: [
-        {
-          ...{ id: "m", aliases: [], family: "f", kind: "chat" },
-          targets: [{ upstream: "far", model: "m", priority: 0, weight: 1 }],
-        },
-      ],
-      embeddedModels: false,
-    };
-  },
-  {
-    script: (exchange) => {
-      const { stream } = JSON.parse(exchange.body.toString());
-      if (!stream) return exchange.json(200, response);
-      const events = [
-        { type: "response.created", response: { ...response, status: "in_progress", output: [] } },
-        ...output.flatMap((item, output_index) => [
-          { type: "response.output_item.added", output_index, item: { ...item, content: [] } },
-          ...(item.content[0]?.text ?? "").split(" ").map((word, i) => ({
-            ...{ type: "response.output_text.delta", output_index, content_index: 0, item_id: item.id },
-            delta: i === 0 ? word : ` ${word}`,
-          })),
-          { type: "response.output_item.done", output_index, item },
-        ]),
-        { type: "response.completed", response },
-      ];
-      exchange.head(200, eventStream);
-      const numbered = events.map((event, sequence_number) => ({ ...event, sequence_number }));
-      exchange.end(numbered.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(""));
-    },
-  },
+  (baseUrl) => ({ ...withProfile(upstreamAt(baseUrl), profile), models: [modelAt("far", "m")] }),
+  { script: answer },
 );
+
+function answer(exchange: ScriptedExchange): void {
+  const { stream } = JSON.parse(exchange.body.toString());
+  if (!stream) {
+    exchange.json(200, response);
+    return;
+  }
+  const events = [
+    { type: "response.created", response: { ...response, status: "in_progress", output: [] } },
+    ...output.flatMap((item, output_index) => [
+      { type: "response.output_item.added", output_index, item: { ...item, content: [] } },
+      ...(item.content[0]?.text ?? "").split(" ").map((word, i) => ({
+        ...{ type: "response.output_text.delta", output_index, content_index: 0, item_id: item.id },
+        delta: i === 0 ? word : ` ${word}`,
+      })),
+      { type: "response.output_item.done", output_index, item },
+    ]),
+    { type: "response.completed", response },
+  ];
+  exchange.head(200, eventStream);
+  exchange.end(anthropicFrames(...events.map((event, sequence_number) => ({ ...event, sequence_number }))));
+}
 
 async function ask(path: string, body: object) {
   const answer = await fetch(gateway.baseUrl + path, {

@@ -3,24 +3,19 @@
  * conversation, which every chat model takes, or to the upstream's own endpoint, which not every upstream has.
  */
 import { expect, test } from "vitest";
-import type { ModelConfig } from "../../../src/config/config.ts";
-import { upstreamAt } from "../../support/gateway.ts";
+import { modelAt, upstreamAt } from "../../support/gateway.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { answerAsOpenAi } from "../../support/vendors.ts";
 
 const { upstream, gateway } = scriptedStage(
-  (baseUrl) => {
-    const { models = [], ...config } = upstreamAt(baseUrl);
-    const [{ completions: _, ...plain }] = models as [ModelConfig];
-    return {
-      ...config,
-      models: [
-        { ...plain, id: "silent" },
-        { ...plain, id: "as-chat", completions: "chat" },
-        { ...plain, id: "native", completions: "native" },
-      ],
-    };
-  },
+  (baseUrl) => ({
+    ...upstreamAt(baseUrl),
+    models: [
+      modelAt("far", "silent"),
+      modelAt("far", "as-chat", "as-chat", { completions: "chat" }),
+      modelAt("far", "native", "native", { completions: "native" }),
+    ],
+  }),
   { script: answerAsOpenAi },
 );
 

@@ -1,24 +1,17 @@
 /** Bodies of other APIs on the path of chat, as some editors send them. */
 import { expect, test } from "vitest";
 import { upstreamAt } from "../../support/gateway.ts";
+import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
+import { chatAnswer, chatChunk, chatUsage } from "../../support/vendors.ts";
 
-const choice = { index: 0, message: { role: "assistant", content: "hello" }, finish_reason: "stop" };
-const completion = { id: "c1", object: "chat.completion", created: 1, model: "m", choices: [choice] };
-const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+const { upstream, gateway } = scriptedStage(upstreamAt, { script: greet });
 
-const { upstream, gateway } = scriptedStage(upstreamAt, {
-  script: (exchange) => {
-    const { stream } = JSON.parse(exchange.body.toString());
-    const chunk = (delta: object, finish_reason: string | null) => ({
-      ...completion,
-      object: "chat.completion.chunk",
-      choices: [{ index: 0, delta, finish_reason }],
-    });
-    if (stream) exchange.stream(chunk({ content: "hello" }, null), { ...chunk({}, "stop"), usage });
-    else exchange.json(200, { ...completion, usage });
-  },
-});
+function greet(exchange: ScriptedExchange): void {
+  const { stream } = JSON.parse(exchange.body.toString());
+  if (stream) exchange.stream(chatChunk({ content: "hello" }), chatChunk({}, "stop", { usage: chatUsage }));
+  else exchange.json(200, chatAnswer({ content: "hello" }));
+}
 
 async function ask(body: object, headers: object = {}) {
   const response = await fetch(`${gateway.baseUrl}/chat/completions`, {

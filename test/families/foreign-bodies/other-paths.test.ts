@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import type { UpstreamConfig } from "../../../src/config/config.ts";
+import { modelAt } from "../../support/gateway.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
 const usage = { input_tokens: 1, output_tokens: 1 };
@@ -32,32 +33,26 @@ const answers: Readonly<Record<string, object>> = {
 
 const kinds = ["chat", "claude", "responses"] as const;
 
+const profile: UpstreamConfig["profile"] = {
+  ...{ operations: { responses: "/responses" }, responses: "always", responses_items: "any" },
+  tools: ["function", "custom"],
+};
+
 const { upstream, gateway } = scriptedStage(
-  (base_url) => {
-    const profile: NonNullable<UpstreamConfig["profile"]> = {
-      ...{ operations: { responses: "/responses" }, responses: "always", responses_items: "any" },
-      tools: ["function", "custom"],
-    };
-    const model = (id: string, name = id) => ({
-      ...{ id, aliases: [], family: "f", kind: "chat" as const },
-      targets: [{ upstream: id, model: name, priority: 0, weight: 1 }],
-    });
-    return {
-      upstreams: [
-        { name: "chat", kind: "openai", base_url },
-        { name: "claude", kind: "anthropic", base_url },
-        { name: "responses", kind: "openai", base_url, profile },
-      ],
-      models: [model("chat"), model("claude", "claude-sonnet-4-6"), model("responses")],
-      embeddedModels: false,
-    };
-  },
-  {
-    script: (exchange) => {
-      const path = Object.keys(answers).find((one) => exchange.path.endsWith(`/v1${one}`));
-      exchange.json(200, answers[path as string]);
-    },
-  },
+  (base_url) => ({
+    upstreams: [
+      { name: "chat", kind: "openai", base_url },
+      { name: "claude", kind: "anthropic", base_url },
+      { name: "responses", kind: "openai", base_url, profile },
+    ],
+    models: [
+      modelAt("chat", "chat"),
+      modelAt("claude", "claude", "claude-sonnet-4-6"),
+      modelAt("responses", "responses"),
+    ],
+    embeddedModels: false,
+  }),
+  { script: (exchange) => exchange.json(200, answers[exchange.path.slice("/v1".length)]) },
 );
 
 async function ask(path: string, body: object) {

@@ -1,32 +1,22 @@
 /** A conversation that is compacted by the Messages API's own means, over a model that has none of them. */
 import { describe, expect, test } from "vitest";
 import { upstreamAt } from "../../support/gateway.ts";
+import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
+import { chatAnswer, chatChunk, usageChunk } from "../../support/vendors.ts";
 
 let summary = "In short.";
 
 const usage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 };
 
-const { upstream, gateway } = scriptedStage(upstreamAt, {
-  script: (exchange) => {
-    const { stream } = JSON.parse(exchange.body.toString());
-    const head = { id: "c1", created: 1, model: "m" };
-    const message = { role: "assistant", content: summary };
-    if (!stream) {
-      const choices = [{ index: 0, message, finish_reason: "stop" }];
-      return exchange.json(200, { ...head, object: "chat.completion", choices, usage });
-    }
-    const chunk = (delta: object, finish_reason: string | null = null) => ({
-      ...{ ...head, object: "chat.completion.chunk" },
-      choices: [{ index: 0, delta, finish_reason }],
-    });
-    const pieces = [...summary].map((content) => chunk({ content }));
-    exchange.stream(chunk({ role: "assistant", content: "" }), ...pieces, chunk({}, "stop"), {
-      ...{ ...head, object: "chat.completion.chunk" },
-      ...{ choices: [], usage },
-    });
-  },
-});
+const { upstream, gateway } = scriptedStage(upstreamAt, { script: summarise });
+
+function summarise(exchange: ScriptedExchange): void {
+  const { stream } = JSON.parse(exchange.body.toString());
+  const pieces = Array.from(summary, (content) => chatChunk({ content }));
+  if (!stream) exchange.json(200, chatAnswer({ content: summary }, "stop", { usage }));
+  else exchange.stream(...pieces, chatChunk({}, "stop"), { ...usageChunk(), usage });
+}
 
 async function ask(body: object) {
   const response = await fetch(`${gateway.baseUrl}/messages`, {

@@ -1,7 +1,9 @@
 /** Conversations that have grown too long: one item stands for them, and continues at any target. */
 import { describe, expect, test } from "vitest";
 import { upstreamAt } from "../../support/gateway.ts";
+import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
+import { chatAnswer, chatChunk } from "../../support/vendors.ts";
 
 interface Json {
   readonly [key: string]: Json & string;
@@ -11,31 +13,15 @@ let said = "We fixed a.txt; b.txt is left.";
 
 const usage = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 };
 
-const { upstream, gateway } = scriptedStage(upstreamAt, {
-  script: (exchange) => {
-    const { stream } = JSON.parse(exchange.body.toString());
-    const head = { id: "c1", created: 1, model: "m" };
-    const chunk = (delta: object, finish_reason: string | null) => ({
-      ...head,
-      object: "chat.completion.chunk",
-      choices: [{ index: 0, delta, finish_reason }],
-    });
-    const message = { role: "assistant", content: said, reasoning_content: "hm" };
-    if (!stream)
-      exchange.json(200, {
-        ...head,
-        object: "chat.completion",
-        choices: [{ index: 0, message, finish_reason: "stop" }],
-        usage,
-      });
-    else
-      exchange.stream(
-        chunk({ reasoning_content: "hm" }, null),
-        ...Array.from(said, (content) => chunk({ content }, null)),
-        { ...chunk({}, "stop"), usage },
-      );
-  },
-});
+const { upstream, gateway } = scriptedStage(upstreamAt, { script: summarise });
+
+function summarise(exchange: ScriptedExchange): void {
+  const { stream } = JSON.parse(exchange.body.toString());
+  const thought = { reasoning_content: "hm" };
+  const pieces = [thought, ...Array.from(said, (content) => ({ content }))].map((delta) => chatChunk(delta));
+  if (!stream) exchange.json(200, chatAnswer({ content: said, ...thought }, "stop", { usage }));
+  else exchange.stream(...pieces, chatChunk({}, "stop", { usage }));
+}
 
 async function ask(body: object, path = "/responses") {
   const response = await fetch(gateway.baseUrl + path, {

@@ -1,34 +1,15 @@
 /** Items that change effort and format in mid-conversation: a chat model gets what holds at the end. */
 import { expect, test } from "vitest";
+import { modelAt, upstreamAt, withProfile } from "../../support/gateway.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
+import { chatAnswer } from "../../support/vendors.ts";
 
 const { upstream, gateway } = scriptedStage(
-  (base_url) => {
-    const profile = { efforts: ["low", "medium", "high"] } as const;
-    return {
-      upstreams: [
-        {
-          name: "far",
-          kind: "openai",
-          base_url,
-          profile: { ...profile, efforts: [...profile.efforts] },
-        },
-      ],
-      models: [
-        {
-          ...{ id: "m", aliases: [], family: "f", kind: "chat" },
-          targets: [{ upstream: "far", model: "m", priority: 0, weight: 1 }],
-        },
-      ],
-      embeddedModels: false,
-    };
-  },
-  {
-    script: (exchange) => {
-      const choices = [{ index: 0, message: { role: "assistant", content: "ok" }, finish_reason: "stop" }];
-      exchange.json(200, { id: "c1", object: "chat.completion", created: 1, model: "m", choices });
-    },
-  },
+  (baseUrl) => ({
+    ...withProfile(upstreamAt(baseUrl), { efforts: ["low", "medium", "high"] }),
+    models: [modelAt("far", "m")],
+  }),
+  { script: (exchange) => exchange.json(200, chatAnswer({ content: "ok" })) },
 );
 
 test("the last word on each holds", async () => {

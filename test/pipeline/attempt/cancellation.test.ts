@@ -10,14 +10,15 @@ import { setTimeout } from "node:timers/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { binaryOptions } from "../../../src/wire/json.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { eventually } from "../../support/eventually.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
-import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { eventStream } from "../../support/scripted-upstream.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
 const hello = { model: "embedded-chat", messages: [{ role: "user", content: "Hello" }] };
 const frame = (delta: JsonObject, finish: string | null = null) =>
@@ -93,18 +94,9 @@ function rpc(transportTo: (gateway: TestGateway) => Transport): Start {
   };
 }
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await startTestGateway({ ...upstreamAt(upstream.baseUrl), disconnectDrainMs: 300 });
-});
-
-afterAll(async () => {
-  await upstream.close();
-  await gateway.close();
-});
+const { upstream, gateway } = scriptedStage((baseUrl) => ({ ...upstreamAt(baseUrl), disconnectDrainMs: 300 }));
+/** Reads nothing of a stream whose caller has left after its first content. */
+const undrained = scriptedStage((baseUrl) => ({ ...upstreamAt(baseUrl), disconnectDrainMs: 0 }));
 
 /** The promise is 50 ms. It is tested by the median of some tries, because the machine may be busy. */
 async function expectPrompt(leaveOnce: () => Promise<number>) {
@@ -145,10 +137,10 @@ for (const [name, start] of Object.entries(doors)) {
 
     test("the upstream is let go at once when the caller leaves in the middle of a stream", async () => {
       await expectPrompt(async () => {
-        const call = start(gateway, true);
-        const exchange = await upstream.next();
+        const call = start(undrained.gateway, true);
+        const exchange = await undrained.upstream.next();
         exchange.head(200, eventStream);
-        await exchange.write(frame({ role: "assistant", content: "" }));
+        await exchange.write(frame({ role: "assistant", content: "Hel" }));
         await call.begun;
         const leftAt = performance.now();
         call.leave();

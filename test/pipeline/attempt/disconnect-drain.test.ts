@@ -16,48 +16,35 @@ import type { Config } from "../../../src/config/config.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { hear } from "../../support/clients/hear.ts";
 import { eventually } from "../../support/eventually.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
-import {
-  eventStream,
-  type ScriptedExchange,
-  type ScriptedUpstream,
-  startScriptedUpstream,
-} from "../../support/scripted-upstream.ts";
+import type { TestGateway } from "../../support/gateway.ts";
+import { openAccount, type Payer } from "../../support/payer.ts";
+import { eventStream, type ScriptedExchange, startScriptedUpstream } from "../../support/scripted-upstream.ts";
 import { scrape } from "../../support/telemetry/scrape.ts";
 import { cost, paidModel, paidModels } from "../../support/upstreams/paid-models.ts";
+import { type OpenedStage, openScriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { anthropicFrames, blockEvents, chatChunk, done, messageAnswer, openaiFrames } from "../../support/vendors.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 type Vendor = "openai" | "anthropic";
 type Family = "chat" | "messages" | "responses" | "completions";
 
-/** A gateway of its own, before an upstream of its own. */
-interface Place {
-  readonly upstream: ScriptedUpstream;
-  readonly gateway: TestGateway;
-  readonly books: Books;
-  close(): Promise<void>;
-}
-
-async function place(more: Partial<Config> = {}): Promise<Place> {
-  const upstream = await startScriptedUpstream();
-  const config = paidModels(upstream.baseUrl);
-  const models = [...config.models, paidModel("thinker", "openai", { reasoning: true })];
-  const gateway = await startTestGateway({ ...config, models, ...more });
-  const books = openBooks(gateway.database, gateway.storage);
+/** Opens a gateway of its own, before an upstream of its own. At its end it drains nothing. */
+async function place(more: Partial<Config> = {}): Promise<OpenedStage> {
+  const stage = await openScriptedStage((baseUrl) => {
+    const config = paidModels(baseUrl);
+    const models = [...config.models, paidModel("thinker", "openai", { reasoning: true })];
+    return { ...config, models, ...more };
+  });
   return {
-    ...{ upstream, gateway, books },
+    ...stage,
     async close() {
-      expect(await drainingAt(gateway)).toBe(0);
-      expect((await gateway.storage.reconcile()).findings).toEqual([]);
-      await gateway.close();
-      await upstream.close();
+      expect(await drainingAt(stage.gateway)).toBe(0);
+      await stage.close();
     },
   };
 }
 
-let at: Place;
+let at: OpenedStage;
 beforeAll(async () => {
   at = await place();
 });
@@ -75,7 +62,7 @@ function untilDraining(gateway: TestGateway, streams = 1): Promise<void> {
   return vi.waitFor(async () => expect(await drainingAt(gateway)).toBe(streams), { interval: 5, timeout: 5000 });
 }
 
-async function rowOf(payer: Payer, { books }: Place = at) {
+async function rowOf(payer: Payer, { books }: OpenedStage = at) {
   await eventually(async () => expect((await books.of(payer)).requests).toHaveLength(1));
   const standing = await books.of(payer);
   const [row] = standing.requests;
@@ -441,7 +428,7 @@ describe("content is whatever was put out, text or not", () => {
 });
 
 describe("where a stream's head is held back until its first content", () => {
-  let held: Place;
+  let held: OpenedStage;
   beforeAll(async () => {
     held = await place({ retries: { attempts: 3, share: 0.15 } });
   });
@@ -467,7 +454,7 @@ describe("where a stream's head is held back until its first content", () => {
 });
 
 describe("what is read on is bounded", () => {
-  let short: Place;
+  let short: OpenedStage;
   beforeAll(async () => {
     short = await place({ disconnectDrainMs: 400 });
   });

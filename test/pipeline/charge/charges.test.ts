@@ -10,7 +10,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import Sqlite from "better-sqlite3";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
@@ -27,16 +27,12 @@ import { Wire } from "../../../src/wire/wire.ts";
 import { type HeardAnswer, type Hearing, hear } from "../../support/clients/hear.ts";
 import { Running, starter, temporaryFolder } from "../../support/command.ts";
 import { eventually } from "../../support/eventually.ts";
-import { type AccountInit, startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import type { AccountInit } from "../../support/gateway.ts";
 import { repricedRows } from "../../support/money/repriced.ts";
-import { type Books, openAccount, openBooks, type Payer, type Standing } from "../../support/payer.ts";
-import {
-  eventStream,
-  type ScriptedExchange,
-  type ScriptedUpstream,
-  startScriptedUpstream,
-} from "../../support/scripted-upstream.ts";
+import { openAccount, type Payer, type Standing } from "../../support/payer.ts";
+import { eventStream, type ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { cost, paidModel, paidModels, price } from "../../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import {
   anthropicError,
   anthropicFrames,
@@ -50,28 +46,15 @@ import {
   openaiFrames,
 } from "../../support/vendors.ts";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-let books: Books;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  const config = paidModels(upstream.baseUrl);
+const { upstream, gateway, books } = scriptedStage((baseUrl) => {
+  const config = paidModels(baseUrl);
   // Of models that may reason, a caller who leaves pays for the time before the first content, too: on a busy machine that is much.
   const models = [...config.models, ...dearModels].map((model) => ({ ...model, reasoning: false }));
-  gateway = await startTestGateway({ ...config, models, disconnectDrainMs: 300 });
-  books = openBooks(gateway.database, gateway.storage);
+  return { ...config, models, disconnectDrainMs: 300 };
 });
 
 afterAll(async () => {
-  expect((await gateway.storage.reconcile()).findings).toEqual([]);
   expect(await repricedRows(gateway.database)).toMatchObject({ differing: [], withoutPrice: 0 });
-  await gateway.close();
-  await upstream.close();
-});
-
-afterEach(() => {
-  upstream.script = undefined;
 });
 
 // Calls.

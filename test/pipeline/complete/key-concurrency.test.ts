@@ -3,24 +3,16 @@
  * nothing is counted once all have ended is proved when the gateway is closed, as for everything that runs.
  */
 import { connect } from "node:net";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { openSocket } from "../../support/clients/response-sockets.ts";
 import { eventually } from "../../support/eventually.ts";
-import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
-import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { upstreamAt } from "../../support/gateway.ts";
+import { eventStream } from "../../support/scripted-upstream.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { at, openStage, served, wholeAnswer } from "../../support/upstreams/two-upstreams.ts";
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-
-beforeEach(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await startTestGateway({ ...upstreamAt(upstream.baseUrl), disconnectDrainMs: 300 });
-});
-
-afterEach(async () => {
-  await gateway.close();
-  await upstream.close();
+const { upstream, gateway } = scriptedStage((baseUrl) => ({ ...upstreamAt(baseUrl), disconnectDrainMs: 300 }), {
+  perTest: true,
 });
 
 const allow = (max_concurrent: number | null) =>

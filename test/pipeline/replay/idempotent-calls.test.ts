@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { pino } from "pino";
-import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Role } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
@@ -18,9 +18,8 @@ import { issueKey } from "../../../src/services/keys/issue-key.ts";
 import { hear } from "../../support/clients/hear.ts";
 import { environment } from "../../support/environment.ts";
 import { eventually } from "../../support/eventually.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Books, openAccount, openBooks, type Payer } from "../../support/payer.ts";
-import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { openAccount, type Payer } from "../../support/payer.ts";
+import { eventStream } from "../../support/scripted-upstream.ts";
 import { bytesOf } from "../../support/storage/test-database.ts";
 import {
   answerAsAny,
@@ -31,6 +30,7 @@ import {
   streamed,
 } from "../../support/upstreams/one-of-each.ts";
 import { cost, paidModels } from "../../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { chatAnswer, chatChunk, openaiFrames } from "../../support/vendors.ts";
 
 const dayMs = 24 * 3_600_000;
@@ -38,27 +38,15 @@ const dayMs = 24 * 3_600_000;
 const full = 9 * cost.input + 2 * cost.output;
 const streamedChat = streamed(chat);
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-let books: Books;
 let payer: Payer;
 let now: number;
 
-function served(): Partial<Config> {
+function servedAt(baseUrl: string): Partial<Config> {
   const cache = { maxBytes: 1024 * 1024, keepMs: 1, priceShare: 1 };
-  return { ...paidModels(upstream.baseUrl), cache, disconnectDrainMs: 300 };
+  return { ...paidModels(baseUrl), cache, disconnectDrainMs: 300 };
 }
 
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await startTestGateway(served(), { clock: () => now });
-  books = openBooks(gateway.database, gateway.storage);
-  return async () => {
-    expect((await gateway.storage.reconcile()).findings).toEqual([]);
-    await gateway.close();
-    await upstream.close();
-  };
-});
+const { upstream, gateway, books } = scriptedStage(servedAt, { clock: () => now });
 
 /** Accounts do not share answers: each test has its own. */
 beforeEach(async () => {
@@ -71,7 +59,7 @@ beforeEach(async () => {
 /** Another process of the gateway, over the same database. */
 async function startBeside(): Promise<Gateway> {
   const more = { port: 0, drainMs: 0, metrics: undefined, retries: { attempts: 1, share: 0 } };
-  const config: Config = { ...loadConfig(undefined, environment), ...served(), ...more };
+  const config: Config = { ...loadConfig(undefined, environment), ...servedAt(upstream.baseUrl), ...more };
   const { storage } = gateway;
   return startGateway({ config, storage, log: pino({ level: "silent" }), clock: () => now, random: () => 0 });
 }

@@ -1,6 +1,7 @@
 /** Newer Claude models refuse sampling settings; and no request lets its vendor answer with another model. */
 import { describe, expect, test } from "vitest";
 import { refusesSampling } from "../../../src/providers/anthropic/generation.ts";
+import { anthropicUpstreamAt, modelAt } from "../../support/gateway.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
 const answer = {
@@ -11,13 +12,9 @@ const messages = [{ role: "user", content: "hi" }];
 const names = ["claude-opus-4-8", "claude-sonnet-4-6"] as const;
 
 const { upstream, gateway } = scriptedStage(
-  (base_url) => ({
-    upstreams: [{ name: "far", kind: "anthropic", base_url }],
-    models: names.map((model) => ({
-      ...{ id: model, aliases: [], family: "f", kind: "chat" as const, price: { input: 1, output: 1 } },
-      targets: [{ upstream: "far", model, priority: 0, weight: 1 }],
-    })),
-    embeddedModels: false,
+  (baseUrl) => ({
+    ...anthropicUpstreamAt(baseUrl),
+    models: names.map((name) => modelAt("far", name, name, { price: { input: 1, output: 1 } })),
   }),
   { script: (exchange) => exchange.json(200, answer) },
 );

@@ -5,18 +5,17 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CallFamily, call, families, isTold } from "../../support/clients/families.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Books, openAccount, openBooks } from "../../support/payer.ts";
+import { openAccount } from "../../support/payer.ts";
 import {
   eventStream,
   type ScriptedExchange,
   type ScriptedUpstream,
   startScriptedUpstream,
 } from "../../support/scripted-upstream.ts";
+import { answerAsAny } from "../../support/upstreams/one-of-each.ts";
 import { paidModel, paidModels } from "../../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import {
-  answerAsAnthropic,
-  answerAsOpenAi,
   anthropicFrames,
   blockEvents,
   chatAnswer,
@@ -31,39 +30,32 @@ import {
 type Json = Readonly<Record<string, unknown>>;
 type Vendor = "openai" | "anthropic";
 
-let faulty: ScriptedUpstream;
 let well: ScriptedUpstream;
-let gateway: TestGateway;
-let books: Books;
+beforeAll(async () => {
+  well = await startScriptedUpstream(answerAsAny);
+});
+afterAll(() => well.close());
 
 const target = (upstream: string, priority: number) => ({ upstream, model: "v", priority, weight: 1 });
 
-beforeAll(async () => {
-  faulty = await startScriptedUpstream();
-  well = await startScriptedUpstream((exchange) =>
-    exchange.path.endsWith("/messages") ? answerAsAnthropic(exchange) : answerAsOpenAi(exchange),
-  );
-  const config = paidModels(faulty.baseUrl);
-  const [openai, anthropic] = config.upstreams ?? [];
+const {
+  upstream: faulty,
+  gateway,
+  books,
+} = scriptedStage((baseUrl) => {
+  const config = paidModels(baseUrl);
   const second = (kind: Vendor) => ({ name: `${kind}-well`, kind, base_url: well.baseUrl, api_key: "k" });
-  gateway = await startTestGateway({
+  return {
     ...config,
     // With another target, it costs nothing.
     retries: { attempts: 2, share: 0 },
-    upstreams: [...(openai && anthropic ? [openai, anthropic] : []), second("openai"), second("anthropic")],
+    upstreams: [...config.upstreams, second("openai"), second("anthropic")],
     models: [
       ...config.models,
       paidModel("gpt-two", "openai", { targets: [target("openai", 0), target("openai-well", 1)] }),
       paidModel("claude-two", "anthropic", { targets: [target("anthropic", 0), target("anthropic-well", 1)] }),
     ],
-  });
-  books = openBooks(gateway.database, gateway.storage);
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await faulty.close();
-  await well.close();
+  };
 });
 
 const words = "the engine died";

@@ -25,26 +25,16 @@ import { Wire } from "../../../src/wire/wire.ts";
 import { enveloped, overGrpc, overHttp } from "../../fuzz/doors.ts";
 import { fuzzAnswers } from "../../fuzz/targets/answers.ts";
 import { eventually } from "../../support/eventually.ts";
-import { anthropicUpstreamAt, startTestGateway, type TestGateway, withEmbeddings } from "../../support/gateway.ts";
-import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { anthropicUpstreamAt, withEmbeddings } from "../../support/gateway.ts";
+import { eventStream } from "../../support/scripted-upstream.ts";
 import { unboundedBodies } from "../../support/unbounded-body.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { messageStart } from "../../support/vendors.ts";
 
 const inherited = ["constructor", "toString", "valueOf", "__proto__", "hasOwnProperty", "__defineGetter__"];
 
 describe("an Anthropic upstream", () => {
-  let upstream: ScriptedUpstream;
-  let gateway: TestGateway;
-
-  beforeAll(async () => {
-    upstream = await startScriptedUpstream();
-    gateway = await startTestGateway(withEmbeddings(anthropicUpstreamAt(upstream.baseUrl)));
-  });
-
-  afterAll(async () => {
-    await gateway.close();
-    await upstream.close();
-  });
+  const { upstream, gateway } = scriptedStage((baseUrl) => withEmbeddings(anthropicUpstreamAt(baseUrl)));
 
   /** Returns the raw answer: an HTTP client would not distinguish a broken status line from a broken connection. */
   function raw(path: string, stream = false): Promise<string> {

@@ -10,15 +10,16 @@ import { readErrorBody } from "../../../src/providers/errors/error-fields.ts";
 import { meaningOf } from "../../../src/providers/errors/error-meaning.ts";
 import { retryAfterMs } from "../../../src/providers/errors/fault.ts";
 import { openAiErrors, refusalOfAnswer } from "../../../src/providers/errors/upstream-error.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import {
   eventStream,
   type ScriptedExchange,
   type ScriptedUpstream,
   startScriptedUpstream,
 } from "../../support/scripted-upstream.ts";
+import { answerAsAny } from "../../support/upstreams/one-of-each.ts";
 import { paidModel } from "../../support/upstreams/paid-models.ts";
-import { answerAsAnthropic, answerAsOpenAi, chatAnswer } from "../../support/vendors.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
+import { chatAnswer } from "../../support/vendors.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 type Kind = "openai" | "anthropic";
@@ -26,14 +27,16 @@ type Kind = "openai" | "anthropic";
 const key = "sk-operator-0123456789";
 const kinds: readonly Kind[] = ["openai", "anthropic"];
 
-let faulty: ScriptedUpstream;
 let well: ScriptedUpstream;
-let gateway: TestGateway;
+beforeAll(async () => {
+  well = await startScriptedUpstream(answerAsAny);
+});
+afterAll(() => well.close());
 
 /** For each kind a model at the faulty upstream alone, and one with another target: `openai`, `openai-or-well`. */
-function stage(): Partial<Config> {
+function servedAt(faultyUrl: string): Partial<Config> {
   const upstreams = kinds.flatMap((kind): UpstreamConfig[] => [
-    { name: kind, kind, base_url: faulty.baseUrl, api_key: key },
+    { name: kind, kind, base_url: faultyUrl, api_key: key },
     { name: `${kind}-well`, kind, base_url: well.baseUrl, api_key: key },
   ]);
   const models = kinds.flatMap((kind): ModelConfig[] => {
@@ -44,18 +47,7 @@ function stage(): Partial<Config> {
   return { upstreams, models, embeddedModels: false, retries: { attempts: 2, share: 0 } };
 }
 
-beforeAll(async () => {
-  faulty = await startScriptedUpstream();
-  well = await startScriptedUpstream((exchange) =>
-    exchange.path.endsWith("/messages") ? answerAsAnthropic(exchange) : answerAsOpenAi(exchange),
-  );
-  gateway = await startTestGateway(stage());
-});
-afterAll(async () => {
-  await gateway.close();
-  await faulty.close();
-  await well.close();
-});
+const { upstream: faulty, gateway } = scriptedStage(servedAt);
 
 const messages = [{ role: "user", content: "hi" }];
 const paths: Readonly<Record<string, Json>> = {

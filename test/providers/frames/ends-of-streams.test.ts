@@ -2,17 +2,19 @@
  * A stream ends by what its upstream says, whichever end mark is missing, not by what it goes on to send. An upstream
  * that sends only comments is waited for no longer than a silent one.
  */
+
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Config } from "../../../src/config/config.ts";
 import { type CallFamily, call, families, isTold } from "../../support/clients/families.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Books, openAccount, openBooks } from "../../support/payer.ts";
-import {
-  eventStream,
-  type ScriptedExchange,
-  type ScriptedUpstream,
-  startScriptedUpstream,
-} from "../../support/scripted-upstream.ts";
+import { openAccount } from "../../support/payer.ts";
+import { eventStream, type ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { cost, paidModel, paidModels } from "../../support/upstreams/paid-models.ts";
+import {
+  type OpenedStage,
+  openScriptedStage,
+  type ScriptedStage,
+  scriptedStage,
+} from "../../support/upstreams/scripted-stage.ts";
 import {
   anthropicFrames,
   blockEvents,
@@ -29,19 +31,11 @@ import {
 
 type Json = Readonly<Record<string, unknown>>;
 
-interface Place {
-  readonly upstream: ScriptedUpstream;
-  readonly gateway: TestGateway;
-  readonly books: Books;
-  close(): Promise<void>;
-}
-
-async function openPlace(): Promise<Place> {
-  const upstream = await startScriptedUpstream();
-  const base_url = upstream.baseUrl;
+/** Serves the paid models, and two whose upstreams are soon given up. */
+function servedAt(base_url: string): Partial<Config> {
   const config = paidModels(base_url);
   const timeouts = { idle_seconds: 0.5 };
-  const gateway = await startTestGateway({
+  return {
     ...config,
     upstreams: [
       ...config.upstreams,
@@ -49,24 +43,16 @@ async function openPlace(): Promise<Place> {
       { name: "anthropic-hasty", kind: "anthropic", base_url, api_key: "k", timeouts },
     ],
     models: [...config.models, paidModel("gpt-hasty", "openai-hasty"), paidModel("claude-hasty", "anthropic-hasty")],
-  });
-  const books = openBooks(gateway.database, gateway.storage);
-  return {
-    ...{ upstream, gateway, books },
-    async close() {
-      await gateway.close();
-      await upstream.close();
-    },
   };
 }
 
 /** Those at which no test waits at the moment. */
-const free: Place[] = [];
+const free: OpenedStage[] = [];
 
 /** Runs a test that waits at a place that no other test is at, so that several wait at once. */
-function apart<T>(work: (at: Place, row: T) => Promise<void>): (row: T) => Promise<void> {
+function apart<T>(work: (at: ScriptedStage, row: T) => Promise<void>): (row: T) => Promise<void> {
   return async (row) => {
-    const at = free.pop() ?? (await openPlace());
+    const at = free.pop() ?? (await openScriptedStage(servedAt));
     try {
       await work(at, row);
     } finally {
@@ -75,19 +61,15 @@ function apart<T>(work: (at: Place, row: T) => Promise<void>): (row: T) => Promi
   };
 }
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-let shared: Place;
+const { upstream, gateway } = scriptedStage(servedAt);
 
 beforeAll(async () => {
-  shared = await openPlace();
-  ({ upstream, gateway } = shared);
   // As many as wait at once.
-  for (let i = 0; i < 5; i++) free.push(await openPlace());
+  for (let i = 0; i < 5; i++) free.push(await openScriptedStage(servedAt));
 });
 
 afterAll(async () => {
-  for (const place of [shared, ...free]) await place.close();
+  for (const place of free) await place.close();
 });
 
 const callers: readonly CallFamily[] = ["chat", "messages", "responses"];

@@ -1,24 +1,13 @@
 /** A server that tells the usage of its streams without being asked, and refuses the question: its callers are told what they are charged. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { call } from "../../support/clients/families.ts";
-import type { TestGateway } from "../../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
-import { startOver } from "../../support/upstreams/strict-gateway.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
+import { servedBy } from "../../support/upstreams/strict-gateway.ts";
 import { chatAnswer, chatChunk } from "../../support/vendors.ts";
 
 const usage = { prompt_tokens: 31, completion_tokens: 7, total_tokens: 38 };
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await startOver(upstream, { vendor: "mistral", model: "mistral-small-latest" });
-});
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway } = scriptedStage(servedBy({ vendor: "mistral", model: "mistral-small-latest" }));
 
 /** Returns the last usage that a caller is told; undefined where it is told none. */
 async function told(family: "chat" | "messages" | "responses", isAsked: boolean) {

@@ -1,8 +1,9 @@
 /** Each family, unary and streamed, over a strict double of each server with a profile in the catalogue. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
-import { startOver } from "../../support/upstreams/strict-gateway.ts";
+import { describe, expect, test } from "vitest";
+import { startTestGateway } from "../../support/gateway.ts";
+import { startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
+import { servedBy } from "../../support/upstreams/strict-gateway.ts";
 import type { ResponseRequest } from "../../support/upstreams/strict-responders.ts";
 import { type ChatRequest, refusedBy, refusesResponse, strictServers } from "../../support/upstreams/strict-servers.ts";
 import { vendors } from "../../support/upstreams/vendor-profiles.ts";
@@ -156,25 +157,16 @@ const unfinished = {
 };
 
 describe.each(strictServers)("$model at $vendor", (server) => {
-  let upstream: ScriptedUpstream;
-  let gateway: TestGateway;
   let asked: ChatRequest[] = [];
-
-  beforeAll(async () => {
-    upstream = await startScriptedUpstream();
-    upstream.script = (exchange) => {
+  const { gateway } = scriptedStage(servedBy(server), {
+    script: (exchange) => {
       const request = JSON.parse(exchange.body.toString()) as ChatRequest & ResponseRequest;
       asked.push(request);
       const isResponse = exchange.path === "/v1/responses";
       const refused = isResponse ? refusesResponse(server, request) : refusedBy(server, request);
       if (refused) exchange.json(400, refused);
       else answerAsOpenAi(exchange);
-    };
-    gateway = await startOver(upstream, server);
-  });
-  afterAll(async () => {
-    await gateway.close();
-    await upstream.close();
+    },
   });
 
   const ways = Object.entries({

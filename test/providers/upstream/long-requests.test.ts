@@ -2,10 +2,9 @@
  * Long requests are read and written in turns, and partly without their long strings. No server can tell: it gets
  * what it gets for the same request with short strings, except for those.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { TestGateway } from "../../support/gateway.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
-import { startOver } from "../../support/upstreams/strict-gateway.ts";
+import { describe, expect, test } from "vitest";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
+import { servedBy } from "../../support/upstreams/strict-gateway.ts";
 import { strictServers } from "../../support/upstreams/strict-servers.ts";
 import { answerAsAnthropic, answerAsOpenAi } from "../../support/vendors.ts";
 
@@ -88,22 +87,13 @@ const servers = [
 ];
 
 describe.each(servers)("$model at $vendor", ({ vendor, model, kind }) => {
-  let upstream: ScriptedUpstream;
-  let gateway: TestGateway;
   let asked: Body[] = [];
-
-  beforeAll(async () => {
-    upstream = await startScriptedUpstream();
-    upstream.script = (exchange) => {
+  const { gateway } = scriptedStage(servedBy({ vendor, model, kind }), {
+    script: (exchange) => {
       asked.push(JSON.parse(exchange.body.toString()) as Body);
       if (kind === "openai") answerAsOpenAi(exchange);
       else answerAsAnthropic(exchange);
-    };
-    gateway = await startOver(upstream, { vendor, model, kind });
-  });
-  afterAll(async () => {
-    await gateway.close();
-    await upstream.close();
+    },
   });
 
   /** Returns the upstream's request, or the caller's answer where there is none. */

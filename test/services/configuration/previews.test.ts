@@ -3,32 +3,19 @@
  * without a secret; tiers show whose would change; the catalogue tells what vendors need and what their models cost here.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { askRpc, bearer } from "../../support/dashboard/session.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { openAccount } from "../../support/payer.ts";
-import {
-  type ScriptedExchange,
-  type ScriptedUpstream,
-  startScriptedUpstream,
-} from "../../support/scripted-upstream.ts";
+import { type ScriptedExchange, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { answerAsOpenAi } from "../../support/vendors.ts";
 
 const operatorKey = "operator-key-of-the-test-for-previews";
 const [good, bad] = ["sk-good-credential-0001", "sk-wrong-credential-0002"];
-let gateway: TestGateway;
-let upstream: ScriptedUpstream;
 let time = Date.UTC(2026, 0, 2, 3, 4, 5);
 const told: string[] = [];
 
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await startTestGateway({ operatorKey }, { clock: () => (time += 10) });
-});
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
-});
+const { upstream, gateway } = scriptedStage(() => ({ operatorKey }), { clock: () => (time += 10) });
 beforeEach(() => {
   upstream.received.length = 0;
   upstream.script = answer;

@@ -5,7 +5,7 @@
 import { createServer, type Server } from "node:net";
 import type { JsonObject } from "@bufbuild/protobuf";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { faultInChinese } from "../../../dashboard/src/configuration/fault-texts.ts";
 import { stepInChinese } from "../../../dashboard/src/pages/upstreams/test-reason-texts.ts";
 import { FaultReason, TestReason } from "../../../gen/modelgateway/v1/reasons_pb.ts";
@@ -15,12 +15,8 @@ import { createKeyRing } from "../../../src/config/stored/key-ring.ts";
 import { createStoredConfiguration } from "../../../src/config/stored/stored-configuration.ts";
 import { type TestWord, testMessage } from "../../../src/services/configuration/test-reasons.ts";
 import { askRpc, bearer } from "../../support/dashboard/session.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import {
-  type ScriptedExchange,
-  type ScriptedUpstream,
-  startScriptedUpstream,
-} from "../../support/scripted-upstream.ts";
+import type { ScriptedExchange, ScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
 /** An English sentence has four words in a row; names and codes have fewer. */
 const englishSentence = /(?:\b[A-Za-z]{2,}\b[ ,]+){3}[A-Za-z]{2,}/;
@@ -163,18 +159,8 @@ describe("a document", () => {
 
 describe("a test that fails", () => {
   const operatorKey = "operator-key-of-the-test-for-reasons";
-  let gateway: TestGateway;
-  let upstream: ScriptedUpstream;
 
-  beforeAll(async () => {
-    upstream = await startScriptedUpstream();
-    gateway = await startTestGateway({ operatorKey });
-  });
-  afterAll(async () => {
-    await gateway.close();
-    await upstream.close();
-  });
-
+  const { upstream, gateway } = scriptedStage(() => ({ operatorKey }));
   const list = (exchange: ScriptedExchange) => exchange.json(200, { data: [{ id: "m" }] });
   const page = (exchange: ScriptedExchange, status = 200) => {
     exchange.head(status, { "content-type": "text/html" });

@@ -389,7 +389,7 @@ describe("an upstream that is busy or failing", () => {
   beforeAll(async () => {
     const config = paidModels(upstream.baseUrl);
     const queue = { max_concurrent: 1, max_queued: 5, max_wait_seconds: 60 };
-    const upstreams = config.upstreams?.map((one) => (one.name === "openai" ? { ...one, queue } : one)) ?? [];
+    const upstreams = config.upstreams.map((one) => (one.name === "openai" ? { ...one, queue } : one));
     const breaker = { failures: 1, openMs: 5000 };
     other = await startTestGateway({ ...config, upstreams, breaker, operatorKey });
   });

@@ -8,7 +8,7 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import OpenAI from "openai";
 import { pino } from "pino";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { startGateway } from "../../../src/composition/gateway.ts";
@@ -18,15 +18,11 @@ import { eventsOf } from "../../support/clients/endpoints.ts";
 import { environment } from "../../support/environment.ts";
 import { eventually } from "../../support/eventually.ts";
 import { now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Books, openAccount, openBooks, outcomeOf, type Payer } from "../../support/payer.ts";
-import {
-  eventStream,
-  type ScriptedExchange,
-  type ScriptedUpstream,
-  startScriptedUpstream,
-} from "../../support/scripted-upstream.ts";
+import { openAccount, openBooks, outcomeOf, type Payer } from "../../support/payer.ts";
+import { eventStream, type ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { refuseInserts } from "../../support/storage/test-database.ts";
 import { cost, paidModels } from "../../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { briefHello, chatChunk, chatUsage, done, openaiFrames } from "../../support/vendors.ts";
 
 interface Response {
@@ -43,31 +39,13 @@ interface Event {
   readonly response?: Response;
 }
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-let books: Books;
-
 const small = { max: 5, maxPerAccount: 3, maxBytes: 1024 ** 2, maxBytesPerAccount: 1024 ** 2 };
 
-async function start(more: Partial<Config> = {}): Promise<TestGateway> {
-  return startTestGateway({ ...paidModels(upstream.baseUrl), backgroundResponses: small, ...more });
-}
+const servedAt = (baseUrl: string) => ({ ...paidModels(baseUrl), backgroundResponses: small });
+const { upstream, gateway, books } = scriptedStage(servedAt);
 
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  gateway = await start();
-  books = openBooks(gateway.database, gateway.storage);
-});
-
-afterEach(() => {
-  upstream.script = undefined;
-});
-
-afterAll(async () => {
-  expect((await gateway.storage.reconcile()).findings).toEqual([]);
-  await gateway.close();
-  await upstream.close();
-});
+/** Starts another gateway before the same upstream. */
+const start = (more: Partial<Config>) => startTestGateway({ ...servedAt(upstream.baseUrl), ...more });
 
 async function ask<T = Response>(
   payer: Pick<Payer, "apiKey">,

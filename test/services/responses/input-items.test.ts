@@ -5,7 +5,7 @@ import OpenAI from "openai";
 import { beforeAll, describe, expect, test } from "vitest";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { binaryOptions, type JsonObject } from "../../../src/wire/json.ts";
-import { now, upstreamAt } from "../../support/gateway.ts";
+import { modelAt, now, upstreamAt } from "../../support/gateway.ts";
 import { openAccount } from "../../support/payer.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { chatAnswer } from "../../support/vendors.ts";
@@ -26,16 +26,13 @@ interface Page {
 let bob: string;
 
 const { upstream, gateway } = scriptedStage(
-  (baseUrl) => {
-    const models = (upstreamAt(baseUrl).models ?? []).map((model) => ({ ...model, id: "far" }));
-    const responses = { keepMs: 3_600_000, maxPerAccount: 100, maxBytes: 4096 };
-    const config = { ...upstreamAt(baseUrl), embeddedModels: true, models, responses };
-    return config;
-  },
-  {
-    clock: () => now,
-    script: (exchange) => exchange.json(200, chatAnswer({ role: "assistant", content: "It is 42." })),
-  },
+  (baseUrl) => ({
+    ...upstreamAt(baseUrl),
+    embeddedModels: true,
+    models: [modelAt("far", "far", "embedded-chat")],
+    responses: { keepMs: 3_600_000, maxPerAccount: 100, maxBytes: 4096 },
+  }),
+  { clock: () => now, script: (exchange) => exchange.json(200, chatAnswer({ content: "It is 42." })) },
 );
 
 beforeAll(async () => {

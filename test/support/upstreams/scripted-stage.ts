@@ -72,7 +72,7 @@ function fill(named: object, started: object): void {
 }
 
 export interface OpenedStage extends ScriptedStage {
-  /** Closes the gateway, whose books have to be right and whose counts have to be zero, and then the upstream. */
+  /** Closes the gateway, whose counts have to be zero and whose books have to be right, and then the upstream. */
   close(): Promise<void>;
 }
 
@@ -88,8 +88,7 @@ export async function openScriptedStage(
     gateway,
     books: openBooks(gateway.database, gateway.storage),
     async close() {
-      expect((await gateway.storage.reconcile()).findings).toEqual([]);
-      await gateway.close();
+      await gateway.close(undefined, async () => expect((await gateway.storage.reconcile()).findings).toEqual([]));
       await upstream.close();
     },
   };

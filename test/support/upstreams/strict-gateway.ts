@@ -1,7 +1,7 @@
-/** A gateway over one upstream with the profile of a vendor, whose model its callers know as `m`. */
+/** What a gateway serves over one upstream with the profile of a vendor, whose model its callers know as `m`. */
 import { withVendor } from "../../../src/config/catalogue/vendors.ts";
-import { startTestGateway, type TestGateway } from "../gateway.ts";
-import type { ScriptedUpstream } from "../scripted-upstream.ts";
+import { modelAt } from "../gateway.ts";
+import type { ConfigOf } from "./scripted-stage.ts";
 import { vendors } from "./vendor-profiles.ts";
 
 export interface Served {
@@ -12,16 +12,11 @@ export interface Served {
   readonly kind?: "openai" | "anthropic";
 }
 
-export function startOver(
-  { baseUrl }: ScriptedUpstream,
-  { vendor, model, kind = "openai" }: Served,
-): Promise<TestGateway> {
+export function servedBy({ vendor, model, kind = "openai" }: Served): ConfigOf {
   const known = vendors.find(({ name }) => name === vendor);
-  const at = { name: "far", kind, base_url: baseUrl, ...(known && { vendor: known.name }) } as const;
-  const targets = [{ upstream: "far", model, priority: 0, weight: 1 }];
-  return startTestGateway({
-    upstreams: [withVendor(at, vendors)],
-    models: [{ id: "m", aliases: [], family: "f", kind: "chat", targets }],
+  return (base_url) => ({
+    upstreams: [withVendor({ name: "far", kind, base_url, ...(known && { vendor: known.name }) }, vendors)],
+    models: [modelAt("far", "m", model)],
     embeddedModels: false,
   });
 }
