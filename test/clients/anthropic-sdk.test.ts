@@ -884,7 +884,7 @@ describe("the Anthropic SDK over an upstream that speaks its language", () => {
     });
     expect(exchange.headers.authorization).toBeUndefined();
     expect(JSON.stringify(exchange.headers)).not.toContain(gateway.apiKey);
-    expect(JSON.parse(exchange.body.toString())).toEqual({
+    expect(exchange.asked).toEqual({
       ...{ model: "embedded-chat", max_tokens: 5, messages: [{ role: "user", content: "hi" }] },
       ...{ system: [{ type: "text", text: "x-anthropic-billing-header: a", cache_control: cached }] },
       ...{ from_the_future: { a: [1, null] } },
@@ -899,7 +899,7 @@ describe("the Anthropic SDK over an upstream that speaks its language", () => {
     for (const stream of [false, true]) {
       const answering = client.messages.create({ ...ask("hi"), ...sampling, stream }).withResponse();
       const exchange = await upstream.next();
-      expect(Object.keys(JSON.parse(exchange.body.toString()))).not.toEqual(
+      expect(Object.keys(exchange.asked)).not.toEqual(
         expect.arrayContaining([expect.stringMatching(/^(temperature|top_p|top_k)$/)]),
       );
       if (stream) {
@@ -925,7 +925,7 @@ describe("the Anthropic SDK over an upstream that speaks its language", () => {
     const answering = old.messages.create({ ...ask("hi"), ...({ temperature: 0.5, top_k: 3 } as object) });
     const exchange = await upstream.next();
     expect(exchange.headers["anthropic-version"]).toBe("2023-06-01");
-    expect(JSON.parse(exchange.body.toString())).toMatchObject({ temperature: 0.5, top_k: 3 });
+    expect(exchange.asked).toMatchObject({ temperature: 0.5, top_k: 3 });
     exchange.json(200, head);
     expect((await answering).id).toBe("msg_vendor");
   });

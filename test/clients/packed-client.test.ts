@@ -246,7 +246,7 @@ function refusing(times: number, status: number, headers = {}): (exchange: Scrip
   let refused = 0;
   return (exchange) => {
     if (refused++ < times) return exchange.json(status, trouble, headers);
-    if (JSON.parse(exchange.body.toString()).stream) return exchange.stream(chunk("at "), chunk("last"), last);
+    if (exchange.asked.stream) return exchange.stream(chunk("at "), chunk("last"), last);
     return exchange.json(200, completion);
   };
 }

@@ -35,7 +35,7 @@ function configOf(version: number, baseUrl: string): Pick<Config, "upstreams" | 
 
 /** Answers with the version that the request went by, some time later; 400 where it went by two. */
 async function answerByVersion(exchange: ScriptedExchange): Promise<void> {
-  const { model, stream } = JSON.parse(exchange.body.toString()) as { model: string; stream?: boolean };
+  const { model, stream } = exchange.asked as { model: string; stream?: boolean };
   const version = Number(exchange.path.split("/")[1]);
   const { authorization } = exchange.headers;
   if (model !== `far-${version}` || authorization !== `Bearer key-${version}`)

@@ -38,7 +38,7 @@ beforeEach(async () => {
   payer = await openAccount(stage, { recharge: 1_000_000 });
   mayEnd = Promise.withResolvers();
   stage.upstream.script = async (exchange) => {
-    const { stream } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+    const { stream } = exchange.asked;
     if (stream) {
       exchange.head(200, eventStream);
       await exchange.write(openaiFrames(chatChunk({ role: "assistant", content: "Hel" })));

@@ -41,7 +41,7 @@ export async function startCountingUpstream(): Promise<CountingUpstream> {
   async function answer(exchange: ScriptedExchange): Promise<void> {
     const number = Number(/call (\d+)\./.exec(exchange.body.toString())?.[1]);
     const isMessages = exchange.path.endsWith("/messages");
-    const { stream } = JSON.parse(exchange.body.toString()) as JsonObject;
+    const { stream } = exchange.asked as JsonObject;
     await pause();
     if (stream === true) exchange.head(200, eventStream);
     for (const piece of stream === true ? (isMessages ? messageEvents(number) : chunks(number)) : []) {

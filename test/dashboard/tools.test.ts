@@ -124,7 +124,7 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
       await page.getByRole("button", { name: "Remove pixel.png" }).waitFor();
       await say("What is it?");
       const exchange = await upstream.next();
-      expect(JSON.parse(exchange.body.toString())).toMatchObject({
+      expect(exchange.asked).toMatchObject({
         reasoning_effort: "low",
         response_format: { type: "json_schema", json_schema: { name: "answer", strict: true } },
         messages: [

@@ -30,14 +30,14 @@ const { upstream, gateway } = scriptedStage(
 
 /** Calls the tools, and once they are answered says what they said. */
 function answer(exchange: ScriptedExchange): void {
-  const { stream, messages } = JSON.parse(exchange.body.toString());
+  const { stream, messages } = exchange.asked;
   const isAnswered = messages.at(-1).role === "tool";
   if (stream) exchange.stream(...calls.map((call) => chatChunk({ tool_calls: [call] })), chatChunk({}, "stop"));
   else exchange.json(200, chatAnswer(isAnswered ? { content: "Rain." } : { content: null, tool_calls: calls }));
 }
 
 function callsSent(): object[] {
-  const { messages } = JSON.parse(upstream.received.at(-1)?.body.toString() ?? "{}");
+  const { messages } = upstream.lastAsked;
   const results = messages
     .filter(({ role }: { role: string }) => role === "tool")
     .map(({ tool_call_id: id }: { tool_call_id: string }) => id);

@@ -18,7 +18,7 @@ function over(served: Served) {
     const sent = JSON.stringify({ model: "m", ...body });
     const answer = await fetch(gateway.baseUrl + path, { method: "POST", headers, body: sent });
     await answer.arrayBuffer();
-    const got = JSON.parse(`${upstream.received.at(-1)?.body}`);
+    const got = upstream.lastAsked;
     return { status: answer.status, dropped: answer.headers.get("x-gateway-dropped"), sent: got };
   };
 }

@@ -997,7 +997,7 @@ describe("what a translation drops", () => {
     test(`by a gateway behind this one is reported: ${name}`, async () => {
       const headers = { "x-gateway-dropped": inner };
       anthropicVendor.script = (exchange) => {
-        const { stream } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+        const { stream } = exchange.asked;
         if (!stream) return exchange.json(200, messageAnswer([{ type: "text", text: "Hello" }]), headers);
         exchange.head(200, { ...eventStream, ...headers });
         exchange.end(anthropicFrames(...helloEvents));

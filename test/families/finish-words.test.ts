@@ -32,7 +32,7 @@ const { gateway } = scriptedStage(
 
 /** Answers in the vendor's form, and ends by the word. */
 function answer(exchange: ScriptedExchange): void {
-  const { stream } = JSON.parse(exchange.body.toString());
+  const { stream } = exchange.asked;
   if (exchange.path.endsWith("/messages")) answerAsAnthropic(exchange, stream);
   else if (!stream) exchange.json(200, chatAnswer({ content: "so far" }, word as string));
   else {

@@ -20,7 +20,7 @@ const tool = { name: "read", parameters: { type: "object", properties: {} } };
 let thoughts: readonly { readonly text: string }[] = [said, signed];
 const thoughtText = () => thoughts.map(({ text }) => text).join("");
 
-const sentTo = (i: number) => JSON.parse(`${upstream.received.at(i)?.body}`);
+const sentTo = (i: number) => upstream.received.at(i)?.asked;
 
 const { upstream, gateway } = scriptedStage(
   (baseUrl) => ({
@@ -32,7 +32,7 @@ const { upstream, gateway } = scriptedStage(
 
 /** Thinks, and calls the tool. */
 function think(exchange: ScriptedExchange): void {
-  const { stream } = JSON.parse(exchange.body.toString());
+  const { stream } = exchange.asked;
   if (!stream) {
     const reasoning_details = [...thoughts, encrypted];
     const message = { content: null, reasoning: thoughtText(), reasoning_details, tool_calls: [call] };

@@ -67,7 +67,7 @@ const manners: readonly Manner[] = [
 ];
 
 let manner = manners[0] as Manner;
-const sentTo = (i: number) => JSON.parse(`${upstream.received.at(i)?.body}`);
+const sentTo = (i: number) => upstream.received.at(i)?.asked;
 
 const { upstream, gateway } = scriptedStage(
   (baseUrl) => ({ ...upstreamAt(baseUrl), models: [modelAt("far", "m"), modelAt("far", "other")] }),
@@ -76,7 +76,7 @@ const { upstream, gateway } = scriptedStage(
 
 /** Thinks, and calls the tool, in the aggregator's manner. */
 function think(exchange: ScriptedExchange): void {
-  const { stream } = JSON.parse(exchange.body.toString());
+  const { stream } = exchange.asked;
   const { message, pieces, call } = manner;
   if (!stream) {
     const said = { content: null, reasoning_content: "Hm.", ...message, tool_calls: [call] };

@@ -30,7 +30,7 @@ const { upstream, gateway } = scriptedStage(
 
 /** Says its text with a signature, where the test places it. */
 function answer(exchange: ScriptedExchange): void {
-  const { stream } = JSON.parse(exchange.body.toString());
+  const { stream } = exchange.asked;
   if (exchange.path.endsWith("/messages")) {
     exchange.json(200, messageAnswer([{ type: "text", text: "Hi." }]));
   } else if (stream) {
@@ -41,8 +41,7 @@ function answer(exchange: ScriptedExchange): void {
   } else exchange.json(200, chatAnswer({ content: "Rain.", extra_content }));
 }
 
-const lastSent = () =>
-  JSON.parse(upstream.received.at(-1)?.body.toString() ?? "{}") as { messages: object[]; model: string };
+const lastSent = () => upstream.lastAsked as { messages: object[]; model: string };
 const spoken = () => lastSent().messages.find((message) => (message as { role: string }).role === "assistant");
 
 describe.each([

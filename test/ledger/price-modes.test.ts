@@ -54,7 +54,7 @@ const chat = { max_tokens: 50, messages };
 /** Has the upstream answer a chat, whole or streamed, with this usage and more beside it. */
 function answerChat(usage: Json, more: Json = {}): void {
   upstream.script = (exchange) => {
-    const { stream } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+    const { stream } = exchange.asked;
     const head = { id: "c", created: 1, model: "m", ...more };
     const said = { role: "assistant", content: "Hi." };
     if (!stream) {

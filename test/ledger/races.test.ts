@@ -35,7 +35,7 @@ afterEach(() => {
 
 function answer(exchange: ScriptedExchange): void {
   const usage = { prompt_tokens: 5, completion_tokens: tokens, total_tokens: tokens + 5 };
-  const { stream } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+  const { stream } = exchange.asked;
   if (!stream) exchange.json(200, chatAnswer({ content: "Hello" }, "stop", { usage }));
   else exchange.stream(chatChunk({ content: "Hello" }, "stop"), { ...chatChunk({}), choices: [], usage });
 }

@@ -18,6 +18,8 @@ export interface AskOptions {
 export interface Asked {
   readonly status: number;
   readonly headers: Headers;
+  /** dropped are the paths of the request that the upstream is not told of; null where there is none. */
+  readonly dropped: string | null;
   readonly text: string;
   /** The text as JSON, for the test to say what it expects of it; undefined where it is something else. */
   // biome-ignore lint/suspicious/noExplicitAny: what an answer holds differs from path to path.
@@ -33,15 +35,9 @@ export async function ask(
   const headers = { authorization: `Bearer ${options.apiKey ?? apiKey}`, ...options.headers };
   const init = body ? { body: JSON.stringify(body), headers: { "content-type": "application/json", ...headers } } : {};
   const method = options.method ?? (body ? "POST" : "GET");
-  const {
-    status,
-    headers: told,
-    ...response
-  } = await fetch(rootUrl + path, { method, headers, ...init }).then(async (answer) => ({
-    status: answer.status,
-    headers: answer.headers,
-    text: await answer.text(),
-  }));
-  const isJson = told.get("content-type")?.startsWith("application/json");
-  return { status, headers: told, text: response.text, json: isJson ? JSON.parse(response.text) : undefined };
+  const answer = await fetch(rootUrl + path, { method, headers, ...init });
+  const text = await answer.text();
+  const isJson = answer.headers.get("content-type")?.startsWith("application/json");
+  const dropped = answer.headers.get("x-gateway-dropped");
+  return { status: answer.status, headers: answer.headers, dropped, text, json: isJson ? JSON.parse(text) : undefined };
 }

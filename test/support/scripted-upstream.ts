@@ -24,6 +24,9 @@ export interface ScriptedExchange {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
+  /** asked is the body as JSON, for the test to say what it expects of it. */
+  // biome-ignore lint/suspicious/noExplicitAny: what a request holds differs from path to path.
+  readonly asked: any;
   /** Sends the status line and headers at once. */
   head(status: number, headers?: Readonly<Record<string, string>>): void;
   /** Sends bytes of the body. Resolves with true when the socket has taken them, with false when it is gone. */
@@ -48,6 +51,9 @@ export interface ScriptedUpstream {
   readonly port: number;
   /** Every request received so far, those included that a script has answered. */
   readonly received: ScriptedExchange[];
+  /** lastAsked is what the last request asked, as JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: what a request holds differs from path to path.
+  readonly lastAsked: any;
   /** Answers every request from now on; while undefined, `next` hands them out. */
   script: ((exchange: ScriptedExchange) => void) | undefined;
   /** Returns the next request that no script answers and nobody has taken. Waits for it. */
@@ -93,6 +99,9 @@ export async function startScriptedUpstream(
     baseUrl: `http://127.0.0.1:${port}/v1`,
     port,
     received,
+    get lastAsked() {
+      return received.at(-1)?.asked;
+    },
     get script() {
       return answering;
     },
@@ -155,6 +164,9 @@ function exchangeOf(req: IncomingMessage, res: ServerResponse, body: Buffer): Sc
     path: req.url ?? "",
     headers: req.headers,
     body,
+    get asked() {
+      return JSON.parse(body.toString());
+    },
     head,
     write,
     end: (piece) => void res.end(piece),

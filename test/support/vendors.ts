@@ -170,7 +170,7 @@ function halves(about: string, key: string, of: Json, at: Json): Json[] {
 
 /** Answers with a response, whole or as a stream without any other end. */
 export function respond(exchange: ScriptedExchange, response: Json): void {
-  const { stream = false } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+  const { stream = false } = exchange.asked;
   if (!stream) {
     exchange.json(200, response);
     return;
@@ -181,7 +181,7 @@ export function respond(exchange: ScriptedExchange, response: Json): void {
 
 /** Says hello to whatever is asked. */
 export function answerAsOpenAi(exchange: ScriptedExchange): void {
-  const { stream = false, input } = JSON.parse(exchange.body.toString()) as { stream?: boolean; input?: unknown };
+  const { stream = false, input } = exchange.asked as { stream?: boolean; input?: unknown };
   if (exchange.path === "/v1/responses") {
     respond(exchange, responseAnswer([outputMessage("Hello")]));
     return;
@@ -241,7 +241,7 @@ export const helloEvents: readonly Json[] = [
 
 /** Says hello to whatever is asked. */
 export function answerAsAnthropic(exchange: ScriptedExchange): void {
-  const { stream = false } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+  const { stream = false } = exchange.asked;
   if (exchange.path === "/v1/messages/count_tokens") exchange.json(200, { input_tokens: 9 });
   else if (!stream) exchange.json(200, messageAnswer([{ type: "text", text: "Hello" }]));
   else {

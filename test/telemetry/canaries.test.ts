@@ -57,7 +57,7 @@ const { upstream, gateway } = scriptedStage(
       operatorKey: `${secret()}-${"o".repeat(40)}`,
     };
   },
-  { admin: true },
+  { admin: true, script: (exchange) => exchange.reset() },
 );
 
 /** inTwoPlaces makes a failed call be retried once, at once. */
@@ -146,7 +146,7 @@ const bad = (exchange: ScriptedExchange) => {
 /** What an upstream may answer with canaries in it. */
 const answers: Readonly<Record<string, Script>> = {
   "answers with what was asked": (exchange) => {
-    const { stream = false } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+    const { stream = false } = exchange.asked;
     const isMessages = exchange.path === "/v1/messages";
     if (stream || !/chat|messages$/.test(exchange.path)) {
       (isMessages || exchange.path.includes("count") ? answerAsAnthropic : answerAsOpenAi)(exchange);

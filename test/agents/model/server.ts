@@ -76,7 +76,7 @@ export async function startModelServer(name: UpstreamName): Promise<ModelServer>
   }
   function speak(exchange: ScriptedExchange, path: string, spoken: Spoken): void {
     const at = performance.now();
-    const body = JSON.parse(exchange.body.toString()) as Body;
+    const body = exchange.asked as Body;
     const fault = spoken.refuses(body);
     if (fault) {
       refuse(exchange, 400, fault);

@@ -424,7 +424,7 @@ describe("the bounds of lists and of tokens are the same by every RPC", () => {
     for (const door of doors) {
       const { refused } = await door.call(native, { request: { model: "embedded-chat", prompt } });
       expect(refused, door.name).toBeUndefined();
-      expect(JSON.parse(upstream.received.at(-1)?.body.toString() ?? "{}").prompt, door.name).toEqual(prompt);
+      expect(upstream.lastAsked.prompt, door.name).toEqual(prompt);
     }
     expect(upstream.received).toHaveLength(doors.length);
     await native.close();

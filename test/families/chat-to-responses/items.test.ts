@@ -22,7 +22,7 @@ const { upstream, gateway } = scriptedStage(
 );
 
 function answer(exchange: ScriptedExchange): void {
-  const { stream } = JSON.parse(exchange.body.toString());
+  const { stream } = exchange.asked;
   if (!stream) {
     exchange.json(200, response);
     return;
@@ -51,7 +51,7 @@ async function ask(path: string, body: object) {
   });
   const text = await answer.text();
   expect([answer.status, text]).toEqual([200, text]);
-  const sent = JSON.parse(`${upstream.received.at(-1)?.body}`);
+  const sent = upstream.lastAsked;
   return { dropped: answer.headers.get("x-gateway-dropped"), text, sent };
 }
 

@@ -8,7 +8,7 @@ import { chatAnswer, chatChunk, chatUsage } from "../../support/vendors.ts";
 const { upstream, gateway } = scriptedStage(upstreamAt, { script: greet });
 
 function greet(exchange: ScriptedExchange): void {
-  const { stream } = JSON.parse(exchange.body.toString());
+  const { stream } = exchange.asked;
   if (stream) exchange.stream(chatChunk({ content: "hello" }), chatChunk({}, "stop", { usage: chatUsage }));
   else exchange.json(200, chatAnswer({ content: "hello" }));
 }
@@ -19,7 +19,7 @@ async function ask(body: object, headers: object = {}) {
     headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json", ...headers },
     body: JSON.stringify({ model: "embedded-chat", ...body }),
   });
-  const sent = JSON.parse(upstream.received.at(-1)?.body.toString() ?? "{}");
+  const sent = upstream.lastAsked;
   return {
     status: response.status,
     dropped: response.headers.get("x-gateway-dropped"),

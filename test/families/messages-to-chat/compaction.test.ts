@@ -12,7 +12,7 @@ const usage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 };
 const { upstream, gateway } = scriptedStage(upstreamAt, { script: summarise });
 
 function summarise(exchange: ScriptedExchange): void {
-  const { stream } = JSON.parse(exchange.body.toString());
+  const { stream } = exchange.asked;
   const pieces = Array.from(summary, (content) => chatChunk({ content }));
   if (!stream) exchange.json(200, chatAnswer({ content: summary }, "stop", { usage }));
   else exchange.stream(...pieces, chatChunk({}, "stop"), { ...usageChunk(), usage });
@@ -25,7 +25,7 @@ async function ask(body: object) {
     body: JSON.stringify({ model: "embedded-chat", max_tokens: 100, ...body }),
   });
   const text = await response.text();
-  const sent = JSON.parse(`${upstream.received.at(-1)?.body}`);
+  const sent = upstream.lastAsked;
   return { status: response.status, dropped: response.headers.get("x-gateway-dropped"), text, sent };
 }
 

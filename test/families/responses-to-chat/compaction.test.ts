@@ -16,7 +16,7 @@ const usage = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 };
 const { upstream, gateway } = scriptedStage(upstreamAt, { script: summarise });
 
 function summarise(exchange: ScriptedExchange): void {
-  const { stream } = JSON.parse(exchange.body.toString());
+  const { stream } = exchange.asked;
   const thought = { reasoning_content: "hm" };
   const pieces = [thought, ...Array.from(said, (content) => ({ content }))].map((delta) => chatChunk(delta));
   if (!stream) exchange.json(200, chatAnswer({ content: said, ...thought }, "stop", { usage }));
@@ -30,7 +30,7 @@ async function ask(body: object, path = "/responses") {
     body: JSON.stringify({ model: "embedded-chat", ...body }),
   });
   const text = await response.text();
-  const sent = JSON.parse(upstream.received.at(-1)?.body.toString() ?? "{}");
+  const sent = upstream.lastAsked;
   return { status: response.status, dropped: response.headers.get("x-gateway-dropped"), text, sent };
 }
 

@@ -29,7 +29,7 @@ test("the last word on each holds", async () => {
   });
   expect([answer.status, answer.headers.get("x-gateway-dropped")]).toEqual([200, null]);
   expect(await answer.json()).toMatchObject({ reasoning: { effort: "medium" } });
-  const sent = JSON.parse(`${upstream.received.at(-1)?.body}`);
+  const sent = upstream.lastAsked;
   expect(sent).toMatchObject({ reasoning_effort: "high", response_format: { json_schema: { name: "out", schema } } });
   expect(sent.messages.map(({ role }: { role: string }) => role)).toEqual(["user", "assistant", "user"]);
 });

@@ -31,7 +31,7 @@ let client: OpenAI;
 
 const { upstream, gateway } = scriptedStage(anthropicUpstreamAt, {
   script: (exchange) => {
-    if (JSON.parse(exchange.body.toString()).stream !== true) {
+    if (exchange.asked.stream !== true) {
       exchange.json(200, { ...message, content: [thinking, use] });
       return;
     }
@@ -51,7 +51,7 @@ const asked = { model: "embedded-chat", tools: [tool], reasoning, max_output_tok
 const result: ResponseInputItem = { type: "function_call_output", call_id: "toolu_1", output: "4 degrees" };
 
 function lastMessages(): unknown {
-  return JSON.parse(upstream.received.at(-1)?.body.toString() ?? "").messages;
+  return upstream.lastAsked.messages;
 }
 
 const conversation = [

@@ -85,7 +85,7 @@ beforeEach(() => {
 /** Has the upstream answer every request with this. */
 function script(answer: (exchange: ScriptedExchange) => void): void {
   upstream.script = (exchange) => {
-    asked.push({ path: exchange.path, ...JSON.parse(exchange.body.toString()) });
+    asked.push({ path: exchange.path, ...exchange.asked });
     answer(exchange);
   };
 }
@@ -739,7 +739,7 @@ test.each(
   });
   const turns = [[reasoning(), called], [reasoning("rs_v2"), outputMessage("20 degrees.")], [outputMessage("Yes.")]];
   script((exchange) => {
-    const refused = refusesResponse(server, JSON.parse(exchange.body.toString()));
+    const refused = refusesResponse(server, exchange.asked);
     if (refused) exchange.json(400, refused);
     else respond(exchange, responseAnswer(turns[asked.length - 1] ?? []));
   });

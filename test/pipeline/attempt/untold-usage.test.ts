@@ -3,17 +3,12 @@
  * whole and streamed, over every kind of upstream. What an upstream tells reaches them as it is.
  */
 import Anthropic from "@anthropic-ai/sdk";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type CallFamily, call, familyNames } from "../../support/clients/families.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { type Books, openAccount, openBooks } from "../../support/payer.ts";
-import {
-  eventStream,
-  type ScriptedExchange,
-  type ScriptedUpstream,
-  startScriptedUpstream,
-} from "../../support/scripted-upstream.ts";
+import { openAccount } from "../../support/payer.ts";
+import { eventStream, type ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { paidModel, paidModels } from "../../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import {
   anthropicFrames,
   chatAnswer,
@@ -31,30 +26,21 @@ import {
 
 type Json = Readonly<Record<string, unknown>>;
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-let books: Books;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  const config = paidModels(upstream.baseUrl);
-  const responding = { name: "responding", kind: "openai", base_url: upstream.baseUrl, api_key: "k" } as const;
-  const upstreams = [...(config.upstreams ?? []), { ...responding, profile: { responses: "always" as const } }];
-  const models = [...(config.models ?? []), paidModel("response", "responding")];
-  gateway = await startTestGateway({ ...config, upstreams, models });
-  books = openBooks(gateway.database, gateway.storage);
-});
-
-afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
+const { upstream, gateway, books } = scriptedStage((base_url) => {
+  const config = paidModels(base_url);
+  const responding = { name: "responding", kind: "openai", base_url, api_key: "k" } as const;
+  return {
+    ...config,
+    upstreams: [...config.upstreams, { ...responding, profile: { responses: "always" } }],
+    models: [...config.models, paidModel("response", "responding")],
+  };
 });
 
 /** Says hello in the dialect that it is asked in, with this usage; undefined: with none. */
 function hello(usage: unknown): (exchange: ScriptedExchange) => void {
   const told = { usage };
   return (exchange) => {
-    const { stream = false } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+    const { stream = false } = exchange.asked;
     const stream_ = (text: string) => {
       exchange.head(200, eventStream);
       exchange.end(text);

@@ -199,7 +199,7 @@ const streams: Readonly<Record<Vendor, (isTold: boolean) => { begin: string; end
 
 function answering(vendor: Vendor, isTold: boolean): Script {
   return (exchange) => {
-    const { stream = false } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+    const { stream = false } = exchange.asked;
     if (stream) {
       const { begin, end } = streams[vendor](isTold);
       exchange.head(200, eventStream);
@@ -373,7 +373,7 @@ describe("answered by a fallback: the attempt that answered, at its model's pric
   test.each(steps)("$name: $to, where $from $how", async ({ family, vendor, stream, before, failing, ...step }) => {
     const { from, to, times } = step;
     upstream.script = (exchange) => {
-      const { model } = JSON.parse(exchange.body.toString()) as { model: string };
+      const { model } = exchange.asked as { model: string };
       (model === `v-${from}` ? failing(before, stream) : answering(vendor, true))(exchange);
     };
     const { payer, answer, atEnd } = await ask(request(family, vendor, stream, { model: from, models: [to] }));
@@ -509,14 +509,14 @@ describe("stopped by a filter with no output at all: the input that was told, an
   };
   const filtered: Readonly<Record<Vendor, (isTold: boolean) => Script>> = {
     openai: (isTold) => (exchange) => {
-      const { stream = false } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+      const { stream = false } = exchange.asked;
       const usage = isTold ? openaiNothing : undefined;
       if (!stream) exchange.json(200, chatAnswer({ content: "" }, "content_filter", { usage }));
       else if (!usage) exchange.stream(chatChunk({}, "content_filter"));
       else exchange.stream(chatChunk({}, "content_filter"), { ...chatChunk({}), choices: [], usage });
     },
     anthropic: (isTold) => (exchange) => {
-      const { stream = false } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+      const { stream = false } = exchange.asked;
       const usage = isTold ? { ...anthropicInput, output_tokens: 0 } : undefined;
       if (!stream) return exchange.json(200, messageAnswer([], "refusal", { usage }));
       exchange.head(200, eventStream);

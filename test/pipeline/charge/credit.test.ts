@@ -59,7 +59,7 @@ function say(payer: Payer, body: Json, path: string = paths.chat): Promise<Heard
 function answerAll(): Json[] {
   const asked: Json[] = [];
   upstream.script = (exchange) => {
-    asked.push(JSON.parse(exchange.body.toString()) as Json);
+    asked.push(exchange.asked as Json);
     (exchange.path === "/v1/messages" ? answerAsAnthropic : answerAsOpenAi)(exchange);
   };
   return asked;

@@ -128,7 +128,7 @@ function inChoice(json: Json, usage: Json): Json {
 function answerWith(place: keyof typeof places, usage: Json): void {
   const { whole, streamed } = places[place] as (typeof places)[string];
   upstream.script = (exchange) => {
-    if (JSON.parse(exchange.body.toString()).stream !== true) return exchange.json(200, whole(usage));
+    if (exchange.asked.stream !== true) return exchange.json(200, whole(usage));
     exchange.head(200, eventStream);
     const begin = chatChunk({ role: "assistant", content: "hi" });
     exchange.end(openaiFrames(begin, ...streamed(usage)) + done);

@@ -48,7 +48,7 @@ test("is exact: so many run, one more is refused at once, and the next goes when
   const models = await fetch(`${gateway.baseUrl}/models`, { headers: { authorization: `Bearer ${gateway.apiKey}` } });
   expect(models.status).toBe(200);
   for (const exchange of exchanges) {
-    const { stream } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+    const { stream } = exchange.asked;
     if (stream) exchange.stream({ ...wholeAnswer, object: "chat.completion.chunk", choices: [] });
     else exchange.json(200, wholeAnswer);
   }

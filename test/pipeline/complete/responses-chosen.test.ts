@@ -41,7 +41,7 @@ const { gateway } = scriptedStage(
   },
   {
     script: (exchange) => {
-      const request = JSON.parse(exchange.body.toString()) as ChatRequest & { input: string };
+      const request = exchange.asked as ChatRequest & { input: string };
       const isResponse = exchange.path === "/v1/responses";
       const server = openai.find(({ model }) => model === request.model) as (typeof openai)[number];
       asked.push({ path: exchange.path.replace("/v1", ""), ...request });

@@ -369,7 +369,7 @@ describe("what is not kept", () => {
   test("an answer of more than an eighth of the room, whole or streamed", async () => {
     await startAnother({ ...standard, maxBytes: 32 * 1024 });
     const long = (length: number) => (exchange: ScriptedExchange) => {
-      const { stream } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+      const { stream } = exchange.asked;
       const content = "x".repeat(length);
       if (stream) exchange.stream(chatChunk({ content }), chatChunk({}, "stop"));
       else exchange.json(200, chatAnswer({ content }));
@@ -488,7 +488,7 @@ test("an answer that ended where its key's credit did is not told to who has mor
   });
   let left = 0;
   upstream.script = (exchange) => {
-    const { max_tokens, max_completion_tokens = max_tokens } = JSON.parse(exchange.body.toString());
+    const { max_tokens, max_completion_tokens = max_tokens } = exchange.asked;
     const output = max_completion_tokens - left;
     const usage = { prompt_tokens: 9, completion_tokens: output, total_tokens: 9 + output };
     exchange.json(200, chatAnswer({ content: "Hello" }, left === 0 ? "length" : "stop", { usage }));

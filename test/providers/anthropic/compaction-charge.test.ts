@@ -32,7 +32,7 @@ const compacted = { ...usage, iterations: [compaction, reply] };
 
 function answerWith(told: object, early: object = usage): void {
   upstream.script = (exchange) => {
-    const { stream } = JSON.parse(exchange.body.toString());
+    const { stream } = exchange.asked;
     if (!stream) return exchange.json(200, { ...message, usage: told });
     const events = [
       { type: "message_start", message: { ...message, content: [], stop_reason: null, usage: early } },

@@ -26,7 +26,7 @@ async function ask(path: string, body: object, headers: object = {}) {
     body: JSON.stringify({ max_tokens: 100, messages, ...body }),
   });
   const said = await response.text();
-  const sent = JSON.parse(`${upstream.received.at(-1)?.body}`);
+  const sent = upstream.lastAsked;
   return { status: response.status, dropped: response.headers.get("x-gateway-dropped"), said, sent };
 }
 

@@ -32,7 +32,7 @@ async function ask(body: object, path = "/messages", headers: object = {}) {
     body: JSON.stringify({ model: "embedded-chat", max_tokens: 4000, ...body }),
   });
   const told = (await response.json()) as { error: { message: string } };
-  const sent = JSON.parse(upstream.received.at(-1)?.body.toString() ?? "{}");
+  const sent = upstream.lastAsked;
   return { status: response.status, dropped: response.headers.get("x-gateway-dropped"), sent, told };
 }
 

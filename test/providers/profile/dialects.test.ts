@@ -160,7 +160,7 @@ describe.each(strictServers)("$model at $vendor", (server) => {
   let asked: ChatRequest[] = [];
   const { gateway } = scriptedStage(servedBy(server), {
     script: (exchange) => {
-      const request = JSON.parse(exchange.body.toString()) as ChatRequest & ResponseRequest;
+      const request = exchange.asked as ChatRequest & ResponseRequest;
       asked.push(request);
       const isResponse = exchange.path === "/v1/responses";
       const refused = isResponse ? refusesResponse(server, request) : refusedBy(server, request);
@@ -207,7 +207,7 @@ test("an unknown server gets no key of OpenAI's own service, and its caller is t
     const sent = JSON.stringify({ model: "m", ...body });
     const answer = await fetch(`${gateway.baseUrl}${path}`, { method: "POST", headers, body: sent });
     await answer.arrayBuffer();
-    const keys = Object.keys(JSON.parse(`${upstream.received.at(-1)?.body}`));
+    const keys = Object.keys(upstream.lastAsked);
     return { status: answer.status, dropped: answer.headers.get("x-gateway-dropped"), keys };
   };
   const hints = { prompt_cache_key: "k", safety_identifier: "s", service_tier: "priority", text: { verbosity: "low" } };

@@ -90,7 +90,7 @@ describe.each(servers)("$model at $vendor", ({ vendor, model, kind }) => {
   let asked: Body[] = [];
   const { gateway } = scriptedStage(servedBy({ vendor, model, kind }), {
     script: (exchange) => {
-      asked.push(JSON.parse(exchange.body.toString()) as Body);
+      asked.push(exchange.asked as Body);
       if (kind === "openai") answerAsOpenAi(exchange);
       else answerAsAnthropic(exchange);
     },

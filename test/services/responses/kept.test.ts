@@ -306,7 +306,7 @@ test("a reference stands for its item, word for word", async () => {
     ],
   });
   upstream.script = undefined;
-  expect(JSON.parse(upstream.received.at(-1)?.body.toString() ?? "").messages).toEqual([
+  expect(upstream.lastAsked.messages).toEqual([
     { role: "user", content: "Go" },
     { role: "assistant", content: "Let me see.", reasoning_content: "Hm.", tool_calls: [call] },
     { role: "tool", tool_call_id: "call_1", content: "4" },

@@ -40,8 +40,7 @@ const paid = 9 * cost.input + 2 * cost.output;
 
 const payerAt = (payer: Payer) => ({ port: gateway.port, apiKey: payer.apiKey });
 const open = (payer: Payer, headers?: Readonly<Record<string, string>>) => openSocket(payerAt(payer), headers);
-const sent = () =>
-  JSON.parse(upstream.received.at(-1)?.body.toString() ?? "{}") as { messages: { content: string }[] } & JsonObject;
+const sent = () => upstream.lastAsked as { messages: { content: string }[] } & JsonObject;
 const idOf = (events: readonly SocketEvent[]) => events.at(-1)?.response?.id ?? "";
 const user = (text: string) => [{ type: "message", role: "user", content: text }];
 const request = (text: string, more: JsonObject = {}) => ({

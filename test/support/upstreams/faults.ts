@@ -159,7 +159,7 @@ function wholeOf(vendor: Vendor): Json {
 /** Answers well, and slowly: a few bytes, or a frame, now and then. */
 export async function slowAnswer(exchange: ScriptedExchange): Promise<void> {
   const vendor: Vendor = exchange.path.endsWith("/messages") ? "anthropic" : "openai";
-  const { stream = false } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+  const { stream = false } = exchange.asked;
   exchange.head(200, stream ? eventStream : { "content-type": "application/json" });
   for (const piece of stream ? framesOf(vendor) : bitsOf(JSON.stringify(wholeOf(vendor)))) {
     if (!(await exchange.write(piece))) return;

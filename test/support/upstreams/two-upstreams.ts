@@ -56,7 +56,7 @@ export const told = ({ status, headers }: Response) => [
 
 /** Answers well, in the form that is asked for. */
 export function answerWell(exchange: ScriptedExchange): void {
-  const { stream } = JSON.parse(exchange.body.toString()) as { stream?: boolean };
+  const { stream } = exchange.asked;
   if (!stream) {
     exchange.json(200, wholeAnswer);
     return;
