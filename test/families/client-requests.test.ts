@@ -3,6 +3,7 @@
  * that have other words for them, or refuse them.
  */
 import { describe, expect, test } from "vitest";
+import { ask } from "../support/ask.ts";
 import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
 import { type Served, servedBy } from "../support/upstreams/strict-gateway.ts";
 import { answerAsAnthropic, answerAsOpenAi } from "../support/vendors.ts";
@@ -14,12 +15,8 @@ function over(served: Served) {
     script: (exchange) => (served.kind === "anthropic" ? answerAsAnthropic(exchange) : answerAsOpenAi(exchange)),
   });
   return async (body: object, path = "/chat/completions") => {
-    const headers = { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" };
-    const sent = JSON.stringify({ model: "m", ...body });
-    const answer = await fetch(gateway.baseUrl + path, { method: "POST", headers, body: sent });
-    await answer.arrayBuffer();
-    const got = upstream.lastAsked;
-    return { status: answer.status, dropped: answer.headers.get("x-gateway-dropped"), sent: got };
+    const { status, dropped } = await ask(gateway, `/v1${path}`, { model: "m", ...body });
+    return { status, dropped, sent: upstream.lastAsked };
   };
 }
 

@@ -1,6 +1,7 @@
 /** How an answer ended, in every word that servers have for it, is told to callers of each family in its own words. */
 import { describe, expect, test } from "vitest";
 import { isFinished } from "../../src/providers/usage/finish-word.ts";
+import { ask } from "../support/ask.ts";
 import { modelAt } from "../support/gateway.ts";
 import { eventStream, type ScriptedExchange } from "../support/scripted-upstream.ts";
 import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
@@ -15,7 +16,8 @@ import {
   usageChunk,
 } from "../support/vendors.ts";
 
-let word: unknown = "";
+/** word is what the upstream says; vendors say numbers and objects, too. */
+let word: string;
 
 /** Serves a model at each vendor's, by the vendor's name. */
 const { gateway } = scriptedStage(
@@ -34,39 +36,35 @@ const { gateway } = scriptedStage(
 function answer(exchange: ScriptedExchange): void {
   const { stream } = exchange.asked;
   if (exchange.path.endsWith("/messages")) answerAsAnthropic(exchange, stream);
-  else if (!stream) exchange.json(200, chatAnswer({ content: "so far" }, word as string));
+  else if (!stream) exchange.json(200, chatAnswer({ content: "so far" }, word));
   else {
     const begun = chatChunk({ role: "assistant", content: "so far" });
-    exchange.stream(begun, chatChunk({}, word as string), usageChunk());
+    exchange.stream(begun, chatChunk({}, word), usageChunk());
   }
 }
 
 function answerAsAnthropic(exchange: ScriptedExchange, stream: boolean): void {
   if (!stream) {
-    exchange.json(200, messageAnswer([{ type: "text", text: "so far" }], word as string));
+    exchange.json(200, messageAnswer([{ type: "text", text: "so far" }], word));
     return;
   }
   const text = blockEvents(0, { type: "text", text: "" }, { type: "text_delta", text: "so far" });
   exchange.head(200, eventStream);
-  exchange.end(anthropicFrames(messageStart(), ...text, ...messageEnd(word as string)));
+  exchange.end(anthropicFrames(messageStart(), ...text, ...messageEnd(word)));
 }
 
+const chat = { messages: [{ role: "user", content: "hi" }] };
 const bodies = {
-  "/messages": { max_tokens: 9, messages: [{ role: "user", content: "hi" }] },
+  "/messages": { max_tokens: 9, ...chat },
   "/responses": { input: "hi", store: false },
   "/completions": { prompt: "hi" },
-  "/chat/completions": { messages: [{ role: "user", content: "hi" }] },
+  "/chat/completions": chat,
 };
 
 async function textOf(of: "openai" | "anthropic", path: keyof typeof bodies, stream: boolean): Promise<string> {
-  const { baseUrl, apiKey } = gateway;
-  const answer = await fetch(baseUrl + path, {
-    method: "POST",
-    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: of, stream, ...bodies[path] }),
-  });
-  expect(answer.status).toBe(200);
-  return answer.text();
+  const { status, text } = await ask(gateway, `/v1${path}`, { model: of, stream, ...bodies[path] });
+  expect(status).toBe(200);
+  return text;
 }
 
 /** What callers of each family look for: a bound, a filter, or a plain end. */
@@ -107,7 +105,7 @@ const cases = Object.entries(words).flatMap(([meaning, all]) =>
 
 describe.each([false, true])("stream: %s", (stream) => {
   test.each(cases)("%j means %s", async (said, meaning) => {
-    word = said;
+    word = said as string;
     for (const [path, expected] of Object.entries(told[meaning])) {
       expect(await textOf("openai", path as keyof typeof bodies, stream)).toContain(expected);
     }
@@ -130,7 +128,7 @@ describe.each([false, true])("stream: %s", (stream) => {
     ["eos", "stop"],
     ["never_heard_of", "stop"],
   ])("a message that ends by %j ends a chat by %j", async (said, expected) => {
-    word = said;
+    word = said as string;
     expect(await textOf("anthropic", "/chat/completions", stream)).toContain(`"finish_reason":"${expected}"`);
   });
 
@@ -138,14 +136,9 @@ describe.each([false, true])("stream: %s", (stream) => {
     ...["function_call_filter: MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "ERROR", "cancelled", "timeout"],
     ...["FinishReason.ERROR", { type: "abort", message: "the scheduler gave up" }],
   ])("an answer that ends by %j is none", async (said) => {
-    word = said;
-    const { baseUrl, apiKey } = gateway;
-    const answer = await fetch(`${baseUrl}/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: "openai", stream, ...bodies["/chat/completions"] }),
-    });
-    expect([answer.status, await answer.text()]).toEqual([stream ? 200 : 502, expect.stringContaining('"error"')]);
+    word = said as string;
+    const { status, text } = await ask(gateway, "/v1/chat/completions", { model: "openai", stream, ...chat });
+    expect([status, text]).toEqual([stream ? 200 : 502, expect.stringContaining('"error"')]);
   });
 });
 

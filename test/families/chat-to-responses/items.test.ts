@@ -1,5 +1,6 @@
 /** What a chat has that becomes several items of a response, or comes from several, over a server of responses alone. */
 import { expect, test } from "vitest";
+import { ask } from "../../support/ask.ts";
 import { modelAt, upstreamAt, withProfile } from "../../support/gateway.ts";
 import { eventStream, type ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
@@ -43,24 +44,18 @@ function answer(exchange: ScriptedExchange): void {
   exchange.end(anthropicFrames(...events.map((event, sequence_number) => ({ ...event, sequence_number }))));
 }
 
-async function ask(path: string, body: object) {
-  const answer = await fetch(gateway.baseUrl + path, {
-    method: "POST",
-    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "m", ...body }),
-  });
-  const text = await answer.text();
-  expect([answer.status, text]).toEqual([200, text]);
-  const sent = upstream.lastAsked;
-  return { dropped: answer.headers.get("x-gateway-dropped"), text, sent };
+async function send(path: string, body: object) {
+  const asked = await ask(gateway, `/v1${path}`, { model: "m", ...body });
+  expect([asked.status, asked.text]).toEqual([200, asked.text]);
+  return { ...asked, sent: upstream.lastAsked };
 }
 
 const user = { role: "user", content: "how warm?" };
 
 test("what the model says in several messages is kept apart", async () => {
-  const whole = await ask("/chat/completions", { messages: [user] });
+  const whole = await send("/chat/completions", { messages: [user] });
   expect(JSON.parse(whole.text).choices[0].message.content).toBe("I look.\n\nIt is 12.");
-  const streamed = await ask("/chat/completions", { messages: [user], stream: true });
+  const streamed = await send("/chat/completions", { messages: [user], stream: true });
   const pieces = streamed.text
     .split("\n")
     .filter((line) => line.startsWith("data: {"))
@@ -80,7 +75,7 @@ test("the image in a tool's result reaches the model", async () => {
     { role: "assistant", content: null, tool_calls: [call] },
     { role: "tool", tool_call_id: "c1", content },
   ];
-  const { dropped, sent } = await ask("/chat/completions", { messages });
+  const { dropped, sent } = await send("/chat/completions", { messages });
   expect(dropped).toBeNull();
   expect(sent.input[2]).toEqual({
     type: "function_call_output",
@@ -99,7 +94,7 @@ test("a result of texts stays one text", async () => {
     { type: "text", text: "b" },
   ];
   const messages = [user, { role: "assistant", tool_calls: [call] }, { role: "tool", tool_call_id: "c1", content }];
-  const { sent } = await ask("/chat/completions", { messages });
+  const { sent } = await send("/chat/completions", { messages });
   expect(sent.input[2].output).toBe("a\nb");
 });
 
@@ -107,7 +102,7 @@ test("the vendor's marks and options of its prompt cache pass", async () => {
   const mark = { type: "explicit" };
   const options = { mode: "explicit", ttl: "12h" };
   const content = [{ type: "text", text: "hi", prompt_cache_breakpoint: mark }];
-  const { dropped, sent } = await ask("/chat/completions", {
+  const { dropped, sent } = await send("/chat/completions", {
     messages: [{ role: "user", content }],
     prompt_cache_options: options,
   });

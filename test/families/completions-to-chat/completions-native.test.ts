@@ -3,6 +3,7 @@
  * conversation, which every chat model takes, or to the upstream's own endpoint, which not every upstream has.
  */
 import { expect, test } from "vitest";
+import { ask } from "../../support/ask.ts";
 import { modelAt, upstreamAt } from "../../support/gateway.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { answerAsOpenAi } from "../../support/vendors.ts";
@@ -20,13 +21,10 @@ const { upstream, gateway } = scriptedStage(
 );
 
 async function complete(model: string, stream: boolean): Promise<string> {
-  const response = await fetch(`${gateway.baseUrl}/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
-    body: JSON.stringify({ model, prompt: "Say hello", max_tokens: 5, stream }),
-  });
-  expect(response.status).toBe(200);
-  expect((await response.text()).replace(/"text":"lo"/, "")).toMatch(/"text":"Hel(lo)?"/);
+  const body = { model, prompt: "Say hello", max_tokens: 5, stream };
+  const { status, text } = await ask(gateway, "/v1/completions", body);
+  expect(status).toBe(200);
+  expect(text.replace(/"text":"lo"/, "")).toMatch(/"text":"Hel(lo)?"/);
   return upstream.received.at(-1)?.path ?? "";
 }
 

@@ -1,5 +1,6 @@
 /** Bodies of other APIs on the path of chat, as some editors send them. */
 import { expect, test } from "vitest";
+import { ask } from "../../support/ask.ts";
 import { upstreamAt } from "../../support/gateway.ts";
 import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
@@ -13,19 +14,9 @@ function greet(exchange: ScriptedExchange): void {
   else exchange.json(200, chatAnswer({ content: "hello" }));
 }
 
-async function ask(body: object, headers: object = {}) {
-  const response = await fetch(`${gateway.baseUrl}/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify({ model: "embedded-chat", ...body }),
-  });
-  const sent = upstream.lastAsked;
-  return {
-    status: response.status,
-    dropped: response.headers.get("x-gateway-dropped"),
-    text: await response.text(),
-    sent,
-  };
+async function send(body: object, headers: Readonly<Record<string, string>> = {}) {
+  const asked = await ask(gateway, "/v1/chat/completions", { model: "embedded-chat", ...body }, { headers });
+  return { ...asked, sent: upstream.lastAsked };
 }
 
 const parameters = { type: "object", properties: {} };
@@ -44,7 +35,7 @@ test("a request for a response is answered as a chat completion", async () => {
     include: ["reasoning.encrypted_content"],
     max_output_tokens: 9,
   };
-  const { status, dropped, text, sent } = await ask({ input, ...more, stop: ["x"], n: 1 });
+  const { status, dropped, text, sent } = await send({ input, ...more, stop: ["x"], n: 1 });
   expect({ status, dropped }).toEqual({ status: 200, dropped: null });
   expect(JSON.parse(text)).toMatchObject({ object: "chat.completion", choices: [{ message: { content: "hello" } }] });
   expect(sent).toEqual({
@@ -62,7 +53,7 @@ test("a request for a response is answered as a chat completion", async () => {
 });
 
 test("its stream is a stream of chat", async () => {
-  const { status, text } = await ask({ input: "hi", stream: true });
+  const { status, text } = await send({ input: "hi", stream: true });
   expect(status).toBe(200);
   expect(text).toContain('"chat.completion.chunk"');
   expect(text.trimEnd().endsWith("data: [DONE]")).toBe(true);
@@ -70,8 +61,8 @@ test("its stream is a stream of chat", async () => {
 
 test("what chat cannot express is named, or refused", async () => {
   const body = { input: "hi", tools: [{ type: "web_search" }] };
-  expect((await ask(body)).dropped).toBe("tools[0]");
-  expect((await ask(body, { "x-gateway-strict": "true" })).status).toBe(400);
+  expect((await send(body)).dropped).toBe("tools[0]");
+  expect((await send(body, { "x-gateway-strict": "true" })).status).toBe(400);
 });
 
 test.for([
@@ -85,7 +76,7 @@ test.for([
   ],
 ] as const)("is refused with its path: %s", async ([, body, param]) => {
   const before = upstream.received.length;
-  const { status, text } = await ask(body);
+  const { status, text } = await send(body);
   expect(status).toBe(400);
   expect(JSON.parse(text).error.param).toBe(param);
   expect(upstream.received.length).toBe(before);
@@ -94,7 +85,7 @@ test.for([
 test("flat tools and nested tools work side by side", async () => {
   const nested = { type: "function", function: { name: "grep", parameters } };
   const grammar = { syntax: "lark", definition: "start: /a/" };
-  const { sent, dropped } = await ask({
+  const { sent, dropped } = await send({
     messages,
     tools: [
       nested,
@@ -115,7 +106,7 @@ test("flat tools and nested tools work side by side", async () => {
 });
 
 test("a long one is answered alike", async () => {
-  const { sent, status } = await ask({ input: [{ role: "user", content: "word ".repeat(40_000) }] });
+  const { sent, status } = await send({ input: [{ role: "user", content: "word ".repeat(40_000) }] });
   expect(status).toBe(200);
   expect(sent.messages[0].content.length).toBe(200_000);
 });
@@ -129,11 +120,11 @@ test("a chat request is passed on byte for byte, whatever else it has", async ()
       { type: "function", function: { name: "f" } },
     ],
   };
-  expect((await ask(body)).sent).toEqual({ model: "embedded-chat", ...body });
+  expect((await send(body)).sent).toEqual({ model: "embedded-chat", ...body });
 });
 
 test("calls and results in the Messages API's blocks become chat's, as Cursor sends them", async () => {
-  const { status, dropped, sent } = await ask({
+  const { status, dropped, sent } = await send({
     system: "Be brief.",
     stop_sequences: ["END"],
     messages: [
@@ -182,7 +173,7 @@ test("calls and results in the Messages API's blocks become chat's, as Cursor se
 test("an image in a result comes with what else the user says", async () => {
   const source = { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" };
   const result = { type: "tool_result", tool_use_id: "t1", content: [{ type: "image", source }] };
-  const { sent } = await ask({
+  const { sent } = await send({
     messages: [
       { role: "user", content: "look" },
       { role: "assistant", content: [{ type: "tool_use", id: "t1", name: "look", input: {} }] },
@@ -213,7 +204,7 @@ test.each([
   [{ type: "none" }, "none"],
 ])("the choice %j is the word %j", async (choice, word) => {
   const tools = [{ type: "function", function: { name: "read", parameters } }];
-  const { status, sent } = await ask({ messages, tools, tool_choice: choice });
+  const { status, sent } = await send({ messages, tools, tool_choice: choice });
   expect({ status, choice: sent.tool_choice }).toEqual({ status: 200, choice: word });
 });
 
@@ -226,7 +217,7 @@ test("parts of responses, and a bare address of an image, become chat's", async 
     { type: "input_audio", input_audio: "data:audio/mpeg;base64,//Nk" },
     { type: "input_file", filename: "a.pdf", file_data: "data:application/pdf;base64,JVBERi0=" },
   ];
-  const { status, sent } = await ask({ messages: [{ role: "user", content }] });
+  const { status, sent } = await send({ messages: [{ role: "user", content }] });
   expect(status).toBe(200);
   expect(sent.messages[0].content).toEqual([
     { type: "text", text: "what is it?" },
@@ -248,7 +239,7 @@ test.each([
   ],
 ])("%s is refused by its path, and the model is not asked", async (_, block, param) => {
   const before = upstream.received.length;
-  const { status, text } = await ask({ messages: [{ role: "user", content: [block] }] });
+  const { status, text } = await send({ messages: [{ role: "user", content: [block] }] });
   expect([status, JSON.parse(text).error.param]).toEqual([400, param]);
   expect(upstream.received.length).toBe(before);
 });

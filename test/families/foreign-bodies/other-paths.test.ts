@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import type { UpstreamConfig } from "../../../src/config/config.ts";
+import { ask } from "../../support/ask.ts";
 import { modelAt } from "../../support/gateway.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
@@ -55,16 +56,11 @@ const { upstream, gateway } = scriptedStage(
   { script: (exchange) => exchange.json(200, answers[exchange.path.slice("/v1".length)]) },
 );
 
-async function ask(path: string, body: object) {
+async function send(path: string, body: object) {
   const before = upstream.received.length;
-  const response = await fetch(`${gateway.baseUrl}${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  const answer = await response.text();
+  const { status, dropped, text: answer } = await ask(gateway, `/v1${path}`, { ...body });
   const sent = upstream.received.length > before ? (upstream.received.at(-1)?.body.toString() ?? "") : "";
-  return { status: response.status, dropped: response.headers.get("x-gateway-dropped"), answer, sent };
+  return { status, dropped, answer, sent };
 }
 
 const hi = [{ role: "user", content: "hi" }];
@@ -149,7 +145,7 @@ const onMessages: typeof onResponses = {
 
 describe.each(kinds)("to an upstream of %s", (model) => {
   test.each(Object.entries(onResponses))("/responses reads %s", async (_, [body, reaches]) => {
-    const { status, answer, sent, dropped } = await ask("/responses", { model, store: false, ...body });
+    const { status, answer, sent, dropped } = await send("/responses", { model, store: false, ...body });
     expect(status, answer).toBe(200);
     expect(JSON.parse(answer).object).toBe("response");
     for (const text of reaches) expect(sent).toContain(text);
@@ -157,7 +153,7 @@ describe.each(kinds)("to an upstream of %s", (model) => {
   });
 
   test.each(Object.entries(onMessages))("/messages reads %s", async (_, [body, reaches]) => {
-    const { status, answer, sent, dropped } = await ask("/messages", { model, max_tokens: 50, ...body });
+    const { status, answer, sent, dropped } = await send("/messages", { model, max_tokens: 50, ...body });
     expect(status, answer).toBe(200);
     expect(JSON.parse(answer).type).toBe("message");
     for (const text of reaches) expect(sent).toContain(text);
@@ -165,19 +161,19 @@ describe.each(kinds)("to an upstream of %s", (model) => {
   });
 
   test("/chat/completions reads a prompt, and /completions the turns of a chat", async () => {
-    const chat = await ask("/chat/completions", { model, prompt: "SAY", max_tokens: 50 });
+    const chat = await send("/chat/completions", { model, prompt: "SAY", max_tokens: 50 });
     expect([chat.status, JSON.parse(chat.answer).object]).toEqual([200, "chat.completion"]);
     expect(chat.sent).toContain("SAY");
-    const one = await ask("/completions", { model, messages: [{ role: "user", content: "SAY" }] });
+    const one = await send("/completions", { model, messages: [{ role: "user", content: "SAY" }] });
     expect([one.status, JSON.parse(one.answer).object]).toEqual([200, "text_completion"]);
     expect(one.sent).toContain('"SAY"');
-    const two = await ask("/completions", { model, messages: [{ role: "system", content: "BRIEF" }, ...hi] });
+    const two = await send("/completions", { model, messages: [{ role: "system", content: "BRIEF" }, ...hi] });
     expect(two.sent).toContain(JSON.stringify("System: BRIEF\n\nUser: hi\n\nAssistant:"));
   });
 });
 
 test("where a server has the body's own family, it gets that family's shape", async () => {
-  const { sent } = await ask("/messages", {
+  const { sent } = await send("/messages", {
     model: "claude",
     max_tokens: 50,
     messages: turns,
@@ -193,7 +189,7 @@ test("where a server has the body's own family, it gets that family's shape", as
       { role: "user", content: [{ type: "tool_result", tool_use_id: "c1", content: "RESULT" }] },
     ],
   });
-  const responses = await ask("/responses", {
+  const responses = await send("/responses", {
     model: "responses",
     store: false,
     input: turns,
@@ -214,7 +210,7 @@ test("where a server has the body's own family, it gets that family's shape", as
 test("a sampling setting that nobody made is left out", async () => {
   for (const model of kinds) {
     for (const path of ["/messages", "/messages/count_tokens"]) {
-      const { status, answer, sent, dropped } = await ask(path, {
+      const { status, answer, sent, dropped } = await send(path, {
         ...{ model, max_tokens: 50, messages: hi, temperature: 1, top_p: -1, top_k: -1 },
       });
       expect([status, dropped], answer).toEqual([200, null]);
@@ -222,7 +218,7 @@ test("a sampling setting that nobody made is left out", async () => {
     }
   }
   for (const wrong of [{ top_p: -0.5 }, { top_k: -2 }, { temperature: -1 }]) {
-    const { status, answer } = await ask("/messages", { model: "claude", max_tokens: 50, messages: hi, ...wrong });
+    const { status, answer } = await send("/messages", { model: "claude", max_tokens: 50, messages: hi, ...wrong });
     expect([status, JSON.parse(answer).error.type], answer).toEqual([400, "invalid_request_error"]);
   }
 });
@@ -230,7 +226,7 @@ test("a sampling setting that nobody made is left out", async () => {
 test("the result of a custom tool's call stays one on the path of responses", async () => {
   const custom = { id: "c1", type: "custom", custom: { name: "patch", input: "TEXT" } };
   const input = [...hi, { role: "assistant", content: null, tool_calls: [custom] }, ...turns.slice(2)];
-  const { sent } = await ask("/responses", { model: "responses", store: false, input });
+  const { sent } = await send("/responses", { model: "responses", store: false, input });
   expect(JSON.parse(sent).input).toMatchObject([
     ...hi,
     { type: "custom_tool_call", call_id: "c1", name: "patch", input: "TEXT" },
@@ -240,16 +236,16 @@ test("the result of a custom tool's call stays one on the path of responses", as
 
 test("counting tokens reads the same bodies", async () => {
   for (const model of kinds) {
-    const messages = await ask("/messages/count_tokens", { model, messages: image, tools: [nested] });
+    const messages = await send("/messages/count_tokens", { model, messages: image, tools: [nested] });
     expect(messages.status, messages.answer).toBe(200);
-    const responses = await ask("/responses/input_tokens", { model, messages: image, tools: [nested] });
+    const responses = await send("/responses/input_tokens", { model, messages: image, tools: [nested] });
     expect(responses.status, responses.answer).toBe(200);
   }
 });
 
 test("a long body is read alike", async () => {
   const long = [{ role: "user", content: [{ type: "text", text: "x".repeat(200_000) }] }, ...turns];
-  const { status, answer, sent } = await ask("/responses", { model: "responses", store: false, messages: long });
+  const { status, answer, sent } = await send("/responses", { model: "responses", store: false, messages: long });
   expect(status, answer).toBe(200);
   expect(sent).toContain("x".repeat(200_000));
   expect(sent).toContain("RESULT");

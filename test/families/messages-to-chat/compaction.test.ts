@@ -1,5 +1,6 @@
 /** A conversation that is compacted by the Messages API's own means, over a model that has none of them. */
 import { describe, expect, test } from "vitest";
+import { ask } from "../../support/ask.ts";
 import { upstreamAt } from "../../support/gateway.ts";
 import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
@@ -18,15 +19,9 @@ function summarise(exchange: ScriptedExchange): void {
   else exchange.stream(...pieces, chatChunk({}, "stop"), { ...usageChunk(), usage });
 }
 
-async function ask(body: object) {
-  const response = await fetch(`${gateway.baseUrl}/messages`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "embedded-chat", max_tokens: 100, ...body }),
-  });
-  const text = await response.text();
-  const sent = upstream.lastAsked;
-  return { status: response.status, dropped: response.headers.get("x-gateway-dropped"), text, sent };
+async function send(body: object) {
+  const asked = await ask(gateway, "/v1/messages", { model: "embedded-chat", max_tokens: 100, ...body });
+  return { ...asked, sent: upstream.lastAsked };
 }
 
 const conversation = [
@@ -45,7 +40,7 @@ function eventsOf(text: string): Record<string, Record<string, unknown>>[] {
 describe("a request for the block that stands for a conversation", () => {
   test("is answered with that block alone", async () => {
     summary = "In short.";
-    const { status, dropped, text, sent } = await ask({
+    const { status, dropped, text, sent } = await send({
       compaction: { type: "summarize" },
       messages: conversation,
       tools,
@@ -61,7 +56,7 @@ describe("a request for the block that stands for a conversation", () => {
   });
 
   test("is streamed as that block", async () => {
-    const { status, text } = await ask({ stream: true, compaction: { type: "summarize" }, messages: conversation });
+    const { status, text } = await send({ stream: true, compaction: { type: "summarize" }, messages: conversation });
     expect(status).toBe(200);
     const events = eventsOf(text);
     expect(events.map(({ type }) => type)).toEqual([
@@ -75,19 +70,19 @@ describe("a request for the block that stands for a conversation", () => {
 
   test("uses the caller's own instructions", async () => {
     const compaction = { type: "summarize", instructions: "Only the file names." };
-    const { sent } = await ask({ compaction, messages: conversation });
+    const { sent } = await send({ compaction, messages: conversation });
     expect(sent.messages.at(-1)).toEqual({ role: "user", content: "Only the file names." });
   });
 
   test.each([false, true])("fails where the model says nothing, stream: %s", async (stream) => {
     summary = " ";
-    const { status, text } = await ask({ stream, compaction: { type: "summarize" }, messages: conversation });
+    const { status, text } = await send({ stream, compaction: { type: "summarize" }, messages: conversation });
     expect([status, text]).toEqual([stream ? 200 : 502, expect.stringContaining('"api_error"')]);
     summary = "In short.";
   });
 
   test("is refused where it is malformed", async () => {
-    const { status, text } = await ask({ compaction: "yes", messages: conversation });
+    const { status, text } = await send({ compaction: "yes", messages: conversation });
     expect([status, text]).toEqual([400, expect.stringContaining("compaction")]);
   });
 });
@@ -102,7 +97,7 @@ describe("a conversation with such a block", () => {
       { role: "assistant", content: [block, { type: "text", text: "Tea, then." }] },
       { role: "user", content: "Yes." },
     ];
-    const { status, dropped, sent } = await ask({ system: "Be brief.", messages });
+    const { status, dropped, sent } = await send({ system: "Be brief.", messages });
     expect({ status, dropped }).toEqual({ status: 200, dropped: null });
     expect(sent.messages).toEqual([
       { role: "system", content: "Be brief." },
@@ -118,14 +113,14 @@ describe("a conversation with such a block", () => {
       { role: "assistant", content: [block] },
       { role: "user", content: "Yes." },
     ];
-    const { sent } = await ask({ messages });
+    const { sent } = await send({ messages });
     expect(sent.messages).toEqual([follows, { role: "user", content: "Yes." }]);
   });
 
   test("is whole where compacting failed", async () => {
     const failed = { type: "compaction", content: null };
     const messages = [conversation[0], { role: "assistant", content: [failed, { type: "text", text: "hello" }] }];
-    const { status, sent } = await ask({ messages });
+    const { status, sent } = await send({ messages });
     expect(status).toBe(200);
     expect(sent.messages).toEqual(conversation);
   });
@@ -140,7 +135,7 @@ describe("a conversation with such a block", () => {
       { role: "assistant", content: [{ ...block, tool_changes: changes }] },
       { role: "user", content: "Yes." },
     ];
-    const { status, sent } = await ask({ messages, tools });
+    const { status, sent } = await send({ messages, tools });
     expect(status).toBe(200);
     expect(sent.tools.map((tool: { function: { name: string } }) => tool.function.name)).toEqual(["write"]);
   });
@@ -148,7 +143,7 @@ describe("a conversation with such a block", () => {
 
 test("`output_format`, the older name, asks for a schema, too", async () => {
   const schema = { type: "object", properties: { a: { type: "string" } } };
-  const { dropped, sent } = await ask({ messages: conversation, output_format: { type: "json_schema", schema } });
+  const { dropped, sent } = await send({ messages: conversation, output_format: { type: "json_schema", schema } });
   expect(dropped).toBeNull();
   expect(sent.response_format).toMatchObject({ type: "json_schema", json_schema: { schema } });
 });
@@ -156,7 +151,7 @@ test("`output_format`, the older name, asks for a schema, too", async () => {
 test("MCP servers of the request are refused: nobody would call them", async () => {
   const before = upstream.received.length;
   const servers = [{ type: "url", name: "x", url: "https://example.com/mcp" }];
-  const { status, text } = await ask({ messages: conversation, mcp_servers: servers });
+  const { status, text } = await send({ messages: conversation, mcp_servers: servers });
   expect([status, text]).toEqual([400, expect.stringContaining("MCP")]);
   expect(upstream.received.length).toBe(before);
 });

@@ -1,5 +1,6 @@
 /** Conversations that have grown too long: one item stands for them, and continues at any target. */
 import { describe, expect, test } from "vitest";
+import { ask } from "../../support/ask.ts";
 import { upstreamAt } from "../../support/gateway.ts";
 import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
@@ -23,15 +24,9 @@ function summarise(exchange: ScriptedExchange): void {
   else exchange.stream(...pieces, chatChunk({}, "stop", { usage }));
 }
 
-async function ask(body: object, path = "/responses") {
-  const response = await fetch(gateway.baseUrl + path, {
-    method: "POST",
-    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "embedded-chat", ...body }),
-  });
-  const text = await response.text();
-  const sent = upstream.lastAsked;
-  return { status: response.status, dropped: response.headers.get("x-gateway-dropped"), text, sent };
+async function send(body: object, path = "/responses") {
+  const asked = await ask(gateway, `/v1${path}`, { model: "embedded-chat", ...body });
+  return { ...asked, sent: upstream.lastAsked };
 }
 
 const trigger = { type: "compaction_trigger" };
@@ -46,7 +41,7 @@ const text = { format: { type: "json_schema", name: "n", schema: { type: "object
 
 describe("a trigger at the end", () => {
   test("has the conversation summarised, without tools or a format, into a single item", async () => {
-    const { text: told, sent } = await ask({ input: [...history, trigger], tools, tool_choice: "required", text });
+    const { text: told, sent } = await send({ input: [...history, trigger], tools, tool_choice: "required", text });
     const { output, status } = JSON.parse(told);
     expect(status).toBe("completed");
     expect(output).toEqual([
@@ -57,7 +52,7 @@ describe("a trigger at the end", () => {
   });
 
   test("is answered the same way in a stream, with the usage at its end", async () => {
-    const { text: told } = await ask({ input: [...history, trigger], tools, stream: true });
+    const { text: told } = await send({ input: [...history, trigger], tools, stream: true });
     const events = [...told.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data as string));
     expect(events.map(({ type }) => type)).toEqual([
       "response.created",
@@ -74,13 +69,13 @@ describe("a trigger at the end", () => {
   test("fails where the model says nothing", async () => {
     const before = said;
     said = " ";
-    expect((await ask({ input: [...history, trigger] })).status).toBe(502);
+    expect((await send({ input: [...history, trigger] })).status).toBe(502);
     said = before;
   });
 });
 
 test("its own path returns the user's messages and the item, and stores nothing", async () => {
-  const { status, text: told } = await ask({ input: history }, "/responses/compact");
+  const { status, text: told } = await send({ input: history }, "/responses/compact");
   expect(status).toBe(200);
   const { id, object, output, usage: counted } = JSON.parse(told);
   expect(object).toBe("response.compaction");
@@ -90,23 +85,23 @@ test("its own path returns the user's messages and the item, and stores nothing"
     headers: { authorization: `Bearer ${gateway.apiKey}` },
   });
   expect(kept.status).toBe(404);
-  const { sent } = await ask({ input: [...output, { role: "user", content: "go on" }] });
+  const { sent } = await send({ input: [...output, { role: "user", content: "go on" }] });
   expect(JSON.stringify(sent.messages)).toContain(said);
 });
 
 describe("the item", () => {
-  const compacted = async () => JSON.parse((await ask({ input: [...history, trigger] })).text);
+  const compacted = async () => JSON.parse((await send({ input: [...history, trigger] })).text);
 
   test("reaches the model as its summary, at any target", async () => {
     const [item] = (await compacted()).output;
-    const { sent } = await ask({ input: [history[0], item, { role: "user", content: "go on" }] });
+    const { sent } = await send({ input: [history[0], item, { role: "user", content: "go on" }] });
     expect(sent.messages[1].content).toContain(said);
     expect(sent.messages.at(-1).content).toContain("go on");
   });
 
   test("stands for everything before it where a request continues its response", async () => {
     const { id } = await compacted();
-    const { sent, status } = await ask({ previous_response_id: id, input: "go on" });
+    const { sent, status } = await send({ previous_response_id: id, input: "go on" });
     expect(status).toBe(200);
     expect(JSON.stringify(sent.messages)).not.toContain("fix both");
     expect(JSON.stringify(sent.messages)).toContain(said);
@@ -116,7 +111,7 @@ describe("the item", () => {
   test.for([{ encrypted_content: "gAAAA" }, {}])(
     "is dropped and named where another server made it: %j",
     async (made) => {
-      const { status, dropped } = await ask({
+      const { status, dropped } = await send({
         input: [
           { type: "compaction", ...made },
           { role: "user", content: "x" },
@@ -127,7 +122,7 @@ describe("the item", () => {
   );
 
   test("cannot be requested in the middle", async () => {
-    const { status, text: told } = await ask({ input: [trigger, { role: "user", content: "x" }] });
+    const { status, text: told } = await send({ input: [trigger, { role: "user", content: "x" }] });
     expect(status).toBe(400);
     expect(JSON.parse(told).error.param).toBe("input[0]");
   });

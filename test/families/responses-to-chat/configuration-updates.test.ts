@@ -1,5 +1,6 @@
 /** Items that change effort and format in mid-conversation: a chat model gets what holds at the end. */
 import { expect, test } from "vitest";
+import { ask } from "../../support/ask.ts";
 import { modelAt, upstreamAt, withProfile } from "../../support/gateway.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { chatAnswer } from "../../support/vendors.ts";
@@ -22,13 +23,10 @@ test("the last word on each holds", async () => {
     { type: "configuration_update", reasoning: { effort: "high" } },
     { role: "user", content: "go on" },
   ];
-  const answer = await fetch(`${gateway.baseUrl}/responses`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "m", store: false, reasoning: { effort: "medium" }, input }),
-  });
-  expect([answer.status, answer.headers.get("x-gateway-dropped")]).toEqual([200, null]);
-  expect(await answer.json()).toMatchObject({ reasoning: { effort: "medium" } });
+  const body = { model: "m", store: false, reasoning: { effort: "medium" }, input };
+  const { status, dropped, json } = await ask(gateway, "/v1/responses", body);
+  expect([status, dropped]).toEqual([200, null]);
+  expect(json).toMatchObject({ reasoning: { effort: "medium" } });
   const sent = upstream.lastAsked;
   expect(sent).toMatchObject({ reasoning_effort: "high", response_format: { json_schema: { name: "out", schema } } });
   expect(sent.messages.map(({ role }: { role: string }) => role)).toEqual(["user", "assistant", "user"]);
