@@ -1,9 +1,14 @@
-/** Reads JSON as the message that it has to fit: an upstream's answer, or the chat request that a translation has made. */
+/**
+ * Reads JSON as the message that it has to fit: an upstream's answer, the chat request that a translation has made, or a part of a request
+ * that its schema leaves open.
+ */
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/chat_pb.ts";
-import { asRefusal, upstreamFailed } from "../call/refusals.ts";
+import { asRefusal, invalidType, invalidValue, upstreamFailed } from "../call/refusals.ts";
 import type { CooperativeTask } from "../runtime/cooperative.ts";
 import { WireFault } from "../wire/fault.ts";
-import type { JsonObject } from "../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
+import { readMessage } from "../wire/read.ts";
 import { Wire } from "../wire/wire.ts";
 
 /** readAnswer returns the message. Throws a Refusal where the upstream sent something else: that is no fault of the caller's. */
@@ -28,4 +33,16 @@ export function* readChatRequest(chat: JsonObject): CooperativeTask<Wire<typeof 
     throw asRefusal(fault);
   }
   return wire;
+}
+
+/** readPart returns the message. Throws a Refusal with the path of what does not fit; `path` is the part's. */
+export function readPart<D extends DescMessage>(desc: D, json: JsonValue, path: string): MessageShape<D> {
+  if (!isObject(json)) throw invalidType(path, "expected an object");
+  try {
+    return readMessage(desc, json, { lenient: false });
+  } catch (fault) {
+    if (!(fault instanceof WireFault)) throw fault;
+    const at = fault.path === "" ? path : `${path}.${fault.path}`;
+    throw fault.kind === "type" ? invalidType(at, fault.message) : invalidValue(at, fault.message);
+  }
 }

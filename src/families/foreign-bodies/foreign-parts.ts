@@ -6,14 +6,12 @@
  * and so do an image that is a bare address, and audio that is bare base64, as Mistral's SDK sends it.
  */
 import { ContentBlockSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
-import { invalidType, invalidValue } from "../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { WireFault } from "../../wire/fault.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
-import { readMessage } from "../../wire/read.ts";
 import { definedFields } from "../fields.ts";
 import { partsOf } from "../messages-to-chat/request/content.ts";
 import { toolResultOf } from "../messages-to-chat/request/tool-results.ts";
+import { readPart } from "../read-message.ts";
 
 /** hasForeignParts reports whether some message has a part of another API. */
 export function hasForeignParts(messages: JsonValue | undefined): boolean {
@@ -104,7 +102,7 @@ function userMessages(message: JsonObject, path: string): JsonObject[] {
       parts.push(chatPart(block));
       continue;
     }
-    const placed = { block: read(block, at), path: at };
+    const placed = { block: readPart(ContentBlockSchema, block, at), path: at };
     if (block.type !== "tool_result") parts.push(...partsOf(placed));
     else {
       const { message: result, attached } = toolResultOf(placed, false);
@@ -118,14 +116,4 @@ function userMessages(message: JsonObject, path: string): JsonObject[] {
 /** isOwn reports a result, or an image or document in the Messages API's words. */
 function isOwn({ type, source }: JsonObject): boolean {
   return type === "tool_result" || ((type === "image" || type === "document") && isObject(source));
-}
-
-function read(block: JsonObject, path: string) {
-  try {
-    return readMessage(ContentBlockSchema, block, { lenient: false });
-  } catch (fault) {
-    if (!(fault instanceof WireFault)) throw fault;
-    const at = fault.path === "" ? path : `${path}.${fault.path}`;
-    throw fault.kind === "type" ? invalidType(at, fault.message) : invalidValue(at, fault.message);
-  }
 }

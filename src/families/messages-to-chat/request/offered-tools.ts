@@ -12,11 +12,10 @@ import {
   type MessageTool,
   MessageToolSchema,
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
-import { invalidType, invalidValue } from "../../../call/refusals.ts";
+import { invalidType } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
-import { WireFault } from "../../../wire/fault.ts";
 import { isObject, type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
-import { readMessage } from "../../../wire/read.ts";
+import { readPart } from "../../read-message.ts";
 import { isVendorsSearch } from "./client-tools.ts";
 import { type PlacedBlock, placed } from "./content.ts";
 
@@ -124,20 +123,9 @@ class Offer {
   }
 
   #define(definition: JsonValue, path: string): void {
-    const tool = toolOf(definition, path);
+    const tool = readPart(MessageToolSchema, definition, path);
     const name = tool.name || path;
     this.#known.set(name, { tool, path });
     this.#offer(name);
-  }
-}
-
-function toolOf(json: JsonValue, path: string): MessageTool {
-  if (jsonType(json) !== "object") throw invalidType(path, "expected an object");
-  try {
-    return readMessage(MessageToolSchema, json, { lenient: false });
-  } catch (fault) {
-    if (!(fault instanceof WireFault)) throw fault;
-    const at = fault.path === "" ? path : `${path}.${fault.path}`;
-    throw fault.kind === "type" ? invalidType(at, fault.message) : invalidValue(at, fault.message);
   }
 }

@@ -10,9 +10,8 @@ import {
 } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidType, invalidValue, missingField } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
-import { WireFault } from "../../../wire/fault.ts";
-import { type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
-import { readMessage } from "../../../wire/read.ts";
+import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { readPart } from "../../read-message.ts";
 
 export interface DescribedTool {
   readonly tool: ResponseTool;
@@ -38,7 +37,7 @@ export function* describedTools({ tools, input }: CreateResponseRequest): Cooper
     if (!describesTools(item)) continue;
     for (const [k, tool] of listIn(item.extra, `input[${i}]`).entries()) {
       const path = `input[${i}].tools[${k}]`;
-      described.push(...withMembers(toolOf(tool, path), path, true));
+      described.push(...withMembers(readPart(ResponseToolSchema, tool, path), path, true));
     }
   }
   yield;
@@ -51,7 +50,7 @@ function withMembers(tool: ResponseTool, path: string, mayRepeat: boolean): Desc
   if (!name) throw missingField(`${path}.name`);
   return listIn(extra, path).map((json, i) => {
     const at = `${path}.tools[${i}]`;
-    const member = toolOf(json, at);
+    const member = readPart(ResponseToolSchema, json, at);
     if (isNamespace(member)) throw invalidValue(`${at}.type`, "a namespace holds functions and custom tools");
     return { tool: member, path: at, namespace: name, about: i === 0 ? description : undefined, mayRepeat };
   });
@@ -66,15 +65,4 @@ function listIn(extra: JsonObject | undefined, path: string): JsonValue[] {
   if (tools === null) throw missingField(`${path}.tools`);
   if (!Array.isArray(tools)) throw invalidType(`${path}.tools`, "expected a list of tools");
   return tools;
-}
-
-function toolOf(json: JsonValue, path: string): ResponseTool {
-  if (jsonType(json) !== "object") throw invalidType(path, "expected an object");
-  try {
-    return readMessage(ResponseToolSchema, json, { lenient: false });
-  } catch (fault) {
-    if (!(fault instanceof WireFault)) throw fault;
-    const at = fault.path === "" ? path : `${path}.${fault.path}`;
-    throw fault.kind === "type" ? invalidType(at, fault.message) : invalidValue(at, fault.message);
-  }
 }
