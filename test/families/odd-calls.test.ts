@@ -1,5 +1,6 @@
 /** Tool calls in the odd forms in which vendors stream them reach callers of other families as the model made them. */
 import { describe, expect, test } from "vitest";
+import { eventsIn } from "../support/ask.ts";
 import { call } from "../support/clients/families.ts";
 import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
 import { chatAnswer, chatChunk, usageChunk } from "../support/vendors.ts";
@@ -26,9 +27,7 @@ async function calledBy(family: Family, stream: boolean): Promise<Called[]> {
   const asked = { family, model: "gpt", stream, apiKey: gateway.apiKey, more: { tools: tools[family] } };
   const { status, text } = await call(gateway, asked);
   expect(status, text).toBe(200);
-  const events = stream
-    ? text.split("\n").flatMap((line) => (line.startsWith("data: {") ? [JSON.parse(line.slice(6))] : []))
-    : [JSON.parse(text)];
+  const events = stream ? eventsIn(text) : [JSON.parse(text)];
   if (family === "responses") {
     const { output } = stream ? events.at(-1).response : events[0];
     return output.flatMap((item: Json) =>

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/wire/json.ts";
-import { ask } from "../support/ask.ts";
+import { ask, eventsIn } from "../support/ask.ts";
 import { modelAt, upstreamAt, withProfile } from "../support/gateway.ts";
 import type { ScriptedExchange } from "../support/scripted-upstream.ts";
 import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
@@ -58,15 +58,10 @@ async function post(path: string, body: object): Promise<string> {
 // biome-ignore lint/suspicious/noExplicitAny: JSON of any shape.
 type Json = Record<string, any>;
 
-function eventsOf(text: string): Json[] {
-  const lines = text.split("\n").filter((line) => line.startsWith("data: "));
-  return lines.map((line) => JSON.parse(line.slice(6)) as Json);
-}
-
 /** The blocks of a streamed message, as an SDK joins them. */
 function blocksOf(text: string): Json[] {
   const blocks: Record<string, unknown>[] = [];
-  for (const { type, index, content_block, delta } of eventsOf(text)) {
+  for (const { type, index, content_block, delta } of eventsIn(text)) {
     if (type === "content_block_start") blocks[index] = { ...(content_block as object) };
     const block = blocks[index];
     if (type !== "content_block_delta" || !block) continue;
@@ -97,7 +92,7 @@ describe.each([false, true])("stream: %s", (stream) => {
   test("a caller of responses sends them back without knowing, or by the id of the response", async () => {
     const tools = [{ type: "function", ...tool, strict: false }];
     const text = await post("/responses", { model: "m", stream, input: [user], tools });
-    const response = stream ? (eventsOf(text).at(-1) as Json).response : JSON.parse(text);
+    const response = stream ? eventsIn(text).at(-1).response : JSON.parse(text);
     const { id, output } = response as { id: string; output: Json[] };
     const result = { type: "function_call_output", call_id: output.at(-1)?.call_id, output: "A" };
     await post("/responses", { model: "m", input: [user, ...output, result], tools, store: false });
@@ -122,7 +117,7 @@ describe.each([false, true])("stream: %s", (stream) => {
       expect(sentTo(-1).messages[1].reasoning_details).toEqual(both);
       const functions = [{ type: "function", ...tool, strict: false }];
       const response = await post("/responses", { model: "m", stream, input: [user], tools: functions, store: false });
-      const { output } = stream ? (eventsOf(response).at(-1) as Json).response : JSON.parse(response);
+      const { output } = stream ? eventsIn(response).at(-1).response : JSON.parse(response);
       await post("/responses", { model: "m", input: [user, ...output], tools: functions, store: false });
       expect(sentTo(-1).messages[1].reasoning_details).toEqual(both);
     } finally {

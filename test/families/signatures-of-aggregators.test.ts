@@ -17,7 +17,7 @@ import { chatToMessages } from "../../src/families/chat-to-messages/index.ts";
 import { runNow } from "../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../src/wire/json.ts";
 import { Wire } from "../../src/wire/wire.ts";
-import { ask } from "../support/ask.ts";
+import { ask, eventsIn } from "../support/ask.ts";
 import { modelAt, upstreamAt } from "../support/gateway.ts";
 import type { ScriptedExchange } from "../support/scripted-upstream.ts";
 import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
@@ -98,15 +98,10 @@ async function post(path: string, body: object): Promise<string> {
   return text;
 }
 
-function eventsOf(text: string): Json[] {
-  const lines = text.split("\n").filter((line) => line.startsWith("data: {"));
-  return lines.map((line) => JSON.parse(line.slice(6)) as Json);
-}
-
 /** The blocks of a streamed message, as an SDK joins them. */
 function blocksOf(text: string): Json[] {
   const blocks: Json[] = [];
-  for (const { type, index, content_block, delta } of eventsOf(text)) {
+  for (const { type, index, content_block, delta } of eventsIn(text)) {
     if (type === "content_block_start") blocks[index] = { ...content_block };
     if (type === "content_block_delta" && delta.type === "thinking_delta")
       (blocks[index] as Json).thinking += delta.thinking;
@@ -152,7 +147,7 @@ describe.each(manners)("$name", (one) => {
     test("to a caller of responses", async () => {
       const tools = [{ type: "function", name: "read", parameters: schema, strict: false }];
       const text = await post("/responses", { model: "m", stream, input: [user], tools });
-      const response = stream ? (eventsOf(text).at(-1) as Json).response : JSON.parse(text);
+      const response = stream ? eventsIn(text).at(-1).response : JSON.parse(text);
       const { output } = response as { output: Json[] };
       const result = { type: "function_call_output", call_id: output.at(-1)?.call_id, output: "A" };
       await post("/responses", { model: "m", input: [user, ...output, result], tools, store: false });

@@ -41,3 +41,9 @@ export async function ask(
   const dropped = answer.headers.get("x-gateway-dropped");
   return { status: answer.status, headers: answer.headers, dropped, text, json: isJson ? JSON.parse(text) : undefined };
 }
+
+/** eventsIn returns the events of a streamed answer, as JSON; the mark of its end is none. */
+// biome-ignore lint/suspicious/noExplicitAny: what an event holds differs from type to type.
+export function eventsIn(text: string): any[] {
+  return text.split("\n").flatMap((line) => (line.startsWith("data: {") ? [JSON.parse(line.slice(6))] : []));
+}

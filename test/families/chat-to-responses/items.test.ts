@@ -1,6 +1,6 @@
 /** What a chat has that becomes several items of a response, or comes from several, over a server of responses alone. */
 import { expect, test } from "vitest";
-import { ask } from "../../support/ask.ts";
+import { ask, eventsIn } from "../../support/ask.ts";
 import { modelAt, upstreamAt, withProfile } from "../../support/gateway.ts";
 import { eventStream, type ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
@@ -56,10 +56,7 @@ test("what the model says in several messages is kept apart", async () => {
   const whole = await send("/chat/completions", { messages: [user] });
   expect(JSON.parse(whole.text).choices[0].message.content).toBe("I look.\n\nIt is 12.");
   const streamed = await send("/chat/completions", { messages: [user], stream: true });
-  const pieces = streamed.text
-    .split("\n")
-    .filter((line) => line.startsWith("data: {"))
-    .map((line) => JSON.parse(line.slice(6)).choices[0]?.delta?.content ?? "");
+  const pieces = eventsIn(streamed.text).map(({ choices }) => choices[0]?.delta?.content ?? "");
   expect(pieces.join("")).toBe("I look.\n\nIt is 12.");
 });
 

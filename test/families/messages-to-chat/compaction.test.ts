@@ -1,6 +1,6 @@
 /** A conversation that is compacted by the Messages API's own means, over a model that has none of them. */
 import { describe, expect, test } from "vitest";
-import { ask } from "../../support/ask.ts";
+import { ask, eventsIn } from "../../support/ask.ts";
 import { upstreamAt } from "../../support/gateway.ts";
 import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
@@ -30,13 +30,6 @@ const conversation = [
 ];
 const tools = [{ name: "read", input_schema: { type: "object" } }];
 
-function eventsOf(text: string): Record<string, Record<string, unknown>>[] {
-  return text
-    .split("\n")
-    .filter((line) => line.startsWith("data: "))
-    .map((line) => JSON.parse(line.slice(6)));
-}
-
 describe("a request for the block that stands for a conversation", () => {
   test("is answered with that block alone", async () => {
     summary = "In short.";
@@ -58,7 +51,7 @@ describe("a request for the block that stands for a conversation", () => {
   test("is streamed as that block", async () => {
     const { status, text } = await send({ stream: true, compaction: { type: "summarize" }, messages: conversation });
     expect(status).toBe(200);
-    const events = eventsOf(text);
+    const events = eventsIn(text);
     expect(events.map(({ type }) => type)).toEqual([
       ...["message_start", "content_block_start", "content_block_delta", "content_block_stop"],
       ...["message_delta", "message_stop"],

@@ -1,6 +1,6 @@
 /** Conversations that have grown too long: one item stands for them, and continues at any target. */
 import { describe, expect, test } from "vitest";
-import { ask } from "../../support/ask.ts";
+import { ask, eventsIn } from "../../support/ask.ts";
 import { upstreamAt } from "../../support/gateway.ts";
 import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
@@ -53,7 +53,7 @@ describe("a trigger at the end", () => {
 
   test("is answered the same way in a stream, with the usage at its end", async () => {
     const { text: told } = await send({ input: [...history, trigger], tools, stream: true });
-    const events = [...told.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data as string));
+    const events = eventsIn(told);
     expect(events.map(({ type }) => type)).toEqual([
       "response.created",
       "response.in_progress",

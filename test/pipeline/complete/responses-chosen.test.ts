@@ -5,6 +5,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { withVendor } from "../../../src/config/catalogue/vendors.ts";
 import type { ModelConfig } from "../../../src/config/config.ts";
+import { eventsIn } from "../../support/ask.ts";
 import { type HeardAnswer, hear } from "../../support/clients/hear.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { type ChatRequest, refusedBy, refusesResponse, strictServers } from "../../support/upstreams/strict-servers.ts";
@@ -240,9 +241,8 @@ describe("reasoning is there in the next turn", () => {
 /** Puts a streamed chat message together. */
 function messageIn(text: string): Any {
   const message: Any = { role: "assistant", content: "", thinking_blocks: [], tool_calls: [] };
-  for (const line of text.split("\n")) {
-    if (!line.startsWith("data: {")) continue;
-    const { delta = {} } = JSON.parse(line.slice(6)).choices[0] ?? {};
+  for (const { choices } of eventsIn(text)) {
+    const { delta = {} } = choices[0] ?? {};
     message.content += delta.content ?? "";
     message.thinking_blocks.push(...(delta.thinking_blocks ?? []));
     for (const { index, ...piece } of delta.tool_calls ?? []) {

@@ -1,5 +1,6 @@
 /** A server that tells the usage of its streams without being asked, and refuses the question: its callers are told what they are charged. */
 import { expect, test } from "vitest";
+import { eventsIn } from "../../support/ask.ts";
 import { call } from "../../support/clients/families.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { servedBy } from "../../support/upstreams/strict-gateway.ts";
@@ -13,9 +14,10 @@ const { upstream, gateway } = scriptedStage(servedBy({ vendor: "mistral", model:
 async function told(family: "chat" | "messages" | "responses", isAsked: boolean) {
   const more = family === "chat" && isAsked ? { stream_options: { include_usage: true } } : {};
   const { text } = await call(gateway, { family, model: "m", stream: true, apiKey: gateway.apiKey, more });
-  expect(JSON.parse(`${upstream.received.at(-1)?.body}`)).not.toHaveProperty("stream_options");
-  const events = text.split("\n").flatMap((line) => (line.startsWith("data: {") ? [JSON.parse(line.slice(6))] : []));
-  return events.flatMap((event) => event.usage ?? event.response?.usage ?? []).at(-1);
+  expect(upstream.lastAsked).not.toHaveProperty("stream_options");
+  return eventsIn(text)
+    .flatMap((event) => event.usage ?? event.response?.usage ?? [])
+    .at(-1);
 }
 
 const forms = {
