@@ -20,6 +20,7 @@ import { Wire } from "../../src/wire/wire.ts";
 import { ask, eventsIn } from "../support/ask.ts";
 import { modelAt, upstreamAt } from "../support/gateway.ts";
 import type { ScriptedExchange } from "../support/scripted-upstream.ts";
+import { context } from "../support/translations/context.ts";
 import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
 import { chatAnswer, chatChunk, usageChunk } from "../support/vendors.ts";
 
@@ -226,8 +227,7 @@ describe("a chat caller's history for Claude", () => {
     const assistant = { role: "assistant", content: "Yes.", ...more };
     const request = { model: "claude-x", messages: [user, assistant, user] } as JsonObject;
     const wire = Wire.ofJson(CreateChatCompletionRequestSchema, request);
-    const context = { form: "whole", maxOutputTokens: 99, answerId: "a", now: 1, estimateTokens: () => 0 } as const;
-    const translated = runNow(chatToMessages.translate(wire, context));
+    const translated = runNow(chatToMessages.translate(wire, { ...context, maxOutputTokens: 99 }));
     const { messages } = translated.request.json() as { messages: Json[] };
     return { content: messages[1]?.content, dropped: translated.dropped };
   };

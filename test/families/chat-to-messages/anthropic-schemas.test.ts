@@ -9,6 +9,7 @@ import { chatToMessages } from "../../../src/families/chat-to-messages/index.ts"
 import { runNow } from "../../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../../src/wire/json.ts";
 import { Wire } from "../../../src/wire/wire.ts";
+import { context } from "../../support/translations/context.ts";
 
 const text = { type: "string" };
 const number = { type: "number" };
@@ -16,13 +17,6 @@ const object = (properties: object, more: object = {}) => ({ type: "object", pro
 
 function translated(more: JsonObject) {
   const asked = { model: "claude-sonnet-4-6", messages: [{ role: "user", content: "hi" }], ...more };
-  const context = {
-    form: "whole",
-    maxOutputTokens: undefined,
-    answerId: "a",
-    now: 1,
-    estimateTokens: () => 0,
-  } as const;
   const { request, dropped } = runNow(
     chatToMessages.translate(Wire.ofJson(CreateChatCompletionRequestSchema, asked), context),
   );

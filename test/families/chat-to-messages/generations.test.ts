@@ -5,13 +5,13 @@ import { chatToMessages } from "../../../src/families/chat-to-messages/index.ts"
 import { runNow } from "../../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../../src/wire/json.ts";
 import { Wire } from "../../../src/wire/wire.ts";
+import { context } from "../../support/translations/context.ts";
 
 /** asked returns what a model is asked, and what is left out. */
 function asked(model: string, more: JsonObject) {
   const request = { model, messages: [{ role: "user", content: "hi" }], max_tokens: 9000, ...more };
   const wire = Wire.ofJson(CreateChatCompletionRequestSchema, request);
-  const context = { form: "whole", maxOutputTokens: undefined, answerId: "a1", now: 0 } as const;
-  const { request: sent, dropped } = runNow(chatToMessages.translate(wire, { ...context, estimateTokens: () => 0 }));
+  const { request: sent, dropped } = runNow(chatToMessages.translate(wire, context));
   return { sent: sent.json(), dropped };
 }
 

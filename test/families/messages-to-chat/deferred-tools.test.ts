@@ -5,6 +5,7 @@ import { messagesToChat } from "../../../src/families/messages-to-chat/index.ts"
 import { runNow } from "../../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../../src/wire/json.ts";
 import { Wire } from "../../../src/wire/wire.ts";
+import { context } from "../../support/translations/context.ts";
 
 const tool = (name: string, more: object = {}) => ({ name, input_schema: { type: "object", properties: {} }, ...more });
 const tools = [
@@ -23,13 +24,6 @@ const byValue = (definition: object) => ({ type: "tool_addition", tool: { type: 
 
 function translated(messages: object[], offered: object[] = tools) {
   const asked = { model: "m", max_tokens: 9, tools: offered, messages } as unknown as JsonObject;
-  const context = {
-    form: "whole",
-    maxOutputTokens: undefined,
-    answerId: "a",
-    now: 1,
-    estimateTokens: () => 0,
-  } as const;
   const { request, dropped } = runNow(
     messagesToChat.translate(Wire.ofJson(CreateMessageRequestSchema, asked), context),
   );

@@ -9,6 +9,7 @@ import { responsesToChat } from "../../../src/families/responses-to-chat/index.t
 import { runNow } from "../../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../../src/wire/json.ts";
 import { Wire } from "../../../src/wire/wire.ts";
+import { context } from "../../support/translations/context.ts";
 
 const careful = { customTools: false };
 const parameters = { type: "object", properties: { q: { type: "string" } } };
@@ -18,8 +19,7 @@ const user = { type: "message", role: "user", content: "hi" };
 
 function translate(request: object, form: Form = "whole", takes: object | undefined = careful) {
   const wire = Wire.ofJson(CreateResponseRequestSchema, { model: "m", input: [user], ...request } as JsonObject);
-  const context = { form, maxOutputTokens: undefined, answerId: "a", now: 1, estimateTokens: () => 0 };
-  return runNow(responsesToChat.translate(wire, { ...context, ...takes }));
+  return runNow(responsesToChat.translate(wire, { ...context, form, ...takes }));
 }
 
 function sent(request: object, takes?: object) {
@@ -401,13 +401,6 @@ test("keys of responses are dropped", () => {
 
 test("effort reaches a model that reasons, and is named for one that does not", () => {
   const wire = Wire.ofJson(CreateResponseRequestSchema, { model: "m", input: "x", reasoning: { effort: "high" } });
-  const context = {
-    form: "whole",
-    maxOutputTokens: undefined,
-    answerId: "a",
-    now: 1,
-    estimateTokens: () => 0,
-  } as const;
   expect(runNow(responsesToChat.translate(wire, { ...context, reasons: true })).request.json().reasoning_effort).toBe(
     "high",
   );

@@ -6,8 +6,8 @@ import { responsesToChat } from "../../../src/families/responses-to-chat/index.t
 import { runNow } from "../../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../../src/wire/json.ts";
 import { Wire } from "../../../src/wire/wire.ts";
+import { context } from "../../support/translations/context.ts";
 
-const context = { form: "whole", maxOutputTokens: undefined, answerId: "a", now: 1, estimateTokens: () => 0 } as const;
 const user = (content: string) => ({ role: "user", content });
 
 function translate(...items: object[]) {

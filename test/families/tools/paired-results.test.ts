@@ -9,8 +9,8 @@ import { pairedResults } from "../../../src/families/tools/paired-results.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../../src/wire/json.ts";
 import { Wire } from "../../../src/wire/wire.ts";
+import { context } from "../../support/translations/context.ts";
 
-const context = { form: "whole", maxOutputTokens: undefined, answerId: "a", now: 1, estimateTokens: () => 0 } as const;
 const user = { role: "user", content: "go on" };
 const called = (...ids: string[]) => ({
   role: "assistant",

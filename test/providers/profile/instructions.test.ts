@@ -10,6 +10,7 @@ import { createProfile } from "../../../src/providers/profile/profile.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../../src/wire/json.ts";
 import { Wire } from "../../../src/wire/wire.ts";
+import { context } from "../../support/translations/context.ts";
 
 const careful = { developer: "system", system: "first" } as const;
 const unknown = fittingOf(createProfile({}).of("m"), undefined);
@@ -66,13 +67,6 @@ test("a server without the developer role gets system messages", () => {
 });
 
 describe("an instruction in the middle", () => {
-  const context = {
-    form: "whole",
-    maxOutputTokens: undefined,
-    answerId: "a",
-    now: 1,
-    estimateTokens: () => 0,
-  } as const;
   const roles = (request: Wire) => (request.json().messages as JsonObject[]).map(({ role }) => role);
 
   test("of a Messages caller reaches a chat server, and keeps its place where the server takes it there", () => {
