@@ -365,6 +365,11 @@ describe("what a chat answer tells beside its counts", () => {
       { input: 6, inputAudio: 5, inputImage: 1, output: 5, outputAudio: 5 },
     ],
     ["OpenRouter's searches", [{ usage: { ...usage, server_tool_use: { web_search_requests: 2 } } }], { searches: 2 }],
+    [
+      "OpenRouter's searches by its server's tools",
+      [{ usage: { ...usage, server_tool_use_details: { tool_calls_executed: 3, web_search_requests: 2 } } }],
+      { searches: 2 },
+    ],
     ["xAI's sources", [{ usage: { ...usage, num_sources_used: 7 } }], { searches: 7 }],
     ["no searches where it counts none", [{ usage: { ...usage, num_sources_used: 0 } }], { searches: 0 }],
   ])("is %s", (_, answers, expected) => {
