@@ -5,6 +5,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { isObject } from "../../wire/json.ts";
+import { isFinished } from "../usage/finish-word.ts";
 
 export function chunksOfAnswer(answer: JsonObject, operation: Operation): readonly JsonObject[] | undefined {
   if (operation !== "chat" && operation !== "completions") return undefined;
@@ -15,20 +16,37 @@ export function chunksOfAnswer(answer: JsonObject, operation: Operation): readon
     const { message, finish_reason = null, ...more } = choice;
     if (!isObject(message)) return [{ ...head, choices: [choice] }];
     const content = { ...more, delta: deltaOf(message), finish_reason: null };
-    const end = { index: choice.index ?? 0, delta: {}, logprobs: null, finish_reason };
+    const end = {
+      index: choice.index ?? 0,
+      delta: {},
+      logprobs: null,
+      finish_reason: reasonFor(finish_reason, message),
+    };
     return [content, end].map((one) => ({ ...head, choices: [one] }));
   });
   return isObject(usage) ? [...chunks, { ...head, choices: [], usage }] : chunks;
 }
 
-/** Pieces of calls need an index, and the first one a type, which Mistral leaves out of whole answers. */
-function deltaOf(message: JsonObject): JsonObject {
+/** reasonFor returns why a message ended: it is whole, also where its server gives no reason, or an empty one. */
+function reasonFor(reason: JsonValue, { tool_calls: calls }: JsonObject): JsonValue {
+  if (isFinished(reason)) return reason;
+  return Array.isArray(calls) && calls.length > 0 ? "tool_calls" : "stop";
+}
+
+/**
+ * Pieces of calls need an index, and the first one a type, which Mistral leaves out of whole answers. A `function_call` that names nothing
+ * is none.
+ */
+function deltaOf({ function_call: legacy, ...message }: JsonObject): JsonObject {
   const { tool_calls: calls } = message;
-  if (!Array.isArray(calls)) return message;
+  const namesOne = isObject(legacy) && legacy.name !== "";
   return {
     ...message,
-    tool_calls: calls.map((call, index): JsonValue => {
-      return isObject(call) ? { index, type: isObject(call.custom) ? "custom" : "function", ...call } : call;
-    }),
+    ...(namesOne ? { function_call: legacy } : {}),
+    ...(Array.isArray(calls) ? { tool_calls: calls.map(pieceOf) } : {}),
   };
+}
+
+function pieceOf(call: JsonValue, index: number): JsonValue {
+  return isObject(call) ? { index, type: isObject(call.custom) ? "custom" : "function", ...call } : call;
 }

@@ -411,6 +411,22 @@ describe("an answer", () => {
     expect(choices[0]?.message.tool_calls).toMatchObject([call1]);
   });
 
+  test.each(["", undefined])(
+    "that does not say why it ended (%j) has ended, in the order of the vendor's",
+    async (reason) => {
+      const { choices, ...whole } = saying({ content: "Hello", function_call: { name: "", arguments: "" } });
+      const [choice] = choices as readonly Json[];
+      upstream.script = asJson({ ...whole, choices: [{ ...choice, finish_reason: reason }] });
+      const sdk = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey, maxRetries: 0 });
+      const messages = [{ role: "user" as const, content: "hi" }];
+      const stream = sdk.chat.completions.stream({ model: "gpt", messages, stream_options: { include_usage: true } });
+      const chunks = await Array.fromAsync(stream);
+      expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 11 } });
+      const { message, finish_reason } = (await stream.finalChatCompletion()).choices[0] ?? {};
+      expect([message?.content, finish_reason]).toEqual(["Hello", "stop"]);
+    },
+  );
+
   test("in chunks is joined with all its choices", async () => {
     const choice = (index: number, content: string, finish_reason: string | null = null) => ({
       ...chatChunk({}),
