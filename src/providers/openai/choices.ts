@@ -27,21 +27,25 @@ export class ChoiceTracker {
   #unfinished = 0;
   #head: JsonObject | undefined;
   #hasUsage = false;
+  #awaitsModeration: boolean;
   #isOver = false;
 
   constructor(operation: Operation, request: JsonObject) {
     this.#operation = operation;
     this.#asked = askedIn(request);
+    this.#awaitsModeration = isObject(request.moderation);
   }
 
   take(chunk: JsonObject, choices: readonly JsonValue[]): void {
     for (const choice of choices) if (isObject(choice)) this.#see(choice);
     if (this.#seen.size > 0) this.#head ??= chunk;
-    if (isObject(chunk.usage)) {
-      // OpenAI's last chunk has the usage and no choices.
-      this.#isOver ||= choices.length === 0 && this.allFinished && this.#seen.size >= this.#asked;
-      this.#hasUsage = true;
-    }
+    const { usage, moderation } = chunk;
+    if (!isObject(usage) && !isObject(moderation)) return;
+    this.#hasUsage ||= isObject(usage);
+    this.#awaitsModeration &&= !isObject(moderation);
+    // OpenAI's last chunk has the usage, or the moderation where that was asked for, and no choices.
+    const isLast = choices.length === 0 && this.#hasUsage && !this.#awaitsModeration;
+    this.#isOver ||= isLast && this.allFinished && this.#seen.size >= this.#asked;
   }
 
   #see(choice: JsonObject): void {

@@ -140,6 +140,21 @@ describe("a stream with its end and its usage", () => {
     expect(performance.now() - from).toBeLessThan(9_000);
   });
 
+  test("is not over before the moderation that was asked for", async () => {
+    const moderation = { output: { type: "moderation_results", results: [] } };
+    upstream.script = async (exchange) => {
+      exchange.head(200, eventStream);
+      await exchange.write(openaiFrames(...helloChunks, usageChunk()));
+      // Apart, so that it is not read together with what should be the end.
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      await exchange.write(openaiFrames({ ...chatChunk({}), choices: [], usage: null, moderation }));
+      await repeat(exchange, ": ping\n\n");
+    };
+    const asked = { family: "chat", model: "gpt", stream: true, apiKey: gateway.apiKey } as const;
+    const { text } = await call(gateway, { ...asked, more: { moderation: { model: "m" } } });
+    expect([text.includes("moderation_results"), text.endsWith(done)]).toEqual([true, true]);
+  });
+
   test("of one choice is not over while another is open", async () => {
     const choice = (index: number, delta: Json, finish_reason: string | null = null) => ({
       ...chatChunk({}),
