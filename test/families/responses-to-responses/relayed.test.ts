@@ -229,6 +229,28 @@ describe("a stream", () => {
     expect(events.map(plain)).toEqual(sent.map(plain));
   });
 
+  test("has one id for each item, also where its upstream gives it another in each event", async () => {
+    const events = responseEvents(responseAnswer([reasoning(), called, outputMessage("Hello")]));
+    let count = 0;
+    const rotated = (value: JsonObject): JsonObject => ({ ...value, ...(value.id ? { id: `id_${count++}` } : {}) });
+    script((exchange) => {
+      exchange.head(200, eventStream);
+      const changed = events.map((event: Any) => ({
+        ...event,
+        ...(event.item_id && { item_id: `id_${count++}` }),
+        ...(event.item && { item: rotated(event.item) }),
+        ...(event.response && { response: { ...event.response, output: event.response.output.map(rotated) } }),
+      }));
+      exchange.end(anthropicFrames(...changed));
+    });
+    const { events: told, body } = await create({ input: "hi", stream: true, store: false });
+    for (const [place, { id }] of body.output.entries()) {
+      const named = told.filter(({ output_index: index }) => index === place).map((one) => one.item?.id ?? one.item_id);
+      expect(new Set(named)).toEqual(new Set([id]));
+    }
+    expect(new Set(body.output.map(({ id }: Any) => id)).size).toBe(3);
+  });
+
   test("keeps unknown events", async () => {
     const response = responseAnswer([outputMessage("Hello")]);
     const novel = {

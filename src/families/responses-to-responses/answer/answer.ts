@@ -36,23 +36,41 @@ export function relayedEvents(
   );
 }
 
-/** ownMembers returns the members of a response that are the gateway's. */
-function ownMembers({ output }: JsonObject, context: AnswerContext): Record<string, JsonValue> {
+/** ownMembers returns the members of a response that are the gateway's. `ownId` says by which id its upstream's caller knows an item. */
+function ownMembers(
+  { output }: JsonObject,
+  context: AnswerContext,
+  ownId: (item: JsonObject, id: string, index: number) => string = (_, id) => id,
+): Record<string, JsonValue> {
   const { answerId, previousId, store } = context;
-  const items = Array.isArray(output) ? { output: output.map((item, i) => relayedItem(item, i, context)) } : {};
+  const relayed = (item: JsonValue, i: number) => relayedItem(item, i, context, (one, id) => ownId(one, id, i));
+  const items = Array.isArray(output) ? { output: output.map(relayed) } : {};
   return { id: `resp_${answerId}`, previous_response_id: previousId, store, ...items };
 }
 
-function relayedItem(item: JsonValue, index: number, { answerId, maker }: AnswerContext): JsonValue {
+function relayedItem(
+  item: JsonValue,
+  index: number,
+  { answerId, maker }: AnswerContext,
+  ownId: (item: JsonObject, id: string) => string,
+): JsonValue {
   if (!isObject(item) || typeof item.id !== "string" || item.id === "") return item;
-  return { ...item, id: relayedId(item.id, maker, answerId, index) };
+  return { ...item, id: relayedId(ownId(item, item.id), maker, answerId, index) };
 }
 
-/** RelayedItems relays the items of a stream. */
+/** Known is how an item of a stream began. */
+interface Known {
+  readonly id: string;
+  readonly type: JsonValue | undefined;
+}
+
+/** RelayedItems relays the items of a stream. An item keeps the id that it began with: GitHub Copilot gives it another one in each event. */
 class RelayedItems {
   readonly #context: AnswerContext;
-  /** Output indices by item id. */
+  /** Output indices by the id that an item began with. */
   readonly #places = new Map<string, number>();
+  /** By output index. */
+  readonly #begun = new Map<number, Known>();
 
   constructor(context: AnswerContext) {
     this.#context = context;
@@ -65,15 +83,27 @@ class RelayedItems {
     if (typeof id === "string" && id !== "") {
       const index = typeof place === "number" ? place : this.#places.get(id);
       const { maker, answerId } = this.#context;
-      if (index !== undefined) changes.item_id = relayedId(id, maker, answerId, index);
+      if (index !== undefined) changes.item_id = relayedId(this.#begun.get(index)?.id ?? id, maker, answerId, index);
     }
-    if (isObject(response)) changes.response = { ...response, ...ownMembers(response, this.#context) };
+    if (isObject(response)) {
+      const own = ownMembers(response, this.#context, (one, id, i) => this.#ownId(one, id, i));
+      changes.response = { ...response, ...own };
+    }
     return Object.keys(changes).length === 0 ? frame : frame.with(changes);
   }
 
   #item(item: JsonObject, place: JsonValue | undefined): JsonValue {
     if (typeof place !== "number") return item;
-    if (typeof item.id === "string") this.#places.set(item.id, place);
-    return relayedItem(item, place, this.#context);
+    if (typeof item.id === "string" && item.id !== "" && !this.#begun.has(place)) {
+      this.#places.set(item.id, place);
+      this.#begun.set(place, { id: item.id, type: item.type });
+    }
+    return relayedItem(item, place, this.#context, (one, id) => this.#ownId(one, id, place));
+  }
+
+  /** Another item may stand in this place of the final list, where that lacks some. */
+  #ownId({ type }: JsonObject, id: string, place: number): string {
+    const begun = this.#begun.get(place);
+    return begun && begun.type === type && !this.#places.has(id) ? begun.id : id;
   }
 }
