@@ -41,27 +41,27 @@ function hello(usage: unknown): (exchange: ScriptedExchange) => void {
   const told = { usage };
   return (exchange) => {
     const { stream = false } = exchange.asked;
-    const stream_ = (text: string) => {
+    const asStream = (text: string) => {
       exchange.head(200, eventStream);
       exchange.end(text);
     };
     switch (exchange.path) {
       case "/v1/messages":
         return stream
-          ? stream_(anthropicFrames(...helloEvents.map((event) => withUsage(event, usage))))
+          ? asStream(anthropicFrames(...helloEvents.map((event) => withUsage(event, usage))))
           : exchange.json(200, messageAnswer([{ type: "text", text: "Hello" }], "end_turn", told));
       case "/v1/responses": {
         const response = responseAnswer([outputMessage("Hello")], told);
-        return stream ? stream_(anthropicFrames(...responseEvents(response))) : exchange.json(200, response);
+        return stream ? asStream(anthropicFrames(...responseEvents(response))) : exchange.json(200, response);
       }
       case "/v1/completions":
         return stream
-          ? stream_(openaiFrames(completionPiece("Hello", "stop", told)) + done)
+          ? asStream(openaiFrames(completionPiece("Hello", "stop", told)) + done)
           : exchange.json(200, completionPiece("Hello", "stop", told));
     }
     if (!stream) return exchange.json(200, chatAnswer({ content: "Hello" }, "stop", told));
     const last = usage === undefined ? [] : [{ ...chatChunk({}), choices: [], usage }];
-    return stream_(openaiFrames(...helloChunks, ...last) + done);
+    return asStream(openaiFrames(...helloChunks, ...last) + done);
   };
 }
 
