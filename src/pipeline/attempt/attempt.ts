@@ -15,6 +15,7 @@ import type { Translated } from "../../families/translation.ts";
 import type { Ledger } from "../../ledger/contract.ts";
 import { outputBound } from "../../ledger/worst-case.ts";
 import type { Attempt } from "../../providers/contract.ts";
+import { tellsUsage } from "../../providers/usage/write-usage.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
@@ -186,9 +187,10 @@ async function gated(answer: Answer, { meter, record }: CallAttempt): Promise<An
 /** tellUsage has the caller told what its charge is counted by, where the upstream does not tell that. */
 function tellUsage(attempt: CallAttempt, sent: Answer): MaybePromise<Answer> {
   const { modelCall, part, candidate, meter } = attempt;
-  if (meter.isPaidByInput || candidate.kind === "embedded" || (sent.kind === "whole" && !meter.isUntold())) return sent;
+  const { operation, kind } = candidate;
+  if (!tellsUsage(operation) || kind === "embedded" || (sent.kind === "whole" && !meter.isUntold())) return sent;
   return withUntoldUsage(sent, {
-    operation: candidate.operation,
+    operation,
     isAskedFor: wantsUsage(modelCall.operation, part.request.outline()),
     isUntold: () => meter.isUntold(),
     count: () => modelCall.meter.measureAttempt(meter),

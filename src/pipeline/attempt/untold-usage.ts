@@ -7,10 +7,10 @@
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, Frames } from "../../call/call.ts";
-import type { Operation } from "../../call/operations.ts";
 import type { Usage } from "../../call/usage.ts";
+import { definedFields } from "../../families/fields.ts";
 import { isFinished } from "../../providers/usage/finish-word.ts";
-import { writeUsage } from "../../providers/usage/write-usage.ts";
+import { type TellingOperation, writeUsage } from "../../providers/usage/write-usage.ts";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { forEach, pushStream } from "../../runtime/push-stream.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
@@ -19,7 +19,7 @@ import { Wire } from "../../wire/wire.ts";
 /** UsageSource knows what an attempt has used. */
 export interface UsageSource {
   /** operation is the one that the upstream answers. */
-  readonly operation: Operation;
+  readonly operation: TellingOperation;
   /** isAskedFor is whether a stream of chunks is to end with its usage. */
   readonly isAskedFor: boolean;
   /** isUntold reports whether the upstream has told no usage so far, or none of its output. */
@@ -43,7 +43,7 @@ export function withUntoldUsage(answer: Answer, source: UsageSource): MaybePromi
 }
 
 /** completed returns the usage that an upstream told, with the counts in their places. */
-function completed(told: JsonValue | undefined, operation: Operation, used: Usage): JsonObject {
+function completed(told: JsonValue | undefined, operation: TellingOperation, used: Usage): JsonObject {
   return { ...(isObject(told) ? told : {}), ...writeUsage(operation, used) };
 }
 
@@ -52,7 +52,10 @@ function withUsageChunk(frames: Frames, { operation, isUntold, count }: UsageSou
   return pushStream((take) => {
     let chunkOf: ((usage: JsonObject) => Wire) | undefined;
     const taken = forEach(frames, (batch) => {
-      chunkOf ??= batch[0] && chunkLike(batch[0]);
+      if (!chunkOf) {
+        const said = batch.find(hasChoices);
+        chunkOf = said && chunkLike(said);
+      }
       return take(batch);
     });
     return taken.then(async () => {
@@ -61,19 +64,26 @@ function withUsageChunk(frames: Frames, { operation, isUntold, count }: UsageSou
   });
 }
 
+/** hasChoices reports whether a chunk is of the answer: Azure's first one is about the prompt. */
+function hasChoices(chunk: Wire): boolean {
+  const { choices } = chunk.json();
+  return Array.isArray(choices) && choices.length > 0;
+}
+
 /** chunkLike returns what makes the chunk for the usage of the stream that this chunk is of. The chunk itself is not kept. */
 function chunkLike(chunk: Wire): (usage: JsonObject) => Wire {
   const { desc } = chunk;
-  const { choices, usage, ...head } = chunk.json();
-  return (counted) => Wire.ofJson(desc, { ...head, choices: [], usage: counted }, true);
+  const { id, object, created, model } = chunk.json();
+  const head = definedFields({ id, object, created, model });
+  return (usage) => Wire.ofJson(desc, { ...head, choices: [], usage }, true);
 }
 
 /** withUsageInEvents completes the events of a message or a response that tell usage. */
 function withUsageInEvents(frames: Frames, source: UsageSource): Frames {
   return pushStream((take) =>
     forEach(frames, (batch) => {
-      const last = batch.findLastIndex((event) => lacksUsage(event.json(), source));
-      return last < 0 ? take(batch) : completedEvents(batch, source).then(take);
+      const isLacking = batch.some((event) => lacksUsage(event.json(), source));
+      return isLacking ? completedEvents(batch, source).then(take) : take(batch);
     }),
   );
 }
@@ -103,7 +113,7 @@ function hasOutput(usage: JsonValue | undefined): boolean {
   return isObject(usage) && typeof usage.output_tokens === "number";
 }
 
-function completedEvent<O extends DescMessage>(event: Wire<O>, operation: Operation, used: Usage): Wire<O> {
+function completedEvent<O extends DescMessage>(event: Wire<O>, operation: TellingOperation, used: Usage): Wire<O> {
   const { type, message, response, usage } = event.json();
   const within = (outer: JsonValue | undefined, counts: Usage) => {
     const told = isObject(outer) ? outer : {};

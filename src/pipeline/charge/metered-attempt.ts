@@ -154,7 +154,7 @@ export class MeteredAttempt implements AttemptMeter {
   isUntold(): boolean {
     const { input, output } = this.usage;
     const isOutputUntold = !output && this.operation !== "embeddings" && !this.output.isEmpty();
-    return !this.isPaidByInput && (input === undefined || isOutputUntold);
+    return input === undefined || isOutputUntold;
   }
 
   bill(): void {

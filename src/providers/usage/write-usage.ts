@@ -3,20 +3,25 @@ import type { Operation } from "../../call/operations.ts";
 import type { Usage } from "../../call/usage.ts";
 import type { JsonObject } from "../../wire/json.ts";
 
-/** writeUsage returns the `usage` of an answer; undefined for operations whose answers have none. */
-export function writeUsage(operation: Operation, used: Usage): JsonObject | undefined {
-  switch (operation) {
-    case "chat":
-    case "completions":
-      return chatUsage(used);
-    case "embeddings":
-      return { prompt_tokens: totalInput(used), total_tokens: totalInput(used) };
-    case "messages":
-      return messageUsage(used);
-    case "responses":
-      return responseUsage(used);
-  }
-  return undefined;
+/** TellingOperation is one whose answers tell usage. */
+export type TellingOperation = Exclude<Operation, "count_tokens" | "speech">;
+
+const writers: { readonly [O in TellingOperation]: (used: Usage) => JsonObject } = {
+  chat: chatUsage,
+  completions: chatUsage,
+  embeddings: (used) => ({ prompt_tokens: totalInput(used), total_tokens: totalInput(used) }),
+  messages: messageUsage,
+  responses: responseUsage,
+};
+
+/** tellsUsage reports whether answers of an operation tell usage. */
+export function tellsUsage(operation: Operation): operation is TellingOperation {
+  return Object.hasOwn(writers, operation);
+}
+
+/** writeUsage returns the `usage` of an answer. */
+export function writeUsage(operation: TellingOperation, used: Usage): JsonObject {
+  return writers[operation](used);
 }
 
 function totalInput({ input, cacheRead, cacheWrite, cacheWriteHour }: Usage): number {
