@@ -236,13 +236,17 @@ async function countText(kept: KeptText, counting: Counting): Promise<number> {
   return kept.isEmpty() ? 0 : (await counting.output(kept.text())) + guessTokens(kept.beyondBytes);
 }
 
+/** sum adds what two requests used. One that brought nothing adds nothing to one that did: it is charged to nobody. */
 function sum(a: Measured, b: Measured): Measured {
+  const isImplausible = a.isImplausible || b.isImplausible;
+  const gaveUp = a.gaveUp || b.gaveUp;
+  if (a.isNothing !== b.isNothing) return { ...(a.isNothing ? b : a), isImplausible, gaveUp };
   return {
     used: addUsage(a.used, b.used),
     requests: [...a.requests, ...b.requests],
     estimated: a.estimated || b.estimated,
-    isImplausible: a.isImplausible || b.isImplausible,
-    isNothing: a.isNothing && b.isNothing,
-    gaveUp: a.gaveUp || b.gaveUp,
+    isImplausible,
+    isNothing: a.isNothing,
+    gaveUp,
   };
 }

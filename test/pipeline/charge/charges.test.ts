@@ -500,35 +500,37 @@ describe("the caller left before the first byte: nothing, and the upstream is le
   }
 });
 
+const openaiNothing = {
+  ...openaiUsage,
+  completion_tokens: 0,
+  total_tokens: 100,
+  completion_tokens_details: undefined,
+};
+/** filtered is an answer that a filter stopped before it began, with usage of its input or without. */
+const filtered: Readonly<Record<Vendor, (isTold: boolean) => Script>> = {
+  openai: (isTold) => (exchange) => {
+    const { stream = false } = exchange.asked;
+    const usage = isTold ? openaiNothing : undefined;
+    if (!stream) exchange.json(200, chatAnswer({ content: "" }, "content_filter", { usage }));
+    else if (!usage) exchange.stream(chatChunk({}, "content_filter"));
+    else exchange.stream(chatChunk({}, "content_filter"), { ...chatChunk({}), choices: [], usage });
+  },
+  anthropic: (isTold) => (exchange) => {
+    const { stream = false } = exchange.asked;
+    const usage = isTold ? { ...anthropicInput, output_tokens: 0 } : undefined;
+    if (!stream) return exchange.json(200, messageAnswer([], "refusal", { usage }));
+    exchange.head(200, eventStream);
+    exchange.end(
+      anthropicFrames(
+        { type: "message_start", message: messageAnswer([], null, { usage }) },
+        { type: "message_delta", delta: { stop_reason: "refusal", stop_sequence: null }, usage },
+        { type: "message_stop" },
+      ),
+    );
+  },
+};
+
 describe("stopped by a filter with no output at all: the input that was told, and nothing where none was", () => {
-  const openaiNothing = {
-    ...openaiUsage,
-    completion_tokens: 0,
-    total_tokens: 100,
-    completion_tokens_details: undefined,
-  };
-  const filtered: Readonly<Record<Vendor, (isTold: boolean) => Script>> = {
-    openai: (isTold) => (exchange) => {
-      const { stream = false } = exchange.asked;
-      const usage = isTold ? openaiNothing : undefined;
-      if (!stream) exchange.json(200, chatAnswer({ content: "" }, "content_filter", { usage }));
-      else if (!usage) exchange.stream(chatChunk({}, "content_filter"));
-      else exchange.stream(chatChunk({}, "content_filter"), { ...chatChunk({}), choices: [], usage });
-    },
-    anthropic: (isTold) => (exchange) => {
-      const { stream = false } = exchange.asked;
-      const usage = isTold ? { ...anthropicInput, output_tokens: 0 } : undefined;
-      if (!stream) return exchange.json(200, messageAnswer([], "refusal", { usage }));
-      exchange.head(200, eventStream);
-      exchange.end(
-        anthropicFrames(
-          { type: "message_start", message: messageAnswer([], null, { usage }) },
-          { type: "message_delta", delta: { stop_reason: "refusal", stop_sequence: null }, usage },
-          { type: "message_stop" },
-        ),
-      );
-    },
-  };
   for (const { name, family, vendor, stream } of ways) {
     test(`${name}, told`, async () => {
       upstream.script = filtered[vendor](true);
@@ -704,6 +706,24 @@ describe("completions of several prompts and choices: one call, reserved and cha
     expect([answer.status, answer.headers["x-gateway-cost"]]).toEqual([502, undefined]);
     expectBooks(payer, atEnd, { outcome: Outcome.FAILED, cost: 0 });
   });
+
+  test.each(
+    (["openai", "anthropic"] as const).flatMap((vendor) => [false, true].map((stream) => ({ vendor, stream }))),
+  )(
+    "where a filter stopped one of $vendor's that told nothing, the others: streamed $stream",
+    async ({ vendor, stream }) => {
+      upstream.script = (exchange) => {
+        if (!exchange.body.includes("Two")) answering(vendor, true)(exchange);
+        else filtered[vendor](false)(exchange);
+      };
+      const body = { model: vendor === "openai" ? "gpt" : "claude", ...asked, ...(stream ? { stream } : {}) };
+      const { payer, answer, atEnd } = await ask({ path: "/v1/completions", body });
+      expect(answer.status).toBe(200);
+      const two = Object.fromEntries(Object.entries(charges[vendor]).map(([part, count]) => [part, 2 * count]));
+      expectBooks(payer, atEnd, two as unknown as Charge);
+      expect(toldCost(answer)).toMatchObject({ cost: formatDecimal(2 * charges[vendor].cost) });
+    },
+  );
 
   test("where one prompt of a stream breaks off, what all of them used is charged", async () => {
     const payer = await openAccount(gateway);
