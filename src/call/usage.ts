@@ -39,6 +39,8 @@ export type ToldUsage = { readonly [part in keyof Usage]?: number | undefined } 
   readonly manner?: ToldManner | undefined;
   /** Set where it reported a count that is none, as a fraction, a text or a number below 0. */
   readonly isBroken?: true | undefined;
+  /** Set where it reported counts only in other places, or by other names, than callers of its API look for. */
+  readonly isElsewhere?: true | undefined;
 };
 
 /** CallUsage is what a call used, in parts that do not overlap; for speech, the characters of its input. */

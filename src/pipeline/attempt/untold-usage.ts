@@ -42,10 +42,17 @@ export function withUntoldUsage(answer: Answer, source: UsageSource): MaybePromi
   });
 }
 
-/** completed returns the usage that an upstream told, with the counts in their places. */
+/**
+ * completed returns the usage that an upstream told, with the counts in the places of its own. Of these none is kept, by whatever name:
+ * what it told is not what is charged.
+ */
 function completed(told: JsonValue | undefined, operation: TellingOperation, used: Usage): JsonObject {
-  return { ...(isObject(told) ? told : {}), ...writeUsage(operation, used) };
+  const others = isObject(told) ? Object.entries(told).filter(([name]) => !countsTokens.test(name)) : [];
+  return { ...Object.fromEntries(others), ...writeUsage(operation, used) };
 }
+
+/** countsTokens matches the names of counts of tokens in all APIs, and of what divides them: `prompt_tokens`, `totalTokenCount`. */
+const countsTokens = /tokens?(_?details|count)?$|^cache_creation$/i;
 
 /** withUsageChunk adds a chunk for the usage to the end of a stream. */
 function withUsageChunk(frames: Frames, { operation, isUntold, count }: UsageSource): Frames {

@@ -24,7 +24,7 @@ export interface AttemptMeter extends Meter {
   reasoned(tokens: number, max: number): void;
   /** Reports whether the upstream reported any input or output. */
   hasUsage(): boolean;
-  /** Reports whether the upstream has told no usage so far, or none of the output that there was. */
+  /** Reports whether the upstream has told no usage so far that its caller can read, or none of the output that there was. */
   isUntold(): boolean;
   /** Notes that the upstream bills the attempt, so that it is charged even where the call fails later. */
   bill(): void;
@@ -67,6 +67,8 @@ export class MeteredAttempt implements AttemptMeter {
   isBilled = false;
   /** isBroken is whether a reported count was none, or was beyond all bounds and was cut. */
   isBroken = false;
+  /** isElsewhere is whether usage was reported only where, or as, no caller reads it. */
+  isElsewhere = false;
   /** hasOther is whether some of the output was no text. */
   hasOther = false;
   /** The service tier that was asked for, the reported one, and the reported rare parts. */
@@ -89,6 +91,7 @@ export class MeteredAttempt implements AttemptMeter {
     const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, manner } = reported;
     const { usage } = this;
     if (reported.isBroken) this.isBroken = true;
+    if ((input ?? output) !== undefined) this.isElsewhere = reported.isElsewhere === true;
     if (manner) this.manner = manner;
     for (const part of rareParts) {
       const count = this.#plausible(reported[part]);
@@ -154,7 +157,7 @@ export class MeteredAttempt implements AttemptMeter {
   isUntold(): boolean {
     const { input, output } = this.usage;
     const isOutputUntold = !output && this.operation !== "embeddings" && !this.output.isEmpty();
-    return input === undefined || isOutputUntold;
+    return input === undefined || isOutputUntold || this.isElsewhere;
   }
 
   bill(): void {

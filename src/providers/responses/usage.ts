@@ -6,12 +6,12 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Meter } from "../contract.ts";
-import { ChatUsageReader } from "../usage/chat-counts.ts";
+import { ChatUsageReader, responseNames } from "../usage/chat-counts.ts";
 import { countTextOf } from "../usage/count-text.ts";
 
 /** meterResponse reports a unary response. */
 export function meterResponse(response: JsonObject, meter: Meter): void {
-  const counts = new ChatUsageReader();
+  const counts = new ChatUsageReader(responseNames);
   tellUsage(response, counts, searchesIn(response.output), meter);
   if (hasGivenUp(response)) meter.reportGivenUp();
   if (!Array.isArray(response.output)) return;
@@ -21,7 +21,7 @@ export function meterResponse(response: JsonObject, meter: Meter): void {
 /** ResponseMetering reports the events of a stream. */
 export class ResponseMetering {
   readonly #meter: Meter;
-  readonly #counts = new ChatUsageReader();
+  readonly #counts = new ChatUsageReader(responseNames);
   #searches = 0;
   /** hasPieces is whether the current item came in pieces. */
   #hasPieces = false;

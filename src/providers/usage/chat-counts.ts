@@ -16,20 +16,32 @@ type InputParts = { readonly input: number; readonly cacheRead: number; readonly
 type OutputParts = { readonly output: number; readonly reasoning: number; readonly hasReasoning: boolean };
 /** RareParts are reported by few vendors and models; unset where nothing was reported, or none. */
 type RareParts = Pick<ToldUsage, "inputAudio" | "inputImage" | "outputAudio" | "searches">;
+/** OwnNames are the names by which callers of an API read its sums. */
+type OwnNames = readonly [input: string, output: string];
+
+const chatNames: OwnNames = ["prompt_tokens", "completion_tokens"];
+export const responseNames: OwnNames = ["input_tokens", "output_tokens"];
 
 export class ChatUsageReader {
+  readonly #names: OwnNames;
   #input: InputParts | undefined;
   #output: OutputParts | undefined;
   #rare: RareParts | undefined;
   #manner: ToldManner | undefined;
   #isBroken = false;
+  /** isInPlace is whether usage was reported where, and as, callers read it. */
+  #isInPlace = false;
+
+  constructor(names = chatNames) {
+    this.#names = names;
+  }
 
   /** Takes an answer or a chunk. Returns whether it reported usage. */
   take(json: JsonObject): boolean {
     const { usage, x_groq, choices, service_tier, timings } = json;
     // Each chunk may name the tier, and the one with the usage need not.
     if (service_tier !== undefined) this.#manner = reportedManner(json) ?? this.#manner;
-    let hasTold = usage ? this.#takeUsage(usage, json) : false;
+    let hasTold = usage ? this.#takeUsage(usage, json, true) : false;
     if (!usage && timings) hasTold = this.#takeUsage(usageOfTimings(membersOf(timings)), json);
     if (x_groq) hasTold = this.#takeUsage(membersOf(x_groq).usage, json) || hasTold;
     if (!Array.isArray(choices)) return hasTold;
@@ -45,9 +57,16 @@ export class ChatUsageReader {
     const { input, cacheRead, cacheWrite } = this.#input ?? {};
     const { output, reasoning } = this.#output ?? {};
     const parts = { input, cacheRead, cacheWrite, output, reasoning };
-    if (!this.#rare && !this.#manner && !this.#isBroken) return parts;
+    const isElsewhere = !this.#isInPlace && (input ?? output) !== undefined;
+    if (!this.#rare && !this.#manner && !this.#isBroken && !isElsewhere) return parts;
     const rare = this.#rare && within(this.#rare, input ?? 0, output ?? 0);
-    return { ...parts, ...rare, manner: this.#manner, ...(this.#isBroken && { isBroken: true }) };
+    return {
+      ...parts,
+      ...rare,
+      manner: this.#manner,
+      ...(this.#isBroken && { isBroken: true }),
+      ...(isElsewhere && { isElsewhere }),
+    };
   }
 
   /** hasReasoning is whether reasoning was reported. */
@@ -55,7 +74,7 @@ export class ChatUsageReader {
     return this.#output?.hasReasoning ?? false;
   }
 
-  #takeUsage(usage: JsonValue | undefined, { choices, timings }: JsonObject): boolean {
+  #takeUsage(usage: JsonValue | undefined, { choices, timings }: JsonObject, isPlace = false): boolean {
     if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return false;
     this.#manner ??= reportedManner(usage);
     this.#isBroken ||= isBroken(usage);
@@ -67,11 +86,21 @@ export class ChatUsageReader {
     const output = outputParts(usage, sums, input);
     if (input && sumOf(input) >= sumOf(this.#input)) this.#input = input;
     if (output && output.output >= (this.#output?.output ?? 0)) this.#output = output;
+    if (isPlace && this.#hasOwnNames(usage, input, output)) this.#isInPlace = true;
     return true;
+  }
+
+  /** hasOwnNames reports whether the parts that were read of a usage are in its API's own names. */
+  #hasOwnNames(usage: JsonObject, input: InputParts | undefined, output: OutputParts | undefined): boolean {
+    const [inputName, outputName] = this.#names;
+    return (!input || countOf(usage[inputName]) !== undefined) && (!output || countOf(usage[outputName]) !== undefined);
   }
 }
 
-/** isBroken reports whether a sum is no count. Such sums are ignored, and said: the gateway counts in their place. */
+/**
+ * isBroken reports whether a sum is no count. Such sums are ignored, and said: the gateway counts in their place. No other count of that
+ * usage tells what they should be.
+ */
 function isBroken({ prompt_tokens, completion_tokens, input_tokens, output_tokens }: JsonObject): boolean {
   return (
     isBrokenCount(prompt_tokens) ||
@@ -94,7 +123,7 @@ interface Sums {
 
 function sumsOf(usage: JsonObject): Sums {
   const output = countOf(usage.completion_tokens) ?? countOf(usage.output_tokens) ?? countIn(usage, outputNames);
-  const total = countOf(usage.total_tokens) ?? countIn(usage, totalNames);
+  const total = isBroken(usage) ? undefined : (countOf(usage.total_tokens) ?? countIn(usage, totalNames));
   const prompt = countOf(usage.prompt_tokens) ?? inputTokens(usage) ?? otherInput(usage);
   const rest = total !== undefined && output !== undefined && total > output ? total - output : undefined;
   // Mistral counts audio beside the prompt: then the total is the prompt, the audio and the output.

@@ -26,12 +26,15 @@ export class MessageUsageReader {
   #searches: number | undefined;
   #manner: ToldManner | undefined;
   #isBroken = false;
+  /** isElsewhere is whether counts were reported by chat's names. */
+  #isElsewhere = false;
   #compacted: Compacted | undefined;
 
   /** Takes the value of `usage`. Returns whether it was an object. */
   take(usage: JsonValue | undefined): boolean {
     if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return false;
     this.#isBroken ||= isBrokenCount(usage.input_tokens) || isBrokenCount(usage.output_tokens);
+    this.#isElsewhere ||= isByChatNames(usage);
     this.#takeInput(usage);
     this.#takeManner(usage);
     this.#takeIterations(usage.iterations);
@@ -83,13 +86,14 @@ export class MessageUsageReader {
     const input = sumOf(this.#input) === 0 ? {} : this.#input;
     const plain = output === undefined ? input : { ...input, output, reasoning: Math.min(output, this.#reasoning) };
     const reported = this.#compacted ? { ...plain, ...added(this.#compacted, plain) } : plain;
-    if (this.#searches === undefined && !this.#manner && !this.#isBroken) return reported;
+    if (this.#searches === undefined && !this.#manner && !this.#isBroken && !this.#isElsewhere) return reported;
     const searches = this.#searches === undefined ? {} : { searches: this.#searches };
     return {
       ...reported,
       ...searches,
       ...(this.#manner && { manner: this.#manner }),
       ...(this.#isBroken && { isBroken: true }),
+      ...(this.#isElsewhere && { isElsewhere: true }),
     };
   }
 
@@ -122,6 +126,13 @@ function added(sum: Compacted, more: ToldUsage): Compacted {
 
 function sumOf({ input = 0, cacheRead = 0, cacheWrite = 0, cacheWriteHour = 0 }: ToldUsage): number {
   return input + cacheRead + cacheWrite + cacheWriteHour;
+}
+
+/** isByChatNames reports whether counts are there by chat's names alone. */
+function isByChatNames({ input_tokens, output_tokens, prompt_tokens, completion_tokens }: JsonObject): boolean {
+  const isOnly = (other: JsonValue | undefined, own: JsonValue | undefined) =>
+    countOf(other) !== undefined && countOf(own) === undefined;
+  return isOnly(prompt_tokens, input_tokens) || isOnly(completion_tokens, output_tokens);
 }
 
 /** chatParts reads the input of servers that translate from chat and keep its names: the prompt includes what came from the cache. */

@@ -1,4 +1,4 @@
-/** Writes usage as each API reports it. */
+/** Writes usage as each API reports it: every part that has a price, where there is any of it. */
 import type { Operation } from "../../call/operations.ts";
 import type { Usage } from "../../call/usage.ts";
 import type { JsonObject } from "../../wire/json.ts";
@@ -29,19 +29,42 @@ function totalInput({ input, cacheRead, cacheWrite, cacheWriteHour }: Usage): nu
 }
 
 function chatUsage(used: Usage): JsonObject {
-  const { output, reasoning, cacheRead } = used;
+  const { output } = used;
   const input = totalInput(used);
   return {
     prompt_tokens: input,
     completion_tokens: output,
     total_tokens: input + output,
-    prompt_tokens_details: { cached_tokens: cacheRead },
-    completion_tokens_details: { reasoning_tokens: reasoning },
+    prompt_tokens_details: inputDetails(used),
+    completion_tokens_details: outputDetails(used),
   };
 }
 
-function messageUsage({ input, cacheRead, cacheWrite, cacheWriteHour, output }: Usage): JsonObject {
+function inputDetails({ cacheRead, cacheWrite, cacheWriteHour, inputAudio, inputImage }: Usage): JsonObject {
+  const others = {
+    cache_write_tokens: cacheWrite + cacheWriteHour,
+    audio_tokens: inputAudio,
+    image_tokens: inputImage,
+  };
+  return { cached_tokens: cacheRead, ...whereAny(others) };
+}
+
+function outputDetails({ reasoning, outputAudio }: Usage): JsonObject {
+  return { reasoning_tokens: reasoning, ...whereAny({ audio_tokens: outputAudio }) };
+}
+
+/** whereAny returns the counts that are not zero. */
+function whereAny(counts: { readonly [name: string]: number | undefined }): JsonObject {
+  const some: Record<string, number> = {};
+  for (const [name, count = 0] of Object.entries(counts)) if (count > 0) some[name] = count;
+  return some;
+}
+
+function messageUsage({ input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning }: Usage): JsonObject {
+  const split = { ephemeral_5m_input_tokens: cacheWrite, ephemeral_1h_input_tokens: cacheWriteHour };
   return {
+    ...(cacheWriteHour > 0 && { cache_creation: split }),
+    ...(reasoning > 0 && { output_tokens_details: { thinking_tokens: reasoning } }),
     input_tokens: input,
     cache_creation_input_tokens: cacheWrite + cacheWriteHour,
     cache_read_input_tokens: cacheRead,
@@ -50,13 +73,13 @@ function messageUsage({ input, cacheRead, cacheWrite, cacheWriteHour, output }: 
 }
 
 function responseUsage(used: Usage): JsonObject {
-  const { output, reasoning, cacheRead } = used;
+  const { output } = used;
   const input = totalInput(used);
   return {
     input_tokens: input,
-    input_tokens_details: { cached_tokens: cacheRead },
+    input_tokens_details: inputDetails(used),
     output_tokens: output,
-    output_tokens_details: { reasoning_tokens: reasoning },
+    output_tokens_details: outputDetails(used),
     total_tokens: input + output,
   };
 }

@@ -120,6 +120,68 @@ function isChunked(family: CallFamily): boolean {
   return family === "chat" || family === "completions";
 }
 
+/** Usage whose output is missing, with parts of other prices, and counts of the same by other names. */
+const halfTold: readonly [string, string, Json][] = [
+  [
+    "gpt",
+    "cache written",
+    { prompt_tokens: 100, prompt_tokens_details: { cached_tokens: 20, cache_write_tokens: 30 } },
+  ],
+  [
+    "response",
+    "cache written",
+    { input_tokens: 100, input_tokens_details: { cached_tokens: 20, cache_write_tokens: 30 } },
+  ],
+  ["claude", "cache written", { input_tokens: 50, cache_read_input_tokens: 20, cache_creation_input_tokens: 30 }],
+  ["response", "zeros by chat's names", { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }],
+  ["response", "an output by chat's name alone", { completion_tokens: 3 }],
+  ["gpt", "a cache beside a prompt that is none", { prompt_tokens: -4, cached_tokens: 90, completion_tokens: 2 }],
+];
+
+describe.each(halfTold)("of %s, whose upstream tells %s", (model, _, usage) => {
+  test.each(familyNames)("callers of %s learn each part that they are charged for", async (family) => {
+    upstream.script = hello(usage);
+    for (const stream of [false, true]) {
+      const { answer, row } = await askPaid(model, family, stream, stream && isChunked(family) ? asksFor : {});
+      const { input = 0, cache_read = 0, cache_write = 0, output } = row ?? {};
+      const told = lastUsage(answer.text, family);
+      expect(told, answer.text).toEqual({ input: input + cache_read + cache_write, output });
+      expect(partsTold(answer.text), answer.text).toEqual([cache_read, cache_write]);
+    }
+  });
+});
+
+/** partsTold returns the last counts of what was read from a cache and written to it. */
+function partsTold(text: string): readonly number[] {
+  const last = (names: RegExp) => Number([...text.matchAll(names)].at(-1)?.[1] ?? 0);
+  return [
+    last(/"(?:cached_tokens|cache_read_input_tokens)":(\d+)/g),
+    last(/"(?:cache_write_tokens|cache_creation_input_tokens)":(\d+)/g),
+  ];
+}
+
+test("callers of chat find what their upstream tells elsewhere, or by other names, where they look for it", async () => {
+  const counts = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
+  const places: readonly Json[] = [
+    { usage: { promptTokens: 9, completionTokens: 2 } },
+    { usage: { prompt_tokens: 9, total_tokens: 11 } },
+    { x_groq: { usage: counts } },
+    { timings: { prompt_n: 9, predicted_n: 2 } },
+  ];
+  for (const place of places) {
+    upstream.script = (exchange) => {
+      if (JSON.parse(exchange.body.toString()).stream !== true)
+        return exchange.json(200, chatAnswer({ content: "Hello" }, "stop", { usage: undefined, ...place }));
+      exchange.stream(chatChunk({ content: "Hello" }), chatChunk({}, "stop", place));
+    };
+    for (const stream of [false, true]) {
+      const { answer, row } = await askPaid("gpt", "chat", stream, stream ? asksFor : {});
+      expect(row).toMatchObject({ input: 9, output: 2, estimated: 0 });
+      expect(lastUsage(answer.text, "chat"), answer.text).toEqual({ input: 9, output: 2 });
+    }
+  }
+});
+
 test("a stream of chunks has no usage where its caller did not ask for it", async () => {
   upstream.script = hello(undefined);
   for (const family of ["chat", "completions"] as const) {

@@ -76,3 +76,37 @@ test("no input at all is an unreported one, also in Anthropic's words", () => {
   reader.take({ input_tokens: 14, output_tokens: 3 });
   expect(reader.reported).toMatchObject({ input: 14, output: 3 });
 });
+
+test.each<[string, object]>([
+  ["an input", { prompt_tokens: 9.5, completion_tokens: 4, total_tokens: 5_000 }],
+  ["an output", { prompt_tokens: 9, completion_tokens: -4, total_tokens: 5_000 }],
+])("%s that is no count does not follow from the total", (part, usage) => {
+  const { input, output, isBroken } = read({ choices: [], usage });
+  expect([input, output, isBroken]).toEqual(part === "an input" ? [undefined, 4, true] : [9, undefined, true]);
+});
+
+test.each<[string, object, true | undefined]>([
+  ["as callers read it", { usage: { prompt_tokens: 9, completion_tokens: 4 } }, undefined],
+  ["by other names", { usage: { promptTokens: 9, completionTokens: 4 } }, true],
+  ["in part by other names", { usage: { prompt_tokens: 9, total_tokens: 13 } }, true],
+  ["beside the answer's usage", { timings: { prompt_n: 9, predicted_n: 4 } }, true],
+  ["in a choice", { choices: [{ usage: { prompt_tokens: 9, completion_tokens: 4 } }] }, true],
+])("is said to be elsewhere where no caller reads it: %s", (_, json, isElsewhere) => {
+  expect(read({ choices: [], ...json })).toMatchObject({ input: 9, output: 4 });
+  expect(read({ choices: [], ...json }).isElsewhere).toBe(isElsewhere);
+});
+
+test("is no longer elsewhere once it was told where callers read it", () => {
+  const reader = new ChatUsageReader();
+  reader.take({ choices: [{ usage: { prompt_tokens: 9, completion_tokens: 4 } }] });
+  reader.take({ choices: [], usage: { prompt_tokens: 9, completion_tokens: 4 } });
+  expect(reader.reported.isElsewhere).toBeUndefined();
+});
+
+test("an Anthropic server that counts by the names of chat alone says it elsewhere", () => {
+  const reader = new MessageUsageReader();
+  reader.take({ input_tokens: 50, prompt_tokens: 50, output_tokens: 9 });
+  expect(reader.reported.isElsewhere).toBeUndefined();
+  reader.take({ completion_tokens: 12 });
+  expect(reader.reported).toMatchObject({ output: 12, isElsewhere: true });
+});
