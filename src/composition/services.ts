@@ -48,7 +48,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const { background } = shared;
   const onError = (err: unknown) => log.error({ err }, "a response could not be kept, and was returned as such");
   const responses = { store: storage.responses, background, clock, settings, onError };
-  const { keys, transact, budgets } = storage;
+  const { keys, transact, budgets, recall } = storage;
   const { accountRate, making } = limit;
   const unit = config.unit.code;
   const limiter = shared.limits.attempts;
@@ -63,7 +63,18 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
     serve(InferenceService, withReplays(inference, createReplays({ ...shared, ...replaying }))),
     serve(
       KeyService,
-      keyService({ keys, transact, budgets, catalog, clock, settings, unit, accountRate, countCreation: making }),
+      keyService({
+        keys,
+        transact,
+        budgets,
+        recall,
+        catalog,
+        clock,
+        settings,
+        unit,
+        accountRate,
+        countCreation: making,
+      }),
     ),
     serve(AccountService, accountService({ ...storage, catalog, settings, unit, clock, accountRate })),
     serve(UsageService, usageService({ ...storage, clock })),

@@ -63,8 +63,8 @@ export interface Storage extends Stores, Changes {
   /** Opens the books of money for a process, or for one ledger of it. `hasJournal` has them write into a journal first. */
   openBooks(hasJournal: boolean): OpenBooks;
   /**
-   * Has what other gateways hold of an account without need given back, so that a refund is refused for none of it. It takes half a second
-   * at most.
+   * Has what other gateways hold of an account without need given back, so that a refund is refused for none of it, and what their calls
+   * hold written, so that a key's limit is set below none of that. It takes half a second at most.
    */
   recall(accountId: string): Promise<void>;
   /** Returns what a key may still spend: the lesser of its limit and its account's balance, less all holds. */

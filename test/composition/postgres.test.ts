@@ -240,6 +240,27 @@ describe.skipIf(!postgresPrograms)("three gateways over one Postgres", () => {
       expect((await nodes[0].storage.reconcile()).findings).toEqual([]);
     });
 
+    test("refuse a key's first limit below what its calls hold that run at others", async () => {
+      const payer = await openAccount({ storage: nodes[0].storage }, { admin: true });
+      for (const node of nodes) expect(await statusOf(chat(node, payer))).toBe(200);
+      for (let spent = 45; spent < 165; spent += 15) {
+        const mayEnd = Promise.withResolvers<void>();
+        const begun = Promise.withResolvers<void>();
+        upstream.script = async (exchange) => {
+          begun.resolve();
+          await mayEnd.promise;
+          exchange.json(200, answerOf(usage));
+        };
+        const calling = statusOf(chat(nodes[0], payer));
+        await begun.promise;
+        const change = { id: payer.keyId, creditLimit: { amount: String(spent) } };
+        const told = await askRpc(nodes[2], "KeyService.UpdateKey", change, bearer(payer.apiKey));
+        expect(told.status, JSON.stringify(told.json)).toBe(400);
+        mayEnd.resolve();
+        expect(await calling).toBe(200);
+      }
+    });
+
     test("have metrics of the database and of the nodes", async () => {
       const payer = await openAccount({ storage: nodes[0].storage });
       for (const node of nodes) expect(await statusOf(chat(node, payer))).toBe(200);

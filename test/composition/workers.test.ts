@@ -204,6 +204,27 @@ describe("four workers", () => {
     expect(await statusOf(chat(payer))).toBe(402);
   });
 
+  test("a first limit of a key is refused where its calls that run at any of them hold more", async () => {
+    const payer = await openAccount(stage, { admin: true });
+    expect(await statusOf(chat(payer))).toBe(200);
+    for (let i = 0; i < 8; i++) {
+      const mayEnd = Promise.withResolvers<void>();
+      const begun = Promise.withResolvers<void>();
+      stage.upstream.script = async (exchange) => {
+        begun.resolve();
+        await mayEnd.promise;
+        exchange.json(200, answerOf(used));
+      };
+      const calling = statusOf(chat(payer));
+      await begun.promise;
+      const change = { id: payer.keyId, creditLimit: { amount: String(15 * (i + 1)) } };
+      const told = await askRpc(stage, "KeyService.UpdateKey", change, bearer(payer.apiKey));
+      expect(told.status, JSON.stringify(told.json)).toBe(400);
+      mayEnd.resolve();
+      expect(await calling).toBe(200);
+    }
+  });
+
   test("one scrape tells of all of them", async () => {
     const before = await metrics();
     const payer = await openAccount(stage);

@@ -24,7 +24,7 @@ import { formatAmount, formatDecimal } from "../../runtime/decimal.ts";
 import { hashKeySecret, maskKeySecret, newKeySecret } from "../../runtime/secrets.ts";
 import type { ApiKey, KeyStore, KeyWithAccount } from "../../storage/keys.ts";
 import type { BudgetStore } from "../../storage/money/budget-store.ts";
-import type { Stores, Transact } from "../../storage/storage.ts";
+import type { Storage, Stores, Transact } from "../../storage/storage.ts";
 import type { Catalog } from "../../targets/catalog.ts";
 import { accountBudgets, keyBudgets, readBudgetList } from "../accounts/budget-messages.ts";
 import { createOnce } from "../idempotency.ts";
@@ -43,6 +43,7 @@ export interface KeyParts {
   readonly keys: KeyStore;
   readonly transact: Transact;
   readonly budgets: BudgetStore;
+  readonly recall: Storage["recall"];
   readonly catalog: Catalog;
   /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
@@ -148,6 +149,8 @@ function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" |
       // A budget that is named by its id keeps it, so those of before are read.
       const budgets = request.message().budgets && known(await keys.find(caller.accountId, id), id).budgets;
       const change = readChange(request.message(), catalog, now, budgets ?? null);
+      // What calls hold that run at other gateways is known of a key without a limit only behind their leases.
+      if ((change.credit_limit ?? null) !== null) await parts.recall(caller.accountId);
       const updated = await keys.update(caller.accountId, id, change, now);
       if (updated.kind === "absent") throw notFound(id);
       if (updated.kind === "below") throw belowSpent(updated.key, parts.unit);

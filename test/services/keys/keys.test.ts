@@ -41,6 +41,7 @@ beforeAll(async () => {
     budgets: storage.budgets,
     keys: storage.keys,
     transact: storage.transact,
+    recall: storage.recall,
     catalog: createCatalog(caseModels),
     clock: () => time,
     settings: () => ({ maxKeysPerAccount: maxKeys }),
