@@ -90,25 +90,24 @@ export class ChatUsageReader {
     return true;
   }
 
-  /** hasOwnNames reports whether the parts that were read of a usage are in its API's own names. */
+  /** hasOwnNames reports whether the parts that were read of a usage have something by its API's own names. */
   #hasOwnNames(usage: JsonObject, input: InputParts | undefined, output: OutputParts | undefined): boolean {
     const [inputName, outputName] = this.#names;
-    return (!input || countOf(usage[inputName]) !== undefined) && (!output || countOf(usage[outputName]) !== undefined);
+    return (!input || (usage[inputName] ?? null) !== null) && (!output || (usage[outputName] ?? null) !== null);
   }
 }
 
-/**
- * isBroken reports whether a sum is no count. Such sums are ignored, and said: the gateway counts in their place. No other count of that
- * usage tells what they should be.
- */
-function isBroken({ prompt_tokens, completion_tokens, input_tokens, output_tokens }: JsonObject): boolean {
-  return (
-    isBrokenCount(prompt_tokens) ||
-    isBrokenCount(completion_tokens) ||
-    isBrokenCount(input_tokens) ||
-    isBrokenCount(output_tokens)
-  );
+/** isBroken reports whether a sum is no count. Such sums are ignored, and said: the gateway counts in their place. */
+function isBroken(usage: JsonObject): boolean {
+  return sumNames.some((name) => isBrokenCount(usage[name]));
 }
+
+/** isWrong reports whether a sum is a number, and no count. Then no total tells what it should be; it may where a sum is a text. */
+function isWrong(usage: JsonObject): boolean {
+  return sumNames.some((name) => typeof usage[name] === "number" && isBrokenCount(usage[name]));
+}
+
+const sumNames = ["prompt_tokens", "completion_tokens", "input_tokens", "output_tokens"];
 
 function sumOf(parts: InputParts | undefined): number {
   return parts ? parts.input + parts.cacheRead + parts.cacheWrite : 0;
@@ -123,7 +122,7 @@ interface Sums {
 
 function sumsOf(usage: JsonObject): Sums {
   const output = countOf(usage.completion_tokens) ?? countOf(usage.output_tokens) ?? countIn(usage, outputNames);
-  const total = isBroken(usage) ? undefined : (countOf(usage.total_tokens) ?? countIn(usage, totalNames));
+  const total = isWrong(usage) ? undefined : (countOf(usage.total_tokens) ?? countIn(usage, totalNames));
   const prompt = countOf(usage.prompt_tokens) ?? inputTokens(usage) ?? otherInput(usage);
   const rest = total !== undefined && output !== undefined && total > output ? total - output : undefined;
   // Mistral counts audio beside the prompt: then the total is the prompt, the audio and the output.

@@ -85,6 +85,12 @@ test.each<[string, object]>([
   expect([input, output, isBroken]).toEqual(part === "an input" ? [undefined, 4, true] : [9, undefined, true]);
 });
 
+test("a text in the place of a count does, and stays where it was told", () => {
+  const { isElsewhere, ...reported } = read({ usage: { prompt_tokens: 9, completion_tokens: "4", total_tokens: 13 } });
+  expect(reported).toMatchObject({ input: 9, output: 4, isBroken: true });
+  expect(isElsewhere).toBeUndefined();
+});
+
 test.each<[string, object, true | undefined]>([
   ["as callers read it", { usage: { prompt_tokens: 9, completion_tokens: 4 } }, undefined],
   ["by other names", { usage: { promptTokens: 9, completionTokens: 4 } }, true],
