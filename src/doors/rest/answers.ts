@@ -31,16 +31,26 @@ export interface Outlet {
   sent?: number;
 }
 
-/** writeRefusal writes a refusal. A stream that has begun ends with the family's error frame, and never with its usual end. */
+/**
+ * writeRefusal writes a refusal. A stream that has begun ends with the family's error frame, and never with its usual end. What it cost is
+ * told behind that.
+ */
 export function writeRefusal(outlet: Outlet, error: unknown): void {
   const { res, id, family, sent = 0 } = outlet;
   const refusal = asRefusal(error);
   if (res.headersSent) {
+    res.addTrailers(costIn(refusal.headers));
     res.end(framesOf(family).error(refusalFrame(family, refusal, id, sent)));
     return;
   }
   const { status, headers, body } = refusalAnswer(family, refusal, id);
   writeBody(outlet, status, headers, body);
+}
+
+/** costIn returns the headers that report a cost: those that come as trailers on streams. */
+function costIn(headers: AnswerHeaders): AnswerHeaders {
+  const names = ["x-gateway-cost", "x-gateway-usage", "x-gateway-budget"];
+  return Object.fromEntries(names.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])));
 }
 
 /** writeUnary writes the answer of a unary RPC, in the envelope if there is one. */

@@ -177,7 +177,7 @@ function capturedFrames(frames: Frames, captured: CapturedCall, capture: Capture
       },
       async (error: unknown) => {
         await (error === stopPulling ? endLeft(captured, capture) : endFailed(error, captured, capture, hasBegun));
-        throw hasBegun ? error : withCost(error, captured, capture);
+        throw withCost(error, captured, capture);
       },
     );
   });

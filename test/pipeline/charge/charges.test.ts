@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { createClient, type Transport } from "@connectrpc/connect";
+import { ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -445,7 +445,9 @@ describe("the upstream broke off in the middle: input, and output up to then", (
       const { payer, answer, atEnd } = await ask(request(family, vendor, true));
       expect(answer.text).toContain(said);
       expect(answer.text).not.toMatch(/\[DONE\]|message_stop/);
-      expectBooks(payer, atEnd, { outcome: Outcome.BROKEN, ...(await partOf(vendor)) });
+      const part = await partOf(vendor);
+      expectBooks(payer, atEnd, { outcome: Outcome.BROKEN, ...part });
+      expect(toldCost(answer)).toMatchObject({ cost: formatDecimal(part.cost) });
     });
   }
 
@@ -930,6 +932,23 @@ describe("through the RPC doors: the same charge, told in headers and trailers",
         expectBooks(payer, await books.of(payer), charges[vendor]);
         expect(told).toBe(formatDecimal(sum));
       }
+    });
+
+    test(`${name}: what a stream cost that broke off is told with its error`, async () => {
+      upstream.script = async (exchange) => {
+        exchange.head(200, eventStream);
+        await exchange.write(streams.openai(true).begin);
+        exchange.destroy();
+      };
+      const client = createClient(InferenceService, transportTo(gateway.rootUrl));
+      const { body } = request("chat", "openai", false);
+      const message = readMessage(CreateChatCompletionRequestSchema, body as JsonObject, { lenient: false });
+      const payer = await openAccount(gateway);
+      const options = { headers: { authorization: `Bearer ${payer.apiKey}` } };
+      const failed = await Array.fromAsync(client.streamChatCompletion(message, options)).catch(ConnectError.from);
+      const part = await partOf("openai");
+      expectBooks(payer, await books.of(payer), { outcome: Outcome.BROKEN, ...part });
+      expect((failed as ConnectError).metadata.get("x-gateway-cost")).toBe(formatDecimal(part.cost));
     });
 
     test(`${name}: who leaves in the middle pays for what came, and whose time is up before nothing`, async () => {
