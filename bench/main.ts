@@ -2,7 +2,7 @@
  * `npm run bench`: measures the gateway beside a bare proxy, nginx and Portkey, in turn, round after round. Prints a
  * table of the required bounds and one of all figures. `--help` lists the options.
  */
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -68,6 +68,9 @@ async function main(): Promise<void> {
   const heading = title === undefined ? "" : `# ${title}\n\n`;
   writeFileSync(join(import.meta.dirname, `${file}.md`), `${heading}${text}\n`);
   writeFileSync(join(import.meta.dirname, `${file}.json`), `${json}\n`);
+  // The whole table has the memory, too, and newer.
+  if (file === "results")
+    for (const kind of ["md", "json"]) rmSync(join(import.meta.dirname, `memory.${kind}`), { force: true });
 }
 
 /** measureAll measures the gateway beside all others. */
@@ -104,10 +107,10 @@ async function measureAll(options: Options): Promise<Measured> {
     pieces.push(...(await load.run({ ...options, folder, upstreams: stage.upstreams })));
   }
   const notes = [...stage.notes, ...broken];
-  const of = options.memory
+  const reported = options.memory
     ? { file: "memory", title: "The gateway's memory", rows: memoryRows }
     : { file: "results", rows };
-  return { ...of, method, pieces, loads: [...staged, ...large], notes };
+  return { ...reported, method, pieces, loads: [...staged, ...large], notes };
 }
 
 /** idleMemory is the gateway's memory after some seconds without a call, when it has given back what it does not need. */

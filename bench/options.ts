@@ -64,7 +64,7 @@ export function readOptions(args: readonly string[], known: LoadNames): Options 
       rounds: { type: "string" },
       seconds: { type: "string" },
       only: { type: "string" },
-      targets: { type: "string", default: targetNames.join() },
+      targets: { type: "string" },
       json: { type: "string" },
       save: { type: "boolean", default: false },
       cache: { type: "string", default: cacheFolder },
@@ -72,6 +72,8 @@ export function readOptions(args: readonly string[], known: LoadNames): Options 
   });
   const { engines, memory } = values;
   if (engines && memory) throw new Error("--engines and --memory: one at a time");
+  if (memory && values.targets !== undefined)
+    throw new Error("--memory measures the gateway alone: leave --targets out");
   const usual = engines ? defaultsOfEngines : memory ? defaultsOfMemory : defaults;
   const loadNames = engines ? known.engineLoads : known.loads;
   return {
@@ -80,7 +82,7 @@ export function readOptions(args: readonly string[], known: LoadNames): Options 
     rounds: positive("--rounds", values.rounds ?? usual.rounds),
     seconds: positive("--seconds", values.seconds ?? usual.seconds),
     only: values.only === undefined ? undefined : names("--only", values.only, loadNames),
-    targets: memory ? new Set(["gateway"]) : names("--targets", values.targets, targetNames),
+    targets: memory ? new Set(["gateway"]) : names("--targets", values.targets ?? targetNames.join(), targetNames),
     ...{ json: values.json, save: values.save, cache: values.cache },
   };
 }

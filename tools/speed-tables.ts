@@ -41,7 +41,7 @@ function saidIn(markdown: string): string {
 
 /** speedTable is the cost of each row and its bounds. Of rows that were measured again since, by `later`, the later figures stand. */
 function speedTable(results: string, later = ""): string {
-  const isLater = dateOf(later) > dateOf(results);
+  const isLater = later !== "" && dateOf(later) >= dateOf(results);
   const again = new Map((isLater ? rowsOfWork(later) : []).map((row) => [keyOf(row), row]));
   const rows = rowsOfWork(results).map((row, i) => (i === 0 ? row : (again.get(keyOf(row)) ?? row)));
   const said = [saidIn(results), ...(isLater ? [`Memory was ${saidIn(later).replace(/^M/, "m")}`] : [])];

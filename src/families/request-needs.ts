@@ -19,8 +19,13 @@ const agentsTools: ReadonlySet<JsonValue | undefined> = new Set(["custom", "name
  * express them. An upstream knows the items that it made itself, as searches, and what answers them.
  */
 export function hasAgentItems({ input, tools }: JsonObject, upstream: string): boolean {
-  const isItsOwn = (id: JsonValue | undefined) =>
-    typeof id === "string" && relayedFrom(id)?.maker === makerOf(upstream);
+  let maker: string | undefined;
+  const isItsOwn = (id: JsonValue | undefined) => {
+    const relayed = typeof id === "string" ? relayedFrom(id) : undefined;
+    if (!relayed) return false;
+    maker ??= makerOf(upstream);
+    return relayed.maker === maker;
+  };
   const isOdd = (item: JsonValue) =>
     isObject(item) && !plainItems.has(item.type) && !isItsOwn(item.id) && !isItsOwn(item.approval_request_id);
   const isAgents = (tool: JsonValue) => isObject(tool) && agentsTools.has(tool.type);

@@ -76,7 +76,7 @@ export class ToolInput {
   }
 
   #addToEmpty(piece: string): string {
-    if (piece.trim() === "" || this.repeats(piece)) return "";
+    if (["", noInput].includes(piece.trim()) || this.repeats(piece)) return "";
     this.#holdsEmpty = false;
     this.#isWhole = undefined;
     const begun = piece.trimStart().startsWith("{") ? piece : emptyInput + piece;

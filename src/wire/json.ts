@@ -21,6 +21,13 @@ import type { Members } from "./splice.ts";
 export type { JsonObject, JsonValue };
 export { isObject, maxDepth };
 
+/** definedFields returns an object of the members that are defined. */
+export function definedFields(fields: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+  const json: JsonObject = {};
+  for (const [key, value] of Object.entries(fields)) if (value !== undefined) json[key] = value;
+  return json;
+}
+
 /** The most members of an object, and the most messages of a list. Each costs far more than its bytes. */
 const maxMembers = 20_000;
 

@@ -134,6 +134,17 @@ export class Wire<D extends DescMessage = DescMessage> {
     if (!this.#lenient && bytes.length >= longJson) this.#changed = spliceSourceOf(bytes, yield* findMembers(bytes));
   }
 
+  /** Finds where the members of a long text are, in time slices: `with` need not look for them at one go then. */
+  findInSlices(): MaybePromise<this> {
+    const text = this.#text();
+    if (this.#changed || !text || text.length < longJson) return this;
+    return runInSlices(this.#find(text)).then(() => this);
+  }
+
+  *#find(text: Buffer): CooperativeTask<void> {
+    this.#changed = spliceSourceOf(text, yield* findMembers(text));
+  }
+
   /** isLong is whether the text is long enough to be worked on in time slices. */
   get isLong(): boolean {
     return (this.#changed ? this.byteLength : (this.#text()?.length ?? 0)) >= longJson;

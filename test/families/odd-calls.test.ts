@@ -62,6 +62,7 @@ const streamed: Readonly<Record<string, readonly [deltas: readonly Json[], calls
   "an empty object before the input, as Bedrock's": [[first("{}"), piece('{"a"'), piece(":1}")], [weather]],
   "an empty object that is the input": [[first("{}")], [{ name: "get_weather", input: "{}" }]],
   "null for no input, as Llama's": [[first("null")], [{ name: "get_weather", input: "{}" }]],
+  "null for no input, twice": [[first("null"), piece("null")], [{ name: "get_weather", input: "{}" }]],
   "null for no input, before the input": [[first("null"), piece('{"a":1}')], [weather]],
   "an empty object twice": [[first("{}"), piece("{}")], [{ name: "get_weather", input: "{}" }]],
   "the whole input once more, as vLLM's": [[first('{"a"'), piece(":1}"), piece('{"a":1}')], [weather]],

@@ -20,7 +20,7 @@ export async function reconcile(args: readonly string[]): Promise<void> {
   await withStorage(values.config, async (storage, config) => print(await proofOf(storage, config, options)));
 }
 
-/** proofOf proves a file in this thread, which has nothing else to do: to start another takes a third of the time that a small one takes. */
+/** proofOf proves a file in this thread, which has nothing else to do. Starting a thread would take a third as long as proving a small file. */
 function proofOf(storage: Storage, config: Config, options: ReconcileOptions): Promise<Reconciliation> {
   return config.database ? storage.reconcile(options) : reconciled(proveFile(databasePath(config), options));
 }

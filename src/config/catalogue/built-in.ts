@@ -14,7 +14,7 @@ export interface BuiltInCatalogue {
   readonly currencies: CurrenciesConfig;
 }
 
-/** Contents has what is in each of its files, by name. */
+/** Contents is what each file of the catalogue holds, by the file's name. */
 interface Contents {
   readonly vendors: z.output<typeof vendorsSchema>;
   readonly models: z.output<typeof catalogueSchema>;

@@ -16,7 +16,7 @@ export function thinksByBudget(model: string): boolean {
 
 /** neverThinks reports whether the model is known not to think: those before 3.7. */
 export function neverThinks(model: string): boolean {
-  return /claude-(?:instant|2|3(?![-.]7))\b/.test(model);
+  return /claude-(?:instant|[12]|3(?![-.]7))\b/.test(model);
 }
 
 /** refusesBudget reports whether the model is known to refuse a token budget for its thinking (from 4.7). */

@@ -1,6 +1,5 @@
 /** Functions and choices among them, in the words of whichever API a client writes. */
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
-import { definedFields } from "../fields.ts";
+import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 
 /** AnyTool is a caller's own tool. What it did not have is undefined. */
 interface AnyTool {

@@ -22,10 +22,9 @@ import {
 import { placeInstructions } from "../../providers/profile/instructions.ts";
 import { besideEffort, effortIn } from "../../providers/profile/reasoning-object.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import { Wire } from "../../wire/wire.ts";
-import { definedFields } from "../fields.ts";
 import { responsesToChat } from "../responses-to-chat/index.ts";
 import { nestedChoice, nestedTool } from "./any-tool.ts";
 import { hasForeignParts, inChatParts } from "./foreign-parts.ts";

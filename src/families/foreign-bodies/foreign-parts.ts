@@ -7,8 +7,7 @@
  */
 import { ContentBlockSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
-import { definedFields } from "../fields.ts";
+import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { partsOf } from "../messages-to-chat/request/content.ts";
 import { toolResultOf } from "../messages-to-chat/request/tool-results.ts";
 import { readPart } from "../read-message.ts";
@@ -54,9 +53,13 @@ function chatPart(part: JsonValue): JsonValue {
 
 /** audioIn names the format, which chat wants, by how a WAV file begins, or by the type of a data URI. */
 function audioIn(sound: string): JsonObject {
-  const [, type = "", data = sound] = /^data:audio\/([^;,]*)[^,]*,(.*)$/s.exec(sound) ?? [];
+  const comma = sound.startsWith("data:audio/") ? sound.slice(0, longestHead).indexOf(",") : -1;
+  const [type, data] = [sound.slice(0, comma + 1), sound.slice(comma + 1)];
   return { data, format: data.startsWith("UklGR") || type.includes("wav") ? "wav" : "mp3" };
 }
+
+/** longestHead is how many characters may stand before the data of a data URI. */
+const longestHead = 1_000;
 
 /** hasToolBlocks reports whether a message has a call or a result of the Messages API, or an image in its words. */
 export function hasToolBlocks(message: JsonValue): boolean {

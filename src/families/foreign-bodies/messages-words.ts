@@ -4,9 +4,8 @@
  * for it. A sampling setting of -1, by which clients say that nobody made it, is left out: the vendor takes it for that, too.
  */
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
-import { definedFields } from "../fields.ts";
 import { describedSchema } from "../tools/described-schema.ts";
 import { messagesChoice, schemaTool } from "./any-tool.ts";
 

@@ -3,9 +3,8 @@
  * results, parts of content, nested tools, and settings by chat's names. Each becomes what responses has for it.
  */
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
-import { definedFields } from "../fields.ts";
 import { describedSchema } from "../tools/described-schema.ts";
 import { flatChoice, flatTool } from "./any-tool.ts";
 import { hasToolBlocks, inChatParts } from "./foreign-parts.ts";

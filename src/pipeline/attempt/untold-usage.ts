@@ -8,12 +8,11 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, Frames } from "../../call/call.ts";
 import type { Usage } from "../../call/usage.ts";
-import { definedFields } from "../../families/fields.ts";
 import { isFinished } from "../../providers/usage/finish-word.ts";
 import { type TellingOperation, writeUsage } from "../../providers/usage/write-usage.ts";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { forEach, pushStream } from "../../runtime/push-stream.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 
 /** UsageSource knows what an attempt has used. */
@@ -37,9 +36,12 @@ export function withUntoldUsage(answer: Answer, source: UsageSource): MaybePromi
     return isAskedFor ? { ...answer, frames: withUsageChunk(answer.frames, source) } : answer;
   }
   const { body } = answer;
-  return andThen(count(), (used) => {
-    return { ...answer, body: body.with({ usage: completed(body.json().usage, operation, used) }) };
-  });
+  return andThen(count(), (used) =>
+    andThen(body.findInSlices(), () => {
+      // Of long vectors there is an outline, which has the usage.
+      return { ...answer, body: body.with({ usage: completed(body.outline().usage, operation, used) }) };
+    }),
+  );
 }
 
 /**

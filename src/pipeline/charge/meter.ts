@@ -178,9 +178,12 @@ function countOutput({ attempt, how, counting, isOutputDoubted }: Measuring): Ma
 
 function countInput(measuring: Measuring, countedOutput: number): MaybePromise<number> {
   measuring.countedOutput = countedOutput;
-  const { operation, request, usage } = measuring.attempt;
-  if (usage.input !== undefined && !measuring.isInputDoubted) return usage.input;
-  return isUncounted(operation) ? 0 : measuring.counting.input(operation, request);
+  const { attempt, counting, isInputDoubted } = measuring;
+  const { operation, request, usage } = attempt;
+  if (usage.input !== undefined && !isInputDoubted) return usage.input;
+  if (isUncounted(operation)) return 0;
+  attempt.countedInput ??= counting.input(operation, request);
+  return attempt.countedInput;
 }
 
 function measuredOf(measuring: Measuring, input: number): Measured {

@@ -69,6 +69,8 @@ export class MeteredAttempt implements AttemptMeter {
   isBroken = false;
   /** isElsewhere is whether usage was reported only where, or as, no caller reads it. */
   isElsewhere = false;
+  /** countedInput is the gateway's own count of the input, once it was asked for. */
+  countedInput: Promise<number> | undefined;
   /** hasOther is whether some of the output was no text. */
   hasOther = false;
   /** The service tier that was asked for, the reported one, and the reported rare parts. */

@@ -37,7 +37,7 @@ class EventAccumulator implements Accumulator {
         if (isObject(delta)) addTo(this.#blockAt(index, delta), delta);
         return;
       case "message_delta":
-        // What the vendor did to the conversation stands beside the end.
+        // Edits of the conversation, as context_management, stand beside the end.
         this.#end = { ...this.#end, ...said(beside), ...(isObject(delta) ? delta : {}) };
         this.#count(usage);
     }
@@ -61,7 +61,7 @@ class EventAccumulator implements Accumulator {
   answer(): JsonObject {
     const inOrder = [...this.#blocks].sort(([a], [b]) => Number(a) - Number(b));
     const content = inOrder.map(([, block]) => wholeOf(block));
-    return { ...this.#message, content, ...this.#end, usage: this.#usage };
+    return { ...this.#message, ...this.#end, content, usage: this.#usage };
   }
 }
 

@@ -1,7 +1,7 @@
 /** A unary message of Anthropic's dialect → the events that say the same, each block in one delta. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { isObject } from "../../wire/json.ts";
+import { definedFields, isObject } from "../../wire/json.ts";
 
 export function eventsOfMessage(message: JsonObject, operation: Operation): readonly JsonObject[] | undefined {
   if (operation !== "messages") return undefined;
@@ -10,11 +10,11 @@ export function eventsOfMessage(message: JsonObject, operation: Operation): read
   const begun = isObject(usage) ? { ...usage, output_tokens: 0 } : usage;
   const started = { ...head, type: "message", content: [], stop_reason: null, stop_sequence: null, usage: begun };
   const blocks = (Array.isArray(content) ? content : []).filter(isObject);
-  const delta = defined({ stop_reason, stop_sequence, stop_details, container });
+  const delta = definedFields({ stop_reason, stop_sequence, stop_details, container });
   return [
     { type: "message_start", message: started },
     ...blocks.flatMap(eventsOfBlock),
-    { type: "message_delta", delta, usage, ...defined({ context_management, input_transformations }) },
+    { type: "message_delta", delta, usage, ...definedFields({ context_management, input_transformations }) },
     { type: "message_stop" },
   ];
 }
@@ -47,7 +47,7 @@ function partsOf(block: JsonObject): { readonly begun: JsonObject; readonly delt
     };
   }
   if (type === "compaction") {
-    const summary = defined({ content, encrypted_content });
+    const summary = definedFields({ content, encrypted_content });
     const begun = { ...block, ...Object.fromEntries(Object.keys(summary).map((key) => [key, null])) };
     return { begun, deltas: [{ type: "compaction_delta", ...summary }] };
   }
@@ -61,11 +61,4 @@ function partsOf(block: JsonObject): { readonly begun: JsonObject; readonly delt
 /** Empties a list whose items follow as deltas; an empty list stays as it was. */
 function emptied(block: JsonObject, changes: JsonObject, list: string, items: readonly JsonValue[]): JsonObject {
   return items.length > 0 ? { ...block, ...changes, [list]: [] } : { ...block, ...changes };
-}
-
-/** defined returns the members that there are. */
-function defined(members: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
-  return Object.fromEntries(
-    Object.entries(members).filter((member): member is [string, JsonValue] => member[1] !== undefined),
-  );
 }

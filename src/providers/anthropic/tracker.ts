@@ -2,8 +2,8 @@
  * Tracks the events of Anthropic's dialect to their end: `message_stop`, or, for upstreams that never send it, the
  * stop reason or `[DONE]`. Closing events that a complete stream lacks are added.
  *
- * A server or a proxy that tries again behind the gateway's back may begin a second time. Once is enough for clients, which fail at
- * the second beginning. Of another message only the content must not be joined to what was said before.
+ * A server or a proxy that tries again behind the gateway's back may begin a second time. Clients fail at a second beginning, so it is
+ * left out. Content of another message is never joined to that of the first.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { upstreamFailed } from "../../call/refusals.ts";
@@ -32,7 +32,10 @@ export function trackEvents(meter: Meter): StreamTracker {
     take(frame, json) {
       if (json.type === "message_start" && seen.hasStarted) {
         isCut = seen.hasReason;
-        if (!isCut && seen.hasContent && !seen.isOf(json)) throw upstreamFailed("it began another answer within one");
+        if (isCut) return undefined;
+        if (seen.hasContent && !seen.isOf(json)) throw upstreamFailed("it began another answer within one");
+        // A first beginning without counts may have been a placeholder for this one.
+        measure(json);
         return undefined;
       }
       measure(json);
@@ -58,9 +61,10 @@ class EventLog {
   /** The indices of the open blocks. */
   readonly #open = new Set<JsonValue>();
 
-  /** isOf reports whether an event begins the message that has begun. */
+  /** isOf reports whether an event begins the message that has begun: one without an id may be another. */
   isOf({ message }: JsonObject): boolean {
-    return idOf(message) === this.#id;
+    const id = idOf(message) ?? null;
+    return id !== null && id === this.#id;
   }
 
   take({ type, index = 0, delta, content_block, message }: JsonObject): void {

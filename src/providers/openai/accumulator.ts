@@ -108,7 +108,9 @@ function addTo(members: Members, more: JsonObject): void {
   for (const [key, value] of Object.entries(more)) {
     const before = members.get(key);
     if (key === "content" && (Array.isArray(value) || (Array.isArray(before) && typeof value === "string"))) {
-      members.set(key, joined(contentParts(before as JsonValue | undefined), contentParts(value)));
+      const list = Array.isArray(before) ? before : ownParts(before as JsonValue | undefined);
+      members.set(key, list);
+      addParts(list, partsIn(value));
       continue;
     }
     // Null and empty values do not take back what was said.
@@ -124,32 +126,40 @@ function addTo(members: Members, more: JsonObject): void {
   }
 }
 
-function contentParts(content: JsonValue | undefined): readonly JsonValue[] {
+/** partsIn returns a content as parts: a text is one of them. */
+function partsIn(content: JsonValue | undefined): readonly JsonValue[] {
   if (Array.isArray(content)) return content;
   return typeof content === "string" && content !== "" ? [{ type: "text", text: content }] : [];
 }
 
-/**
- * joined returns the parts of a content and those of its next piece. Mistral's models send parts while they think and texts afterwards: what
- * goes on with the last part becomes one with it.
- */
-function joined(parts: readonly JsonValue[], more: readonly JsonValue[]): JsonValue[] {
-  const all = [...parts];
-  for (const part of more) {
-    const last = all.at(-1);
-    const whole = isObject(last) && isObject(part) ? continued(last, part) : undefined;
-    if (whole) all[all.length - 1] = whole;
-    else all.push(part);
-  }
-  return all;
+/** ownParts returns the parts of a content in a list of our own; so are the lists within them. */
+function ownParts(content: JsonValue | undefined): JsonValue[] {
+  const own: JsonValue[] = [];
+  addParts(own, partsIn(content));
+  return own;
 }
 
-function continued(last: JsonObject, part: JsonObject): JsonObject | undefined {
-  const key = part.type === last.type && (part.type === "text" || part.type === "thinking") ? part.type : undefined;
-  if (key === undefined) return undefined;
+/**
+ * addParts adds the next piece of a content. Mistral's models send parts while they think and texts afterwards: what goes on with the last
+ * part becomes one with it.
+ */
+function addParts(list: JsonValue[], more: readonly JsonValue[]): void {
+  for (const part of more) {
+    const last = list.at(-1);
+    const key = isObject(part) && (part.type === "text" || part.type === "thinking") ? part.type : undefined;
+    if (!isObject(part) || key === undefined) list.push(part);
+    else if (isObject(last) && last.type === key) list[list.length - 1] = continued(last, part, key);
+    else list.push(Array.isArray(part[key]) ? { ...part, [key]: ownParts(part[key]) } : part);
+  }
+}
+
+/** continued returns a part with its next piece. A list within it is our own, and grows in place. */
+function continued(last: JsonObject, part: JsonObject, key: "text" | "thinking"): JsonObject {
   const [begun, next] = [last[key], part[key]];
   if (typeof begun === "string" && typeof next === "string") return { ...last, ...part, [key]: begun + next };
-  return { ...last, ...part, [key]: joined(contentParts(begun), contentParts(next)) };
+  const list = Array.isArray(begun) ? begun : ownParts(begun);
+  addParts(list, partsIn(next));
+  return { ...last, ...part, [key]: list };
 }
 
 function addAll(members: Members, key: string, items: readonly JsonValue[]): void {

@@ -14,35 +14,33 @@ export function chunksOfAnswer(answer: JsonObject, operation: Operation): readon
   const all = (Array.isArray(choices) ? choices : []).filter(isObject);
   const chunks = all.flatMap((choice): JsonObject[] => {
     const { message, finish_reason = null, ...more } = choice;
-    if (!isObject(message)) return [{ ...head, choices: [choice] }];
+    const reason = reasonFor(finish_reason, isObject(message) ? message : choice);
+    if (!isObject(message)) return [{ ...head, choices: [{ ...choice, finish_reason: reason }] }];
     const content = { ...more, delta: deltaOf(message), finish_reason: null };
-    const end = {
-      index: choice.index ?? 0,
-      delta: {},
-      logprobs: null,
-      finish_reason: reasonFor(finish_reason, message),
-    };
+    const end = { index: choice.index ?? 0, delta: {}, logprobs: null, finish_reason: reason };
     return [content, end].map((one) => ({ ...head, choices: [one] }));
   });
   return isObject(usage) ? [...chunks, { ...head, choices: [], usage }] : chunks;
 }
 
-/** reasonFor returns why a message ended: it is whole, also where its server gives no reason, or an empty one. */
-function reasonFor(reason: JsonValue, { tool_calls: calls }: JsonObject): JsonValue {
+/** reasonFor returns why an answer ended: it is whole, also where its server gives no reason, or an empty one. */
+function reasonFor(reason: JsonValue, { tool_calls: calls, function_call: legacy }: JsonObject): JsonValue {
   if (isFinished(reason)) return reason;
-  return Array.isArray(calls) && calls.length > 0 ? "tool_calls" : "stop";
+  if (Array.isArray(calls) && calls.length > 0) return "tool_calls";
+  return callsSomething(legacy) ? "function_call" : "stop";
 }
 
-/**
- * Pieces of calls need an index, and the first one a type, which Mistral leaves out of whole answers. A `function_call` that names nothing
- * is none.
- */
+/** callsSomething reports whether a `function_call` has a name or arguments: some servers have the key in every message. */
+function callsSomething(legacy: JsonValue | undefined): legacy is JsonObject {
+  return isObject(legacy) && Boolean(legacy.name || legacy.arguments);
+}
+
+/** deltaOf returns a message as one piece. Pieces of calls need an index, and the first one a type, which Mistral leaves out of whole answers. */
 function deltaOf({ function_call: legacy, ...message }: JsonObject): JsonObject {
   const { tool_calls: calls } = message;
-  const namesOne = isObject(legacy) && legacy.name !== "";
   return {
     ...message,
-    ...(namesOne ? { function_call: legacy } : {}),
+    ...(callsSomething(legacy) ? { function_call: legacy } : {}),
     ...(Array.isArray(calls) ? { tool_calls: calls.map(pieceOf) } : {}),
   };
 }

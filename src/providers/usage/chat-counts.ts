@@ -86,7 +86,8 @@ export class ChatUsageReader {
     const output = outputParts(usage, sums, input);
     if (input && sumOf(input) >= sumOf(this.#input)) this.#input = input;
     if (output && output.output >= (this.#output?.output ?? 0)) this.#output = output;
-    if (isPlace && this.#hasOwnNames(usage, input, output)) this.#isInPlace = true;
+    const hasCounts = input !== undefined || (output?.output ?? 0) > 0;
+    if (isPlace && hasCounts && this.#hasOwnNames(usage, input, output)) this.#isInPlace = true;
     return true;
   }
 

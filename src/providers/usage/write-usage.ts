@@ -1,4 +1,4 @@
-/** Writes usage as each API reports it: every part that has a price, where there is any of it. */
+/** Writes usage as each API reports it: every count of tokens that has a price, where there is any of it. */
 import type { Operation } from "../../call/operations.ts";
 import type { Usage } from "../../call/usage.ts";
 import type { JsonObject } from "../../wire/json.ts";

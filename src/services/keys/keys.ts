@@ -14,6 +14,7 @@ import {
   ListKeysResponseSchema,
   RotateKeyResponseSchema,
   SetAdministratorResponseSchema,
+  type UpdateKeyRequest,
   UpdateKeyResponseSchema,
 } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import type { Caller, ServiceImplementation } from "../../call/call.ts";
@@ -125,7 +126,7 @@ function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
 }
 
 function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" | "setAdministrator" | "describeKey"> {
-  const { keys, catalog, clock } = parts;
+  const { keys, clock } = parts;
   const ofAccount = async ({ account_id, account_budgets }: KeyWithAccount, now: number) => {
     const budgets = await accountBudgets(parts.budgets, [{ id: account_id, budgets: account_budgets }], now);
     return [...(budgets.get(account_id) ?? [])];
@@ -144,17 +145,9 @@ function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" |
       return whole(ListKeysResponseSchema, { keys: items.map((key) => keyMessage(key, now, budgets)), ...next });
     },
     async updateKey({ request, caller }) {
-      const { id = "" } = request.message();
       const now = clock();
-      // A budget that is named by its id keeps it, so those of before are read.
-      const budgets = request.message().budgets && known(await keys.find(caller.accountId, id), id).budgets;
-      const change = readChange(request.message(), catalog, now, budgets ?? null);
-      // What calls hold that run at other gateways is known of a key without a limit only behind their leases.
-      if ((change.credit_limit ?? null) !== null) await parts.recall(caller.accountId);
-      const updated = await keys.update(caller.accountId, id, change, now);
-      if (updated.kind === "absent") throw notFound(id);
-      if (updated.kind === "below") throw belowSpent(updated.key, parts.unit);
-      return whole(UpdateKeyResponseSchema, { key: await shown(updated.key, now) });
+      const key = await updateKey(parts, caller.accountId, request.message(), now);
+      return whole(UpdateKeyResponseSchema, { key: await shown(key, now) });
     },
     async deleteKey({ request, caller }) {
       const { id = "", extra } = request.message();
@@ -184,6 +177,25 @@ function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" |
       });
     },
   };
+}
+
+/** updateKey changes a key of an account. Throws a Refusal for one that there is not, and for a limit below what it has spent. */
+async function updateKey(
+  { keys, recall, catalog, unit }: KeyParts,
+  accountId: string,
+  message: UpdateKeyRequest,
+  now: number,
+): Promise<ApiKey> {
+  const { id = "" } = message;
+  // A budget that is named by its id keeps it, so those of before are read.
+  const budgets = message.budgets && known(await keys.find(accountId, id), id).budgets;
+  const change = readChange(message, catalog, now, budgets ?? null);
+  // Calls that run at other gateways may hold, of a key without a limit, what is written only with their leases.
+  if ((change.credit_limit ?? null) !== null) await recall(accountId);
+  const updated = await keys.update(accountId, id, change, now);
+  if (updated.kind === "absent") throw notFound(id);
+  if (updated.kind === "below") throw belowSpent(updated.key, unit);
+  return updated.key;
 }
 
 function known<K extends ApiKey>(key: K | undefined, id: string): K {

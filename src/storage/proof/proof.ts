@@ -7,7 +7,8 @@
  * `reconcile-journal.ts` proves what is in the journal and not posted.
  *
  * It reads one state of the database, and writes nothing but which hours were proved. Findings are reported, and left as they are; `repair.ts`
- * puts some right. It takes seconds for every million calls that it reads, so on SQLite it runs in a thread of its own.
+ * puts some right. It takes seconds for every million calls that it reads, so a gateway on SQLite has a thread of its own for
+ * it; the command does without.
  */
 import { type RawBuilder, sql } from "kysely";
 import { troubleOf } from "../../runtime/write-trouble.ts";

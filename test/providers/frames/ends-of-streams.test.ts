@@ -61,7 +61,7 @@ function apart<T>(work: (at: ScriptedStage, row: T) => Promise<void>): (row: T) 
   };
 }
 
-const { upstream, gateway } = scriptedStage(servedAt);
+const { upstream, gateway, books } = scriptedStage(servedAt);
 
 beforeAll(async () => {
   // As many as wait at once.
@@ -292,6 +292,29 @@ describe("a second beginning", () => {
       expect(answer.text).toContain("HALF");
       expect(answer.text).not.toMatch(/msg_other|Hello/);
     }
+  });
+
+  test("without an id, within an answer, may be another's", async () => {
+    const { id: _, ...nameless } = begin.message as Json;
+    const beginning = { ...begin, message: nameless };
+    for (const family of callers) {
+      const answer = await told(family, [beginning, ...part, beginning, ...said]);
+      expect([family, isTold(answer, family, true)], answer.text).toEqual([family, false]);
+    }
+  });
+
+  test("with counts that the first lacks is what is charged", async () => {
+    const usage = { input_tokens: 12, cache_read_input_tokens: 9000, output_tokens: 0 };
+    const empty = { ...begin, message: { ...(begin.message as Json), usage: { input_tokens: 0, output_tokens: 0 } } };
+    const whole = { ...begin, message: { ...(begin.message as Json), usage } };
+    const payer = await openAccount(gateway);
+    upstream.script = (exchange) => {
+      exchange.head(200, eventStream);
+      exchange.end(anthropicFrames(empty, whole, ...said));
+    };
+    await call(gateway, { family: "messages", model: "claude", stream: true, apiKey: payer.apiKey });
+    const [row] = (await books.of(payer)).requests;
+    expect(row).toMatchObject({ input: 12, cache_read: 9000, estimated: 0 });
   });
 });
 

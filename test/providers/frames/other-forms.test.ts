@@ -17,6 +17,7 @@ import {
   blockEvents,
   chatAnswer,
   chatChunk,
+  chatUsage,
   completionPiece,
   done,
   messageAnswer,
@@ -426,6 +427,20 @@ describe("an answer", () => {
       expect([message?.content, finish_reason]).toEqual(["Hello", "stop"]);
     },
   );
+
+  test("that is a function call of old, or a text completion, and does not say why it ended has ended so, too", async () => {
+    const legacy = saying({ content: null, function_call: { name: "now", arguments: "{}" } });
+    for (const [family, answer, reason] of [
+      ["chat", legacy, "function_call"],
+      ["completions", completionPiece("Hello", null, { usage: chatUsage }), "stop"],
+    ] as const) {
+      const [choice] = answer.choices as readonly Json[];
+      upstream.script = asJson({ ...answer, choices: [{ ...choice, finish_reason: "" }] });
+      const model = family === "chat" ? "gpt" : "davinci";
+      const { text } = await call(gateway, { family, model, stream: true, apiKey: gateway.apiKey });
+      expect(text, family).toContain(`"finish_reason":"${reason}"`);
+    }
+  });
 
   test("in chunks is joined with all its choices", async () => {
     const choice = (index: number, content: string, finish_reason: string | null = null) => ({

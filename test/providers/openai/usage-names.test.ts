@@ -97,6 +97,15 @@ test.each<[string, object, true | undefined]>([
   ["in part by other names", { usage: { prompt_tokens: 9, total_tokens: 13 } }, true],
   ["beside the answer's usage", { timings: { prompt_n: 9, predicted_n: 4 } }, true],
   ["in a choice", { choices: [{ usage: { prompt_tokens: 9, completion_tokens: 4 } }] }, true],
+  ["beside an empty usage", { usage: {}, x_groq: { usage: { prompt_tokens: 9, completion_tokens: 4 } } }, true],
+  [
+    "beside zeros",
+    {
+      usage: { prompt_tokens: 0, completion_tokens: 0 },
+      x_groq: { usage: { prompt_tokens: 9, completion_tokens: 4 } },
+    },
+    true,
+  ],
 ])("is said to be elsewhere where no caller reads it: %s", (_, json, isElsewhere) => {
   expect(read({ choices: [], ...json })).toMatchObject({ input: 9, output: 4 });
   expect(read({ choices: [], ...json }).isElsewhere).toBe(isElsewhere);

@@ -1,4 +1,4 @@
-/** What a translation knows besides the request. */
+/** The context of translations in tests: a call that is answered whole, over a model of which nothing is known. */
 import type { TranslationContext } from "../../../src/families/translation.ts";
 
 /** context is that of a call which is answered whole, over a model of which nothing is known. */

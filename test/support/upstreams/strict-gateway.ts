@@ -1,4 +1,4 @@
-/** What a gateway serves over one upstream with the profile of a vendor, whose model its callers know as `m`. */
+/** Configuration of a gateway over one upstream with a vendor's profile, whose model its callers know as `m`. */
 import { withVendor } from "../../../src/config/catalogue/vendors.ts";
 import { modelAt } from "../gateway.ts";
 import type { ConfigOf } from "./scripted-stage.ts";

@@ -5,7 +5,8 @@
  * A model up to generation 4.5 thinks within a token budget, set by effort; every other thinks adaptively, gets the
  * effort itself, and is asked for a summary of its thoughts, which newer ones leave out otherwise. The caller's bound is
  * a promise about money and is never raised: a budget that does not fit shrinks, and where even the minimum does not
- * fit, or the model does not think, thinking is dropped and named. No effort switches thinking off where the model thinks unasked.
+ * fit, or the model does not think, thinking is dropped and named. The effort `none` switches thinking off, or down to
+ * the least, where the model thinks unasked.
  */
 import {
   type CreateChatCompletionRequest,
@@ -14,10 +15,9 @@ import {
 } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { ThinkingConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { besideEffort, budgetIn, effortIn } from "../../../providers/profile/reasoning-object.ts";
-import { isObject, type JsonObject } from "../../../wire/json.ts";
+import { definedFields, isObject, type JsonObject } from "../../../wire/json.ts";
 import { enumWords } from "../../../wire/plan.ts";
 import type { Dropped } from "../../dropped.ts";
-import { definedFields } from "../../fields.ts";
 import { fitsSchema } from "../fits-schema.ts";
 import { neverThinks, refusesBudget, takesXhigh, thinksByBudget, withoutThinking } from "../generations.ts";
 

@@ -6,9 +6,8 @@
  */
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { definedFields, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
-import { definedFields } from "../../fields.ts";
 
 /** contentOf returns the content of the user's items and of instructions; a plain string stays one. */
 export function* contentOf(content: JsonValue | undefined, path: string, dropped: Dropped): CooperativeTask<JsonValue> {

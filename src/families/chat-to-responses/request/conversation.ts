@@ -6,10 +6,9 @@
  */
 
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { definedFields, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import { unsignedId } from "../../call-signature.ts";
 import type { Dropped } from "../../dropped.ts";
-import { definedFields } from "../../fields.ts";
 import { interrupted, withHeading } from "../../tools/paired-results.ts";
 import type { ReasoningItems } from "../../translation.ts";
 import { isCall } from "../answer/parts.ts";

@@ -5,9 +5,8 @@
  * text. Reasoning that nothing follows is dropped: vendors refuse it.
  */
 import { makerOf, type SealedReasoning, unsealReasoning } from "../../../providers/profile/reasoning-seal.ts";
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { definedFields, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
-import { definedFields } from "../../fields.ts";
 import type { ReasoningItems } from "../../translation.ts";
 
 interface PastItem {

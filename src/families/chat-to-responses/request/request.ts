@@ -7,9 +7,8 @@
 
 import { besideEffort, effortIn } from "../../../providers/profile/reasoning-object.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
-import { isObject, type JsonObject } from "../../../wire/json.ts";
+import { definedFields, isObject, type JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
-import { definedFields } from "../../fields.ts";
 import { describedSchema } from "../../tools/described-schema.ts";
 import type { TranslationContext } from "../../translation.ts";
 import { itemsOf } from "./conversation.ts";

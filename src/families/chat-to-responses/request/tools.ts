@@ -1,7 +1,6 @@
 /** The offered tools, nested in chat and flat in responses, and the choice among them. */
-import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { definedFields, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
-import { definedFields } from "../../fields.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
 import type { IsUnpriced, TranslationContext } from "../../translation.ts";
 

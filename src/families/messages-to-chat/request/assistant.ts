@@ -12,7 +12,7 @@ import { missingField } from "../../../call/refusals.ts";
 import { isSealedReasoning } from "../../../providers/profile/reasoning-seal.ts";
 import { isSealedSignature } from "../../../providers/profile/sealed-signature.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
-import type { JsonObject } from "../../../wire/json.ts";
+import { definedFields, type JsonObject } from "../../../wire/json.ts";
 import {
   detailsIn,
   detailsMembers,
@@ -22,7 +22,6 @@ import {
   unsignedId,
   withText,
 } from "../../call-signature.ts";
-import { definedFields } from "../../fields.ts";
 import type { Target } from "../../translation.ts";
 import type { ToolNames } from "../tool-names.ts";
 import type { PlacedBlock } from "./content.ts";

@@ -15,8 +15,7 @@ import {
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidType, invalidValue } from "../../../call/refusals.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
-import { definedFields } from "../../fields.ts";
+import { definedFields, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { TranslationContext } from "../../translation.ts";
 import { asksToCompact, compactionRequest } from "../compaction.ts";
 import { shortened, type ToolNames } from "../tool-names.ts";

@@ -12,8 +12,7 @@ import {
   MessageToolChoiceType,
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
-import { definedFields } from "../../fields.ts";
+import { definedFields, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
 import type { ToolNames } from "../tool-names.ts";
 import { clientToolOf, isVendorsSearch } from "./client-tools.ts";

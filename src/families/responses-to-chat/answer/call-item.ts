@@ -5,8 +5,7 @@
  * Arguments of functions, and native free text, are streamed piece by piece. Free text wrapped in a function's
  * argument is unwrapped when it is complete, and so are the arguments of a tool by its kind.
  */
-import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { definedFields } from "../../fields.ts";
+import { definedFields, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import { freeTextIn } from "../../tools/free-text.ts";
 import { type ClientTool, clientTools } from "../client-tools.ts";
 import type { CallerTool } from "../tool-names.ts";

@@ -4,8 +4,7 @@
  * Each item writes its own events, without sequence numbers, and returns itself as JSON at any time. Its id contains
  * the answer's, so that it can be found again.
  */
-import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { definedFields } from "../../fields.ts";
+import { definedFields, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import { sealed } from "../seal.ts";
 
 export type ItemStatus = "in_progress" | "completed" | "incomplete";

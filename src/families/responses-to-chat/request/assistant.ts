@@ -9,7 +9,7 @@
 
 import { type ResponseItem, ResponseItemType } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { definedFields, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import {
   detailsIn,
   detailsMembers,
@@ -21,7 +21,6 @@ import {
   withText,
 } from "../../call-signature.ts";
 import type { Dropped } from "../../dropped.ts";
-import { definedFields } from "../../fields.ts";
 import type { Target } from "../../translation.ts";
 import { unsealed } from "../seal.ts";
 import type { ToolNames } from "../tool-names.ts";

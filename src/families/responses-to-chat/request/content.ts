@@ -9,8 +9,7 @@ import {
   ResponseContentPartType as Type,
 } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
-import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { definedFields } from "../../fields.ts";
+import { definedFields, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 
 export function isText({ type }: ResponseContentPart): boolean {
   return type === Type.INPUT_TEXT || type === Type.OUTPUT_TEXT || type === Type.TEXT;

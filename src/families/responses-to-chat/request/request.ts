@@ -13,10 +13,9 @@ import {
 } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
-import type { JsonObject } from "../../../wire/json.ts";
+import { definedFields, type JsonObject } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
 import type { Dropped } from "../../dropped.ts";
-import { definedFields } from "../../fields.ts";
 import { readChatRequest } from "../../read-message.ts";
 import { passesThinkingOn, type TranslationContext } from "../../translation.ts";
 import { asksToCompact } from "../compaction.ts";

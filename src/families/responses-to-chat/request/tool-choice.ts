@@ -7,9 +7,8 @@
 import { ToolChoiceMode, ToolType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateResponseRequest, ResponseToolChoice } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
-import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { definedFields, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
-import { definedFields } from "../../fields.ts";
 import { clientTools } from "../client-tools.ts";
 import type { Toolset } from "./tools.ts";
 

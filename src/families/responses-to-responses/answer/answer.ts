@@ -36,7 +36,7 @@ export function relayedEvents(
   );
 }
 
-/** ownMembers returns the members of a response that are the gateway's. `ownId` says by which id its upstream's caller knows an item. */
+/** ownMembers returns the members of a response that are the gateway's. `ownId` returns the id that an item began with at its upstream. */
 function ownMembers(
   { output }: JsonObject,
   context: AnswerContext,
@@ -58,8 +58,8 @@ function relayedItem(
   return { ...item, id: relayedId(ownId(item, item.id), maker, answerId, index) };
 }
 
-/** Known is how an item of a stream began. */
-interface Known {
+/** BegunItem is an item of a stream as its first event named it. */
+interface BegunItem {
   readonly id: string;
   readonly type: JsonValue | undefined;
 }
@@ -70,7 +70,7 @@ class RelayedItems {
   /** Output indices by the id that an item began with. */
   readonly #places = new Map<string, number>();
   /** By output index. */
-  readonly #begun = new Map<number, Known>();
+  readonly #begun = new Map<number, BegunItem>();
 
   constructor(context: AnswerContext) {
     this.#context = context;
@@ -101,7 +101,7 @@ class RelayedItems {
     return relayedItem(item, place, this.#context, (one, id) => this.#ownId(one, id, place));
   }
 
-  /** Another item may stand in this place of the final list, where that lacks some. */
+  /** ownId returns the id that an item began with. The final list may lack items, so that another one is in this place: it keeps its id. */
   #ownId({ type }: JsonObject, id: string, place: number): string {
     const begun = this.#begun.get(place);
     return begun && begun.type === type && !this.#places.has(id) ? begun.id : id;
