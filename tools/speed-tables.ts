@@ -44,7 +44,8 @@ function speedTable(results: string, later = ""): string {
   const isLater = later !== "" && dateOf(later) >= dateOf(results);
   const again = new Map((isLater ? rowsOfWork(later) : []).map((row) => [keyOf(row), row]));
   const rows = rowsOfWork(results).map((row, i) => (i === 0 ? row : (again.get(keyOf(row)) ?? row)));
-  const said = [saidIn(results), ...(isLater ? [`Memory was ${saidIn(later).replace(/^M/, "m")}`] : [])];
+  const [whenAndWhere = ""] = saidIn(later).replace("Measured", "measured").split(":");
+  const said = [saidIn(results), ...(isLater ? [`Memory was ${whenAndWhere}.`] : [])];
   return [written(rows), ...said].join("\n\n");
 }
 
