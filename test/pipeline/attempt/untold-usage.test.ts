@@ -215,6 +215,14 @@ test("an answer that a filter ended before it began costs nothing, and says so",
   }
 });
 
+test("a count of tokens has no usage", async () => {
+  upstream.script = (exchange) => exchange.json(200, { input_tokens: 7 });
+  const { apiKey } = await openAccount(gateway);
+  const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey, maxRetries: 0 });
+  const counted = await client.messages.countTokens({ model: "claude", messages: [{ role: "user", content: "hi" }] });
+  expect(counted).toEqual({ input_tokens: 7 });
+});
+
 test("the SDK of the Messages API reads a stream whose upstream tells no usage", async () => {
   upstream.script = hello(undefined);
   const { apiKey } = await openAccount(gateway);
