@@ -19,6 +19,7 @@ const chinese: ReadonlyMap<string, string> = new Map(
     "it answered with a stream": "上游以流应答，而请求的不是流",
     "it did not answer with a stream": "上游没有以流应答",
     "it ended its answer without a response": "上游结束应答时没有给出结果",
+    "it began another answer within one": "上游在一个应答之中又开始了另一个应答",
     "it went on with a tool call that had ended": "上游继续了已结束的工具调用",
     "it did not sum the conversation up": "上游没有总结对话",
     "it cannot be reached": "无法连接上游",
