@@ -2,7 +2,8 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { catalogueFiles, readCatalogueFile } from "../src/config/catalogue/built-in.ts";
+import { parse } from "yaml";
+import { builtInCatalogue } from "../src/config/catalogue/built-in.ts";
 import { contractFiles } from "../src/doors/site/contract.ts";
 import { borrowed, pathsBelow } from "../src/package/package-files.ts";
 import { root } from "./bundle.ts";
@@ -32,10 +33,11 @@ export function readAssets(): Assets {
   ]);
 }
 
-/** Reads those of the catalogue, which are checked now, and packed as JSON. */
+/** Reads the catalogue, as it is checked now, and its models as they are written there, which an import shows: packed as JSON. */
 export function readCatalogueAssets(): Assets {
-  const jsonOf = (name: (typeof catalogueFiles)[number]) => Buffer.from(JSON.stringify(readCatalogueFile(name)));
-  return new Map(catalogueFiles.map((name) => [`catalog/${name}.json`, jsonOf(name)] as const));
+  const written: unknown = parse(readFileSync(join(root, "catalog/models.yaml"), "utf8"));
+  const packed = { "catalog/built-in.json": builtInCatalogue(), "catalog/models.json": written };
+  return new Map(Object.entries(packed).map(([path, content]) => [path, Buffer.from(JSON.stringify(content))]));
 }
 
 function filesIn(folder: string): string[] {

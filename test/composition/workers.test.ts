@@ -188,7 +188,8 @@ describe("four workers", () => {
     const { key, secret = key.secret ?? "" } = made.json as unknown as Made;
     await many(32, async () => expect(await statusOf(chat({ apiKey: secret }))).toBe(200));
     expect((await askRpc(stage, "KeyService.DeleteKey", { id: key.id }, bearer(payer.apiKey))).status).toBe(200);
-    await many(64, async () => expect(await statusOf(chat({ apiKey: secret }))).toBe(401));
+    // No more than one address may fail, of whose failures each worker has a share.
+    await many(32, async () => expect(await statusOf(chat({ apiKey: secret }))).toBe(401));
     await many(16, async () => expect(await statusOf(chat(payer))).toBe(200));
   });
 

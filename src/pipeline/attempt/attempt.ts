@@ -184,17 +184,18 @@ async function gated(answer: Answer, { meter, record }: CallAttempt): Promise<An
   }
 }
 
-/** tellUsage has the caller told what its charge is counted by, where the upstream does not tell that. */
-function tellUsage(attempt: CallAttempt, sent: Answer): MaybePromise<Answer> {
+/** tellUsage has the caller of a stream told what its charge is counted by, where the upstream does not tell that. */
+function tellUsage(attempt: CallAttempt, sent: Answer): Answer {
   const { modelCall, part, candidate, meter } = attempt;
   const { operation, kind } = candidate;
-  if (!tellsUsage(operation) || kind === "embedded" || (sent.kind === "whole" && !meter.isUntold())) return sent;
-  return withUntoldUsage(sent, {
+  if (sent.kind === "whole" || !tellsUsage(operation) || kind === "embedded") return sent;
+  const frames = withUntoldUsage(sent.frames, {
     operation,
     isAskedFor: wantsUsage(modelCall.operation, part.request.outline()),
     isUntold: () => meter.isUntold(),
     count: () => modelCall.meter.measureAttempt(meter),
   });
+  return { ...sent, frames };
 }
 
 /** wantsUsage reports whether a caller is to see the usage of a stream. Only callers of chat and completions have a choice. */

@@ -9,11 +9,12 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, Frames } from "../../call/call.ts";
 import type { Usage } from "../../call/usage.ts";
 import { isFinished } from "../../providers/usage/finish-word.ts";
-import { type TellingOperation, writeUsage } from "../../providers/usage/write-usage.ts";
+import { completedUsage, type TellingOperation, tellsUsage } from "../../providers/usage/write-usage.ts";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { forEach, pushStream } from "../../runtime/push-stream.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
+import type { ModelCall } from "../complete/model-call.ts";
 
 /** UsageSource knows what an attempt has used. */
 export interface UsageSource {
@@ -27,34 +28,28 @@ export interface UsageSource {
   readonly count: () => MaybePromise<Usage>;
 }
 
-/** withUntoldUsage returns an answer with the usage that its upstream leaves out: a whole one is known to lack it. */
-export function withUntoldUsage(answer: Answer, source: UsageSource): MaybePromise<Answer> {
-  const { operation, isAskedFor, count } = source;
-  if (answer.kind === "stream") {
-    if (operation === "messages" || operation === "responses")
-      return { ...answer, frames: withUsageInEvents(answer.frames, source) };
-    return isAskedFor ? { ...answer, frames: withUsageChunk(answer.frames, source) } : answer;
-  }
-  const { body } = answer;
-  return andThen(count(), (used) =>
-    andThen(body.findInSlices(), () => {
-      // Of long vectors there is an outline, which has the usage.
-      return { ...answer, body: body.with({ usage: completed(body.outline().usage, operation, used) }) };
-    }),
-  );
+/** withUntoldUsage returns the frames of a stream with the usage that its upstream leaves out. */
+export function withUntoldUsage(frames: Frames, source: UsageSource): Frames {
+  const { operation, isAskedFor } = source;
+  if (operation === "messages" || operation === "responses") return withUsageInEvents(frames, source);
+  return isAskedFor ? withUsageChunk(frames, source) : frames;
 }
 
 /**
- * completed returns the usage that an upstream told, with the counts in the places of its own. Of these none is kept, by whatever name:
- * what it told is not what is charged.
+ * withChargedUsage returns the whole answer of a call that has been charged, with the usage that it lacks. Counting may take long, and
+ * meanwhile the gateway may be stopped: so the charge comes first.
  */
-function completed(told: JsonValue | undefined, operation: TellingOperation, used: Usage): JsonObject {
-  const others = isObject(told) ? Object.entries(told).filter(([name]) => !countsTokens.test(name)) : [];
-  return { ...Object.fromEntries(others), ...writeUsage(operation, used) };
+export function withChargedUsage<A extends Answer>(
+  answer: A,
+  { operation, meter, charged }: Pick<ModelCall, "operation" | "meter" | "charged">,
+): MaybePromise<A> {
+  if (answer.kind !== "whole" || !charged || !tellsUsage(operation) || !meter.isUntold()) return answer;
+  const { body } = answer;
+  return andThen(body.findInSlices(), () => {
+    // Of long vectors there is an outline, which has the usage.
+    return { ...answer, body: body.with({ usage: completedUsage(body.outline().usage, operation, charged) }) };
+  });
 }
-
-/** countsTokens matches the names of counts of tokens in all APIs, and of what divides them: `prompt_tokens`, `totalTokenCount`. */
-const countsTokens = /tokens?(_?details|count)?$|^cache_creation$/i;
 
 /** withUsageChunk adds a chunk for the usage to the end of a stream. */
 function withUsageChunk(frames: Frames, { operation, isUntold, count }: UsageSource): Frames {
@@ -68,7 +63,7 @@ function withUsageChunk(frames: Frames, { operation, isUntold, count }: UsageSou
       return take(batch);
     });
     return taken.then(async () => {
-      if (chunkOf && isUntold()) await take([chunkOf(completed(undefined, operation, await count()))]);
+      if (chunkOf && isUntold()) await take([chunkOf(completedUsage(undefined, operation, await count()))]);
     });
   });
 }
@@ -126,9 +121,9 @@ function completedEvent<O extends DescMessage>(event: Wire<O>, operation: Tellin
   const { type, message, response, usage } = event.json();
   const within = (outer: JsonValue | undefined, counts: Usage) => {
     const told = isObject(outer) ? outer : {};
-    return { ...told, usage: completed(told.usage, operation, counts) };
+    return { ...told, usage: completedUsage(told.usage, operation, counts) };
   };
   if (type === "message_start") return event.with({ message: within(message, { ...used, output: 0, reasoning: 0 }) });
-  if (type === "message_delta") return event.with({ usage: completed(usage, operation, used) });
+  if (type === "message_delta") return event.with({ usage: completedUsage(usage, operation, used) });
   return event.with({ response: within(response, used) });
 }

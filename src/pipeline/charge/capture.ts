@@ -10,10 +10,11 @@ import type { Answer, AnswerHeaders, Call, Caller } from "../../call/call.ts";
 import { type CallUsage, nothingUsed } from "../../call/usage.ts";
 import type { Capture, Captured, Ledger } from "../../ledger/contract.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
-import type { MaybePromise } from "../../runtime/maybe-promise.ts";
+import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { sequence } from "../../runtime/sequence.ts";
 import type { Model } from "../../targets/catalog.ts";
 import { failedAttemptsOf } from "../attempt/failed-attempts.ts";
+import { withChargedUsage } from "../attempt/untold-usage.ts";
 import type { ModelCall } from "../complete/model-call.ts";
 import { budgetHeaderAfter } from "./budget-words.ts";
 import { captureOnce } from "./capture-once.ts";
@@ -58,7 +59,7 @@ export function createCapture(options: CaptureOptions): CaptureCall {
       modelCall.firstByteAt = firstByteAt;
       return capture({ modelCall, hasCost: false, measured: nothingMeasured, usage: nothingUsed });
     };
-    return captureOnce(modelCall, charge, work, options);
+    return andThen(captureOnce(modelCall, charge, work, options), (answer) => withChargedUsage(answer, modelCall));
   };
 }
 
@@ -159,6 +160,7 @@ function recordCharge(
   const { record } = call;
   record.outcome = outcome;
   record.used = usage;
+  modelCall.charged = measured.isNothing ? nothingUsed : usage;
   record.cost = charged?.cost ?? 0;
   record.waived = charged?.waived ?? 0;
   if (record.waived > 0) onWaived?.(call, record.waived);

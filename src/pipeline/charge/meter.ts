@@ -51,6 +51,8 @@ export interface CallMeter {
   attempt(operation: Operation, request: Wire): AttemptMeter;
   /** Reports whether the end of the answer has been seen. */
   isOver(): boolean;
+  /** Reports whether an upstream has told no usage that callers can read, of an attempt that is not dropped. */
+  isUntold(): boolean;
   /** Reports whether content has arrived of an attempt that is not dropped. */
   hasContent(): boolean;
   /** Reports whether an upstream bills an attempt of a call that failed. */
@@ -95,6 +97,10 @@ class Attempts implements CallMeter {
       over++;
     }
     return over === this.#parts;
+  }
+
+  isUntold(): boolean {
+    return this.#attempts.some((attempt) => isCounted(attempt) && attempt.isUntold());
   }
 
   hasContent(): boolean {

@@ -8,6 +8,7 @@ import type { AttemptRecord } from "../../call/call-record.ts";
 import type { NearestLimit } from "../../call/key-limits.ts";
 import type { Form, Operation } from "../../call/operations.ts";
 import type { Tier } from "../../call/tiers.ts";
+import type { CallUsage } from "../../call/usage.ts";
 import type { Hold } from "../../ledger/contract.ts";
 import type { Timeouts } from "../../providers/upstream/timeouts.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
@@ -70,6 +71,8 @@ export interface ModelCall {
   outcome: Outcome;
   endedAt: number;
   firstByteAt: number | undefined;
+  /** charged is what the call is charged for, once that is captured: nothing where it brought nothing. */
+  charged?: CallUsage;
 }
 
 /** FailedWith is an attempt that failed, and the error that it failed with. */

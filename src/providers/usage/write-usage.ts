@@ -1,7 +1,7 @@
 /** Writes usage as each API reports it: every count of tokens that has a price, where there is any of it. */
 import type { Operation } from "../../call/operations.ts";
 import type { Usage } from "../../call/usage.ts";
-import type { JsonObject } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 
 /** TellingOperation is one whose answers tell usage. */
 export type TellingOperation = Exclude<Operation, "count_tokens" | "speech">;
@@ -19,10 +19,17 @@ export function tellsUsage(operation: Operation): operation is TellingOperation 
   return Object.hasOwn(writers, operation);
 }
 
-/** writeUsage returns the `usage` of an answer. */
-export function writeUsage(operation: TellingOperation, used: Usage): JsonObject {
-  return writers[operation](used);
+/**
+ * completedUsage returns the usage that an upstream told, with the counts in the places of its own. Of these none is kept, by whatever
+ * name: what it told is not what is charged.
+ */
+export function completedUsage(told: JsonValue | undefined, operation: TellingOperation, used: Usage): JsonObject {
+  const others = isObject(told) ? Object.entries(told).filter(([name]) => !countsTokens.test(name)) : [];
+  return { ...Object.fromEntries(others), ...writers[operation](used) };
 }
+
+/** countsTokens matches the names of counts of tokens in all APIs, and of what divides them: `prompt_tokens`, `totalTokenCount`. */
+const countsTokens = /tokens?(_?details|count)?$|^cache_creation$/i;
 
 function totalInput({ input, cacheRead, cacheWrite, cacheWriteHour }: Usage): number {
   return input + cacheRead + cacheWrite + cacheWriteHour;
