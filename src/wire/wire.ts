@@ -131,7 +131,7 @@ export class Wire<D extends DescMessage = DescMessage> {
   *#write(count?: (bytes: number) => void): CooperativeTask<void> {
     const bytes = yield* jsonBytes(this.json(), count);
     this.#bytes = bytes;
-    if (!this.#lenient && bytes.length >= longJson) this.#changed = spliceSourceOf(bytes, yield* findMembers(bytes));
+    if (!this.#lenient && bytes.length >= longJson) yield* this.#find(bytes);
   }
 
   /** Finds where the members of a long text are, in time slices: `with` need not look for them at one go then. */

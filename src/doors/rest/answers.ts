@@ -4,9 +4,11 @@
  * The head of a stream is written with its first frame, so that an earlier failure still gets its own status. After a long silence
  * it is written without a frame. A slow reader slows its upstream down.
  */
+
 import type { ServerResponse } from "node:http";
 import type { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { AnswerHeaders } from "../../call/call.ts";
+import { chargeHeaders } from "../../call/charge-headers.ts";
 import { asRefusal } from "../../call/refusals.ts";
 import type { Fields } from "../../http1/server/index.ts";
 import { FieldLines, flattenHead, type HttpAnswer, PlainAnswer } from "../../http1/server/index.ts";
@@ -47,10 +49,11 @@ export function writeRefusal(outlet: Outlet, error: unknown): void {
   writeBody(outlet, status, headers, body);
 }
 
-/** costIn returns the headers that report a cost: those that come as trailers on streams. */
+/** costIn returns the headers that report a cost. */
 function costIn(headers: AnswerHeaders): AnswerHeaders {
-  const names = ["x-gateway-cost", "x-gateway-usage", "x-gateway-budget"];
-  return Object.fromEntries(names.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])));
+  return Object.fromEntries(
+    chargeHeaders.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])),
+  );
 }
 
 /** writeUnary writes the answer of a unary RPC, in the envelope if there is one. */
@@ -60,8 +63,8 @@ export function writeUnary(outlet: Outlet, { headers, body }: UnaryAnswer, envel
 
 /** The headers whose values differ from answer to answer. The gateway makes them of characters that need no check. */
 const lines = new FieldLines([
-  ...["x-request-id", "request-id", "server-timing", "x-gateway-cost", "x-gateway-usage", "x-gateway-credit-remaining"],
-  "x-gateway-budget",
+  ...["x-request-id", "request-id", "server-timing", "x-gateway-credit-remaining"],
+  ...chargeHeaders,
   ...["x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"],
   ...["x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"],
   ...["anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"],

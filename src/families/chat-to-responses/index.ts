@@ -8,6 +8,7 @@
  *
  * The answer has chat's words only. Its id is the gateway's, its model the one that the upstream names.
  */
+
 import type { DescMessage } from "@bufbuild/protobuf";
 import { ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import {
@@ -18,7 +19,7 @@ import {
 import type { Answer, Frames } from "../../call/call.ts";
 import type { Form, Output } from "../../call/operations.ts";
 import { makerOf } from "../../providers/profile/reasoning-seal.ts";
-import { isObject } from "../../wire/json.ts";
+import { asksForUsage } from "../../providers/usage/write-usage.ts";
 import { Wire } from "../../wire/wire.ts";
 import { Dropped } from "../dropped.ts";
 import type { Translation } from "../translation.ts";
@@ -55,7 +56,7 @@ export const chatToResponses: Translation<"chat", "responses"> = {
       model: typeof chat.model === "string" ? chat.model : "",
       maker: makerOf(context.reasoningItems?.upstream ?? ""),
       isLegacy: Array.isArray(chat.functions) && chat.functions.length > 0,
-      includeUsage: isObject(chat.stream_options) && chat.stream_options.include_usage === true,
+      includeUsage: asksForUsage(chat),
     };
     return {
       request: Wire.ofJson(CreateResponseRequestSchema, json),

@@ -15,12 +15,12 @@ import type { Translated } from "../../families/translation.ts";
 import type { Ledger } from "../../ledger/contract.ts";
 import { outputBound } from "../../ledger/worst-case.ts";
 import type { Attempt } from "../../providers/contract.ts";
-import { tellsUsage } from "../../providers/usage/write-usage.ts";
+import { asksForUsage, tellsUsage } from "../../providers/usage/write-usage.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { sequence } from "../../runtime/sequence.ts";
-import { isObject, type JsonObject } from "../../wire/json.ts";
+import type { JsonObject } from "../../wire/json.ts";
 import type { ModelRates } from "../admit/model-rates.ts";
 import { maxOutputOf } from "../charge/estimate.ts";
 import { createHoldCredit } from "../charge/hold.ts";
@@ -199,9 +199,8 @@ function tellUsage(attempt: CallAttempt, sent: Answer): Answer {
 }
 
 /** wantsUsage reports whether a caller is to see the usage of a stream. Only callers of chat and completions have a choice. */
-function wantsUsage(operation: Operation, { stream_options: options }: JsonObject): boolean {
-  if (operation !== "chat" && operation !== "completions") return true;
-  return isObject(options) && options.include_usage === true;
+function wantsUsage(operation: Operation, request: JsonObject): boolean {
+  return (operation !== "chat" && operation !== "completions") || asksForUsage(request);
 }
 
 /** translateAnswer translates the answer back, and names what was dropped on the way. A long body is written here, in time slices. */

@@ -1,8 +1,10 @@
 /**
  * The stored form of an answer, for repetitions of its request: its headers and its body, encrypted together (`seal.ts`).
  */
+
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders } from "../../call/call.ts";
+import { chargeHeaders } from "../../call/charge-headers.ts";
 import type { Form } from "../../call/operations.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { bodyOf, framesOf, type RecordedAnswer } from "./recorded-answer.ts";
@@ -57,6 +59,4 @@ function keptHeaders(headers: AnswerHeaders = {}): AnswerHeaders {
   const own = Object.entries(headers).filter(([name]) => name.startsWith("x-gateway-") && !notReplayed.has(name));
   return Object.fromEntries(own);
 }
-const notReplayed: ReadonlySet<string> = new Set([
-  ...["x-gateway-cost", "x-gateway-usage", "x-gateway-cache", "x-gateway-budget"],
-]);
+const notReplayed: ReadonlySet<string> = new Set([...chargeHeaders, "x-gateway-cache"]);

@@ -17,10 +17,12 @@ import { openAiErrors, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstr
 import { isDone } from "../frames/done.ts";
 import { fittingOf } from "../profile/fit.ts";
 import { createProfile, type Profile } from "../profile/profile.ts";
-import { checkOver, commonFields, lowerCased, secretsOf, speakOver } from "../upstream/speak.ts";
+import { lowerCased } from "../upstream/lower-cased.ts";
+import { checkOver, commonFields, secretsOf, speakOver } from "../upstream/speak.ts";
 import type { Timeouts } from "../upstream/timeouts.ts";
 import { createUpstream } from "../upstream/upstream.ts";
 import { ChatUsageReader } from "../usage/chat-counts.ts";
+import { asksForUsage } from "../usage/write-usage.ts";
 import { createChunkAccumulator } from "./accumulator.ts";
 import { ChoiceTracker } from "./choices.ts";
 import type { TemplateReader } from "./delta-template.ts";
@@ -107,7 +109,7 @@ function openAiDialect(
 function requestBody({ request, form, model }: Attempt, tellsUsage: boolean): Body {
   const json = request.outline();
   const isStream = form === "stream";
-  const lacksUsage = isStream && tellsUsage && !wantsUsage(json);
+  const lacksUsage = isStream && tellsUsage && !asksForUsage(json);
   // A server that tells usage unasked refuses to be asked. What the caller wants of its answer is read from the request as it was.
   const asksInVain = !tellsUsage && json.stream_options !== undefined;
   const isAsWanted = json.model === model && (json.stream === true) === isStream;
@@ -121,17 +123,13 @@ function requestBody({ request, form, model }: Attempt, tellsUsage: boolean): Bo
   return request.with(changes).sendable();
 }
 
-function wantsUsage({ stream_options }: JsonObject): boolean {
-  return (stream_options as JsonObject | null | undefined)?.include_usage === true;
-}
-
 /**
  * A stream ends with `[DONE]`. Some upstreams never say it, and then it may end once every choice has finished; some say nothing
  * but that, and then the choices are finished here.
  */
 function trackChunks({ request, form, operation, meter }: Attempt, reader: TemplateReader | undefined): StreamTracker {
   const asked = request.outline();
-  const seesUsage = form === "whole" || wantsUsage(asked);
+  const seesUsage = form === "whole" || asksForUsage(asked);
   let done = false;
   const seen = new ChoiceTracker(operation, asked);
   const counts = new ChatUsageReader();

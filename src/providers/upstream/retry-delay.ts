@@ -6,6 +6,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ReplyFields } from "../../http1/client/index.ts";
 import { isObject } from "../../wire/json.ts";
 import { membersOf } from "../usage/count.ts";
+import { lowerCased } from "./lower-cased.ts";
 
 /**
  * retryAfterIn returns the delay that the headers of an answer ask for, in seconds; undefined where they ask for none. Azure and OpenAI
@@ -89,10 +90,6 @@ function numberOf(value: JsonValue | undefined): number | undefined {
 
 function textOf(field: ReplyFields[string]): string | undefined {
   return typeof field === "string" ? field : undefined;
-}
-
-function lowerCased(headers: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 function isRetryInfo(detail: JsonValue): detail is JsonObject {

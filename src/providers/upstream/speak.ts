@@ -55,11 +55,6 @@ export function commonFields(fields: Readonly<Fields>): string {
   return writeFields({ ...fields, ...from, "content-type": "application/json", "accept-encoding": readableCodings });
 }
 
-/** lowerCased returns the headers with lower-case names, each once. */
-export function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-}
-
 /** secretsOf returns the values of an upstream's configuration that must stay secret. */
 export function secretsOf(
   apiKey: string | undefined,

@@ -19,13 +19,23 @@ export function tellsUsage(operation: Operation): operation is TellingOperation 
   return Object.hasOwn(writers, operation);
 }
 
+/** asksForUsage reports whether a request for a stream of chunks asks for its usage. */
+export function asksForUsage({ stream_options: options }: JsonObject): boolean {
+  return isObject(options) && options.include_usage === true;
+}
+
+/** writeUsage returns the `usage` of an answer. */
+export function writeUsage(operation: TellingOperation, used: Usage): JsonObject {
+  return writers[operation](used);
+}
+
 /**
  * completedUsage returns the usage that an upstream told, with the counts in the places of its own. Of these none is kept, by whatever
  * name: what it told is not what is charged.
  */
 export function completedUsage(told: JsonValue | undefined, operation: TellingOperation, used: Usage): JsonObject {
   const others = isObject(told) ? Object.entries(told).filter(([name]) => !countsTokens.test(name)) : [];
-  return { ...Object.fromEntries(others), ...writers[operation](used) };
+  return { ...Object.fromEntries(others), ...writeUsage(operation, used) };
 }
 
 /** countsTokens matches the names of counts of tokens in all APIs, and of what divides them: `prompt_tokens`, `totalTokenCount`. */

@@ -20,8 +20,8 @@ import {
   messageAnswer,
   openaiFrames,
   outputMessage,
+  respond,
   responseAnswer,
-  responseEvents,
 } from "../../support/vendors.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -50,10 +50,8 @@ function hello(usage: unknown): (exchange: ScriptedExchange) => void {
         return stream
           ? asStream(anthropicFrames(...helloEvents.map((event) => withUsage(event, usage))))
           : exchange.json(200, messageAnswer([{ type: "text", text: "Hello" }], "end_turn", told));
-      case "/v1/responses": {
-        const response = responseAnswer([outputMessage("Hello")], told);
-        return stream ? asStream(anthropicFrames(...responseEvents(response))) : exchange.json(200, response);
-      }
+      case "/v1/responses":
+        return respond(exchange, responseAnswer([outputMessage("Hello")], told));
       case "/v1/completions":
         return stream
           ? asStream(openaiFrames(completionPiece("Hello", "stop", told)) + done)

@@ -1,10 +1,12 @@
 /**
  * The response object in any state: the request's settings with every key that clients know, and the results so far.
  */
+
 import type { CreateResponseRequestSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
+import { writeUsage } from "../../../providers/usage/write-usage.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
-import { type ChatUsageTracker, totalInput } from "../../chat-usage.ts";
+import type { ChatUsageTracker } from "../../chat-usage.ts";
 import { passesThinkingOn, type Target, type TranslationContext } from "../../translation.ts";
 import { asksToCompact } from "../compaction.ts";
 import type { ToolNames } from "../tool-names.ts";
@@ -87,16 +89,5 @@ export function responseJson(
 
 /** usageJson returns the usage of a chat answer as a response reports it. Unreported usage counts as zero. */
 export function usageJson({ parts }: ChatUsageTracker): JsonObject {
-  const { cacheRead, cacheWrite, output, reasoning } = parts;
-  const input = totalInput(parts);
-  return {
-    input_tokens: input,
-    input_tokens_details: {
-      cached_tokens: cacheRead,
-      ...(cacheWrite === 0 ? {} : { cache_write_tokens: cacheWrite }),
-    },
-    output_tokens: output,
-    output_tokens_details: { reasoning_tokens: reasoning },
-    total_tokens: input + output,
-  };
+  return writeUsage("responses", { ...parts, cacheWriteHour: 0 });
 }
