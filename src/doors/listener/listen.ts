@@ -173,7 +173,7 @@ function acceptConnections(parts: Parts, options: ListenOptions): WeakMap<Socket
     sniff(socket, sniffTimeoutMs, (found) => {
       if (found === "broken preface") rejectPreface(socket, rejectionBody);
       else if (found === "http2") {
-        // Where room is needed, a connection that waits for its session is closed before one between two calls.
+        // A connection that waits for its session is not idle. Where room is needed, it is closed before one that has just ended a call.
         connection.isIdle = () => false;
         beginInTurn(turns, socket, () => takeSession(sessions, socket, connection));
       } else serveHttp1(socket, connection);

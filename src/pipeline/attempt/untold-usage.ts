@@ -2,8 +2,8 @@
  * Tells callers what a call used where its upstream does not: the counts that the call is charged for. Agents compact their conversations by
  * these, and SDKs of the Messages API fail where they are missing.
  *
- * What an upstream tells stays as it is. A stream of chat chunks gets a last one, where its caller asked for usage. Events of other streams
- * wait until it is counted.
+ * Usage that an upstream tells stays unchanged. A stream of chunks ends with one more chunk, for the usage, if its caller asked for that.
+ * Other streams tell usage in certain events: such an event is sent once its usage is counted.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, Frames } from "../../call/call.ts";
