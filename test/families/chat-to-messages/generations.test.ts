@@ -1,4 +1,4 @@
-/** What Claude's generations take of an effort and of a choice that forces a tool, as the vendor documents it. */
+/** Claude's generations differ in the efforts that they take, and in whether they may be forced to call a tool, as the vendor documents. */
 import { describe, expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { chatToMessages } from "../../../src/families/chat-to-messages/index.ts";

@@ -1,4 +1,4 @@
-/** Which schemas chat enforces: those of objects that are closed and require all that they have. */
+/** Chat enforces schemas of objects that are closed and require all that they have. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { isClosed } from "../../../src/families/messages-to-chat/request/closed-schema.ts";

@@ -551,7 +551,7 @@ const noModel: readonly (readonly [status: number, body: unknown])[] = [
   [400, { message: "Invocation of model ID far-v1:0 with on-demand throughput isn’t supported. Use a profile." }],
 ];
 
-/** What servers and proxies say where nothing is at the path. */
+/** The words of servers and proxies that have nothing at the path. */
 const noPath: readonly (readonly [status: number, body: unknown])[] = [
   [404, { detail: "Not Found" }],
   [404, { error: { code: "404", message: "Resource not found" } }],
