@@ -103,7 +103,7 @@ describe("memory is given back", () => {
   const megabytes = (count: number) => count * 2 ** 20;
 
   /**
-   * Looks every millisecond at a process of 100 MB, of which a collection frees ten and giving back leaves 60. Between looks it grows, to `most`
+   * Looks every millisecond at a process of 100 MB without work, of which a collection frees ten and giving back leaves 60. Between looks it grows, to `most`
    * megabytes. Returns the first steps, each with the megabytes that it found.
    */
   async function stepsOf(
@@ -127,6 +127,7 @@ describe("memory is given back", () => {
       residentBytes: () => megabytes(resident),
       collect: step("collect", () => resident - 10),
       trim: step("trim", () => 60),
+      workShare: () => 0,
       everyMs: 1,
     });
     await done.promise;
@@ -162,23 +163,23 @@ describe("memory is given back", () => {
     const steps: string[] = [];
     const done = Promise.withResolvers<void>();
     let resident = 500;
+    /** It is asked of what the pause itself took, and then at the next look. */
+    let busyAnswers = 0;
     const end = collectWhenIdle({
       isIdle: () => true,
       residentBytes: () => megabytes(resident),
+      workShare: () => (busyAnswers-- > 0 ? 1 : 0),
       collect() {
         steps.push(`collect at ${resident}`);
         if (steps.length > 1) return;
         resident = 900;
-        // The event loop is busy until the next look.
-        setTimeout(() => {
-          for (const until = performance.now() + 25; performance.now() < until; );
-        });
+        busyAnswers = 2;
       },
       trim() {
         steps.push(`trim at ${resident}`);
         done.resolve();
       },
-      everyMs: 10,
+      everyMs: 1,
     });
     await done.promise;
     end();
@@ -195,6 +196,7 @@ describe("memory is given back", () => {
       },
       collect: () => looked.reject(new Error("collected")),
       residentBytes: () => megabytes(100),
+      workShare: () => 0,
       everyMs: 1,
     });
     await looked.promise;

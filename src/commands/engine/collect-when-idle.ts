@@ -19,6 +19,8 @@ export interface IdleOptions {
   readonly trim?: () => void;
   /** Returns the resident memory, in bytes. */
   readonly residentBytes?: () => number;
+  /** Returns the share of time in which the event loop had work since it was asked last, 0 to 1. */
+  readonly workShare?: () => number;
   /** The time between two looks, in milliseconds. */
   readonly everyMs?: number;
 }
@@ -43,19 +45,17 @@ export function collectWhenIdle({
   collect = collectAll,
   trim = trimHeap,
   residentBytes = () => process.memoryUsage.rss(),
+  workShare = createWorkShare(),
   everyMs = 1000,
 }: IdleOptions): () => void {
-  let seen = performance.eventLoopUtilization();
   let [quiet, calm] = [0, 0];
   /** left is the memory after the last pause of either kind; clean is that after the last collection, with what it freed given back. */
   let [left, clean] = [0, 0];
   let isCollected = false;
   const timer = setInterval(() => {
-    const now = performance.eventLoopUtilization();
-    const { utilization } = performance.eventLoopUtilization(now, seen);
-    seen = now;
-    calm = utilization < calmShare ? calm + 1 : 0;
-    quiet = utilization < idleShare && isIdle() ? quiet + 1 : 0;
+    const share = workShare();
+    calm = share < calmShare ? calm + 1 : 0;
+    quiet = share < idleShare && isIdle() ? quiet + 1 : 0;
     // Work after a collection has brought new garbage: what is left of it is no measure of a clean heap.
     if (calm === 0) isCollected = false;
     if (calm < quietLooks) return;
@@ -72,10 +72,20 @@ export function collectWhenIdle({
     } else return;
     left = residentBytes();
     // The pause was no work.
-    seen = performance.eventLoopUtilization();
+    workShare();
   }, everyMs);
   timer.unref();
   return () => clearInterval(timer);
+}
+
+function createWorkShare(): () => number {
+  let seen = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, seen);
+    seen = now;
+    return utilization;
+  };
 }
 
 interface Collection {

@@ -2,21 +2,33 @@
 import { createIsTerminalClosed } from "./terminal.ts";
 
 /** echoMs: one Ctrl-C may arrive several times, from the terminal, from npm, and from `bin/model-gateway.js`. */
-export const echoMs = 500;
+const echoMs = 500;
 
 /**
- * stopSignal resolves at the first signal. Another signal more than `echoMs` later ends the process at once. SIGHUP is such a signal only
- * where it says that the terminal was closed: running calls are completed then, too. Else `onHangUp` is called.
+ * createStopRequest returns what is called for each signal that asks to stop. The first calls `onFirst`. One that comes more than `echoMs`
+ * after the one before is another request, and calls `onAgain`; a sooner one is an echo.
+ */
+export function createStopRequest(onFirst: () => void, onAgain: () => void): () => void {
+  let echoes: NodeJS.Timeout | undefined;
+  let isOver = false;
+  // What came while the event loop was busy is read after the timers, and before what `setImmediate` calls.
+  const end = () => setImmediate(() => (isOver = true));
+  return () => {
+    if (isOver) return onAgain();
+    if (echoes) return void echoes.refresh();
+    echoes = setTimeout(end, echoMs).unref();
+    onFirst();
+  };
+}
+
+/**
+ * stopSignal resolves at the first signal. Another request to stop ends the process at once. SIGHUP is such a signal only where it says that
+ * the terminal was closed: running calls are completed then, too. Else `onHangUp` is called.
  */
 export function stopSignal(onHangUp: () => void): Promise<void> {
   const isTerminalClosed = createIsTerminalClosed();
   return new Promise((resolve) => {
-    let asked: number | undefined;
-    const onSignal = () => {
-      if (asked !== undefined && performance.now() - asked > echoMs) process.exit(1);
-      asked ??= performance.now();
-      resolve();
-    };
+    const onSignal = createStopRequest(resolve, () => process.exit(1));
     process.on("SIGTERM", onSignal).on("SIGINT", onSignal);
     process.on("SIGHUP", () => (isTerminalClosed() ? onSignal() : onHangUp()));
   });

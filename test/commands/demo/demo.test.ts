@@ -167,9 +167,9 @@ test("ends with exit code 0 where one Ctrl-C echoes until it has ended", async (
     if (performance.now() - begunAt > 400) clearInterval(again);
     else void interrupt(running as Running);
   }, 0);
-  const { code, signal } = await running.ended;
+  const { code, signal, stderr } = await running.ended;
   clearInterval(again);
-  expect({ code, signal }).toEqual({ code: 0, signal: null });
+  expect({ code, signal, stderr }).toEqual({ code: 0, signal: null, stderr: "" });
 });
 
 // A shell in between would keep the signal to itself.

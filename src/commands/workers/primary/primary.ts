@@ -12,7 +12,7 @@ import type { Config } from "../../../config/config.ts";
 import { restartFor } from "../../engine/restart.ts";
 import { refuseTakenPorts } from "../../serving/listening.ts";
 import { openLog } from "../../serving/log-lines.ts";
-import { echoMs } from "../../serving/stop-signal.ts";
+import { createStopRequest } from "../../serving/stop-signal.ts";
 import { createIsTerminalClosed } from "../../serving/terminal.ts";
 import { makeSocketFolder } from "./folder.ts";
 import { countsOf, type Generations, giveOwner, newGeneration } from "./generations.ts";
@@ -100,16 +100,14 @@ function isElsewhere(one: Config, other: Config): boolean {
 
 function listenForSignals(all: Generations, load: Load): void {
   const isTerminalClosed = createIsTerminalClosed();
-  let askedAt: number | undefined;
-  const stop = () => {
-    if (askedAt !== undefined && performance.now() - askedAt > echoMs) killAll(all);
-    askedAt ??= performance.now();
+  const end = () => {
     all.isStopping = true;
     for (const one of [all.current, all.previous, all.next]) {
       if (one?.supervisor) one.supervisor.end(0, "close");
       else one?.owner?.stop();
     }
   };
+  const stop = createStopRequest(end, () => killAll(all));
   process.on("SIGTERM", stop).on("SIGINT", stop);
   // A closed terminal sends it, too: then everything ends.
   process.on("SIGHUP", () => (isTerminalClosed() ? stop() : reload(all, load, "SIGHUP")));
