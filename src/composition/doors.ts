@@ -1,4 +1,5 @@
 /** Puts the doors before the way of calls: REST, RPC, probes, the dashboard, the documentation. */
+import { setTimeout as delay } from "node:timers/promises";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import type { Gateway } from "../call/call.ts";
 import type { ProcessConfig } from "../config/shape.ts";
@@ -29,13 +30,17 @@ import { createFreeUnpriced } from "../pipeline/admit/free-unpriced.ts";
 import { createGuessed, reportTo, withGuesses } from "../pipeline/admit/guesses.ts";
 import { createKnownKeys } from "../pipeline/admit/known-keys.ts";
 import { audit } from "../pipeline/check/audit.ts";
+import { withMeant } from "../pipeline/check/foreign-bodies.ts";
 import { compileRules } from "../pipeline/check/validate.ts";
 import { createHandle, type ServedService } from "../pipeline/handle.ts";
 import { type Observer, observe } from "../pipeline/observe.ts";
-import { nextSlice, runInSlices } from "../runtime/cooperative.ts";
+import { runInSlices } from "../runtime/cooperative.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Parts, Shared } from "./parts.ts";
 import { createServices } from "./services.ts";
+
+/** settleMs is the time after the start for the calls that have waited for it, in milliseconds. */
+const settleMs = 200;
 
 export interface Doors extends Dispatch {
   /** Compiles the rules of all requests, while calls are taken. Rejects where a rule is broken. */
@@ -87,9 +92,9 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
   const rpcs = descriptors.flatMap(({ methods }) => methods);
   return {
     ...dispatch,
-    // Not in this turn: connections that wait already come first.
+    // Not at once: calls that have waited for the start come first, and one rule may take a tenth of a second.
     async warm() {
-      await nextSlice();
+      await delay(settleMs, undefined, { ref: false });
       for (const site of sites) site.load?.();
       await runInSlices(compileRules(rpcs, accelerators.quickCheck));
     },
@@ -146,7 +151,7 @@ function createGateway(
     onBeyond: reportTo(storage.auditEvents, { newId, clock, onError }),
   });
   const methods = services.flatMap(({ service }) => service.methods);
-  const answer = createHandle(services, accelerators.quickCheck);
+  const answer = withMeant(createHandle(services, accelerators.quickCheck));
   const handle = audit(answer, methods, { storage, newId, clock, onError });
   const authenticate = createAuthentication(parts, shared, onError);
   const admit = createAdmit({ authenticate, limit: limit.limit, guessed });

@@ -3,7 +3,6 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Handler, ServiceImplementation } from "../call/call.ts";
 import { internal } from "../call/refusals.ts";
 import { nextSlice } from "../runtime/cooperative.ts";
-import { withMeant } from "./check/foreign-bodies.ts";
 import { createValidate, type QuickCheck, validateLong } from "./check/validate.ts";
 
 export interface ServedService {
@@ -23,7 +22,7 @@ export function serve<S extends DescService>(service: S, implementation: Service
 export function createHandle(services: readonly ServedService[], quickCheck?: QuickCheck): Handler {
   const handlers = new Map(services.flatMap(({ handlers }) => [...handlers]));
   const validate = createValidate(quickCheck);
-  return withMeant((call) => {
+  return (call) => {
     const { method, request } = call;
     const handler = handlers.get(method);
     if (!handler) throw internal(new Error(`no handler for ${method}`));
@@ -33,5 +32,5 @@ export function createHandle(services: readonly ServedService[], quickCheck?: Qu
         .then(() => handler(call));
     validate(request);
     return handler(call);
-  });
+  };
 }
