@@ -6,17 +6,18 @@ const echoMs = 500;
 
 /**
  * createStopRequest returns what is called for each signal that asks to stop. The first calls `onFirst`. One that comes more than `echoMs`
- * after the one before is another request, and calls `onAgain`; a sooner one is an echo.
+ * after it is another request, and calls `onAgain`; a sooner one is an echo.
  */
 export function createStopRequest(onFirst: () => void, onAgain: () => void): () => void {
-  let echoes: NodeJS.Timeout | undefined;
+  let isAsked = false;
   let isOver = false;
   // What came while the event loop was busy is read after the timers, and before what `setImmediate` calls.
   const end = () => setImmediate(() => (isOver = true));
   return () => {
     if (isOver) return onAgain();
-    if (echoes) return void echoes.refresh();
-    echoes = setTimeout(end, echoMs).unref();
+    if (isAsked) return;
+    isAsked = true;
+    setTimeout(end, echoMs).unref();
     onFirst();
   };
 }
