@@ -39,7 +39,7 @@ import { newId } from "../runtime/ids.ts";
 import type { Parts, Shared } from "./parts.ts";
 import { createServices } from "./services.ts";
 
-/** settleMs is the time after the start for the calls that have waited for it, in milliseconds. */
+/** settleMs is how long rules wait after the start, in milliseconds: calls that came meanwhile are answered first. */
 const settleMs = 200;
 
 export interface Doors extends Dispatch {
@@ -92,7 +92,7 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
   const rpcs = descriptors.flatMap(({ methods }) => methods);
   return {
     ...dispatch,
-    // Not at once: calls that have waited for the start come first, and one rule may take a tenth of a second.
+    // A single rule may take a tenth of a second to compile, and would hold up the first calls.
     async warm() {
       await delay(settleMs, undefined, { ref: false });
       for (const site of sites) site.load?.();

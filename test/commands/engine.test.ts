@@ -103,8 +103,8 @@ describe("memory is given back", () => {
   const megabytes = (count: number) => count * 2 ** 20;
 
   /**
-   * Looks every millisecond at a process of 100 MB without work, of which a collection frees ten and giving back leaves 60. Between looks it grows, to `most`
-   * megabytes. Returns the first steps, each with the megabytes that it found.
+   * Looks every millisecond at a process of 100 MB without work, of which a collection frees ten and giving back leaves 60. Between looks it
+   * grows, to `most` megabytes. Returns the first steps, each with the megabytes that it found.
    */
   async function stepsOf(
     isIdle: (steps: readonly string[]) => boolean,
@@ -163,7 +163,7 @@ describe("memory is given back", () => {
     const steps: string[] = [];
     const done = Promise.withResolvers<void>();
     let resident = 500;
-    /** It is asked of what the pause itself took, and then at the next look. */
+    /** busyAnswers is 2 after the first collection: workShare is called once for the pause itself, and once by the next look. */
     let busyAnswers = 0;
     const end = collectWhenIdle({
       isIdle: () => true,

@@ -84,12 +84,16 @@ describe.skipIf(chromiumPath === undefined)("the palette in Chromium", { timeout
   const dialog = (page: Page) => page.getByRole("dialog", { name: /^(Search|搜索)$/ });
   const field = (page: Page) => dialog(page).getByRole("combobox");
 
+  /** openByKeys resolves once the field has the focus, which comes a moment after it is drawn: what is typed before is lost. */
+  async function openByKeys(page: Page): Promise<void> {
+    await page.keyboard.press("Control+K");
+    await dialog(page).locator("[role=combobox]:focus").waitFor();
+  }
+
   async function open(page: Page, at = "/"): Promise<void> {
     await page.goto(`${gateway.rootUrl}/dashboard${at}`);
     await page.getByRole("heading", { level: 1 }).waitFor();
-    await page.keyboard.press("Control+K");
-    // A dialog gives the focus to its field a moment after it is drawn: what is typed before is lost.
-    await dialog(page).locator("[role=combobox]:focus").waitFor();
+    await openByKeys(page);
   }
 
   /** Types, and follows the first of what is found once that is `first`; the keyboard alone does it. */
@@ -106,8 +110,7 @@ describe.skipIf(chromiumPath === undefined)("the palette in Chromium", { timeout
     await page.goto(`${gateway.rootUrl}/dashboard/models`);
     const search = page.getByRole("searchbox", { name: "Search" });
     await search.focus();
-    await page.keyboard.press("Control+K");
-    await dialog(page).locator("[role=combobox]:focus").waitFor();
+    await openByKeys(page);
     await page.keyboard.press("Escape");
     await dialog(page).waitFor({ state: "detached" });
     await expect.poll(() => page.evaluate("document.activeElement?.type")).toBe("search");

@@ -11,7 +11,7 @@ const echoMs = 500;
 export function createStopRequest(onFirst: () => void, onAgain: () => void): () => void {
   let isAsked = false;
   let isOver = false;
-  // What came while the event loop was busy is read after the timers, and before what `setImmediate` calls.
+  // setImmediate lets the event loop read first the signals that arrived while it was busy.
   const end = () => setImmediate(() => (isOver = true));
   return () => {
     if (isOver) return onAgain();
