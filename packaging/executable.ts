@@ -75,16 +75,41 @@ function writeProgram(packageFolder: string, work: string): string {
   return folder;
 }
 
-/** Commands whose compiled chunks are kept: that of serving first, for it needs the most functions of what they share. */
+/** Commands whose compiled chunks are kept, over one data folder, in their order. */
 const kept = [
-  ["serve"],
-  ["help"],
-  ["accounts", "list"],
-  ["keys", "list"],
-  ["users", "list"],
-  ["codes", "list"],
-  ["reconcile"],
-];
+  "serve",
+  "help",
+  "accounts create --name first",
+  "accounts list",
+  "accounts suspend first",
+  "accounts reinstate first",
+  "recharge --account first --amount 5",
+  "grant --account first --amount 5",
+  "refund --account first --amount 1",
+  "keys create --account first --name first",
+  "keys list",
+  "users invite --account first --email first@example.com",
+  "users list",
+  "codes create --amount 5",
+  "codes list",
+  "config apply stored.yaml",
+  "config export",
+  "config versions",
+  "config compare 1",
+  "models sync prices.json",
+  "import litellm litellm.yaml",
+  "reconcile",
+  "backup kept.backup",
+  "restore kept.backup --force",
+  "compact",
+].map((command) => command.split(" "));
+
+/** The files that those commands read, by their names in the working folder. */
+const read = {
+  "stored.yaml": "embedded_models: true\n",
+  "prices.json": JSON.stringify({ "gpt-4o": { litellm_provider: "openai", mode: "chat", input_cost_per_token: 2.5e-6 } }),
+  "litellm.yaml": "model_list: []\n",
+};
 
 /** Runs commands of the program with the executable's options, so that the compiled forms of its chunks lie beside them. */
 function keepCompiled(program: string, filename: string): void {
@@ -100,9 +125,10 @@ function keepCompiled(program: string, filename: string): void {
     LOG_LEVEL: "silent",
   };
   try {
+    for (const [name, text] of Object.entries(read)) writeFileSync(join(data, name), text);
     for (const command of kept) {
       const args = [...executableOptions(), maker, program, filename, ...command];
-      execFileSync(node, args, { stdio: ["ignore", "ignore", "inherit"], timeout: 60_000, env });
+      execFileSync(node, args, { cwd: data, stdio: ["ignore", "ignore", "pipe"], timeout: 60_000, env });
     }
   } finally {
     rmSync(data, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 /**
- * Runs a command of the bundled program, and keeps the compiled form of each chunk that it loads, with the functions that it used.
- * `serve` ends a moment after it serves. A form that is there already stays.
+ * Runs a command of the bundled program, and keeps the compiled form of each chunk that it loads, with the functions that it used and
+ * those of the form that was kept before. `serve` ends a moment after it serves.
  *
  * usage: node FLAGS keep-compiled.cjs PROGRAM_FOLDER FILENAME COMMAND… FILENAME is the file that the program takes itself for. The engine
  * takes a form only with the same flags, version and architecture.
@@ -15,17 +15,16 @@ const settledMs = 700;
 process.argv = [process.execPath, filename, ...command];
 
 const scripts = new Map();
+const fileOf = (name) => join(folder, `${name}.cache`);
 const load = createLoad({
   read: (name) => readFileSync(join(folder, name), "latin1"),
+  readKept: (name) => (existsSync(fileOf(name)) ? readFileSync(fileOf(name)) : undefined),
   onScript: (name, script) => scripts.set(name, script),
   filename,
   dirname: dirname(filename),
 });
 process.on("exit", () => {
-  for (const [name, script] of scripts) {
-    const kept = join(folder, `${name}.cache`);
-    if (!existsSync(kept)) writeFileSync(kept, script.createCachedData());
-  }
+  for (const [name, script] of scripts) writeFileSync(fileOf(name), script.createCachedData());
 });
 const write = process.stdout.write.bind(process.stdout);
 process.stdout.write = (text, ...rest) => {

@@ -130,9 +130,7 @@ function storedOf(fields: BudgetFields, before: string | null, now: number): str
 
 /** limitsOf checks the limits, and the names of models against those that are served. Throws a Refusal. */
 async function limitsOf(fields: KeyLimitFields, config: Config): Promise<KeyLimitChange> {
-  const { servedCatalog } = await import("./served-catalog.ts");
-  const catalog = fields.modelRates ? await servedCatalog(config) : noModels;
-  return readLimits(requestOf(fields), catalog);
+  return readLimits(requestOf(fields), fields.modelRates ? await servedModels(config) : noModels);
 }
 
 /** noModels stands for the served models where none is named: they need not be looked for. */
@@ -140,8 +138,12 @@ const noModels = { list: () => [] } as unknown as Catalog;
 
 /** permissions checks the names against the served models. Throws a Refusal. */
 async function permissions(entries: string[], config: Config): Promise<string | null> {
-  const { servedCatalog } = await import("./served-catalog.ts");
-  return readPermissions(create(ModelPermissionsSchema, listOf(entries)), await servedCatalog(config));
+  return readPermissions(create(ModelPermissionsSchema, listOf(entries)), await servedModels(config));
+}
+
+/** servedModels loads what is needed to find the models, for few commands name any. */
+async function servedModels(config: Config): Promise<Catalog> {
+  return (await import("./served-catalog.ts")).servedCatalog(config);
 }
 
 /** listOf builds the models field of a request. */

@@ -8,12 +8,12 @@ import { type CreateUpstreamClient, createConnectionPool } from "../http1/client
 import { createExactLedger } from "../ledger/exact-ledger.ts";
 import { createLeasedLedger } from "../ledger/leases/leased-ledger.ts";
 import { createTemplateReader } from "../providers/openai/delta-template.ts";
-import { createUndiciClient } from "../providers/upstream/undici.ts";
 import { quickCheck } from "../wire/check/index.ts";
 
-export type Accelerators = ReturnType<typeof chooseAccelerators>;
+export type Accelerators = Awaited<ReturnType<typeof chooseAccelerators>>;
 
-export function chooseAccelerators(chosen: ReadonlySet<AcceleratorName>) {
+/** chooseAccelerators loads undici only where it serves: that takes 20 ms of the start. */
+export async function chooseAccelerators(chosen: ReadonlySet<AcceleratorName>) {
   const has = (name: AcceleratorName) => chosen.has(name);
   const remembersHeads = has("known-heads");
   const createPool: CreateUpstreamClient = (origin, timeouts) => createConnectionPool(origin, timeouts, remembersHeads);
@@ -23,7 +23,9 @@ export function chooseAccelerators(chosen: ReadonlySet<AcceleratorName>) {
     /** Serves plain POSTs of HTTP/1.1; else Node's server serves them, as it does all others. */
     servesPlainPosts: has("http1-server"),
     /** Sends requests to upstreams. */
-    createClient: has("http1-client") ? createPool : createUndiciClient,
+    createClient: has("http1-client")
+      ? createPool
+      : (await import("../providers/upstream/undici.ts")).createUndiciClient,
     /** Serves gRPC in its plainest form; else connect-node does, as it does all other RPCs. */
     createGrpcDoor: has("grpc") ? createGrpcDoor : undefined,
     /** Spares most requests the reader and protovalidate. */

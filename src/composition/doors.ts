@@ -31,7 +31,7 @@ import { createGuessed, reportTo, withGuesses } from "../pipeline/admit/guesses.
 import { createKnownKeys } from "../pipeline/admit/known-keys.ts";
 import { audit } from "../pipeline/check/audit.ts";
 import { withMeant } from "../pipeline/check/foreign-bodies.ts";
-import { compileRules } from "../pipeline/check/validate.ts";
+import { compileRules, createValidate } from "../pipeline/check/validate.ts";
 import { createHandle, type ServedService } from "../pipeline/handle.ts";
 import { type Observer, observe } from "../pipeline/observe.ts";
 import { runInSlices } from "../runtime/cooperative.ts";
@@ -151,7 +151,7 @@ function createGateway(
     onBeyond: reportTo(storage.auditEvents, { newId, clock, onError }),
   });
   const methods = services.flatMap(({ service }) => service.methods);
-  const answer = withMeant(createHandle(services, accelerators.quickCheck));
+  const answer = withMeant(createHandle(services, createValidate(accelerators.quickCheck), accelerators.quickCheck));
   const handle = audit(answer, methods, { storage, newId, clock, onError });
   const authenticate = createAuthentication(parts, shared, onError);
   const admit = createAdmit({ authenticate, limit: limit.limit, guessed });

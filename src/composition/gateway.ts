@@ -10,6 +10,7 @@ import { type ConnectionCounts, nothingOpen } from "../doors/listener/connection
 import { type Listener, listen } from "../doors/listener/listen.ts";
 import { refusalAnswer } from "../doors/rest/refusal-answers.ts";
 import { createReadiness } from "../doors/rpc/health.ts";
+import { chooseAccelerators } from "./accelerators.ts";
 import { createDoors, type Doors } from "./doors.ts";
 import { startLimits } from "./limits.ts";
 import { applyConfig } from "./live/apply-config.ts";
@@ -96,8 +97,9 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const config = live.current();
   const parts: Parts = { clock: Date.now, random: Math.random, ...given, config, live };
   const { storage, log } = parts;
-  const shared = createShared(parts, await startLimits(parts));
-  const { accelerators, ledger, onError } = shared;
+  const accelerators = await chooseAccelerators(config.accelerators);
+  const shared = createShared(parts, accelerators, await startLimits(parts));
+  const { ledger, onError } = shared;
   const readiness = createReadiness(storage.writable, given.isPreparing);
   let listener: Listener | undefined;
   const open = () => listener?.counts() ?? nothingOpen;

@@ -5,6 +5,7 @@ import type { LiveConfig } from "../config/live/live-config.ts";
 import type { ProcessConfig } from "../config/shape.ts";
 import type { ConfigurationSource } from "../config/stored/source.ts";
 import { type BodyBudget, createBodyBudget } from "../doors/body/body-budget.ts";
+import { withEmbedded } from "../embedded/models.ts";
 import type { Ledger } from "../ledger/contract.ts";
 import { createLimit, type Limit } from "../pipeline/admit/limit.ts";
 import { createDrains, type Drains } from "../pipeline/attempt/drains.ts";
@@ -19,10 +20,9 @@ import type { Storage } from "../storage/storage.ts";
 import { type CatalogOptions, createModelTable, type ModelTable, type Target } from "../targets/catalog.ts";
 import { createTargets, type Targets } from "../targets/targets.ts";
 import { counter } from "../tokens/counter.ts";
-import { type Accelerators, chooseAccelerators } from "./accelerators.ts";
+import type { Accelerators } from "./accelerators.ts";
 import type { Limits, WorkerPlace } from "./limits.ts";
 import { createUpstreams, type Upstreams } from "./live/upstreams.ts";
-import { withEmbedded } from "./providers.ts";
 
 /** Parts is what the gateway is given. */
 export interface Parts {
@@ -70,11 +70,14 @@ export interface Shared {
   readonly onError: (error: unknown) => void;
 }
 
-export function createShared({ config, live, storage, log, clock }: Parts, limits: Limits): Shared {
+export function createShared(
+  { config, live, storage, log, clock }: Parts,
+  accelerators: Accelerators,
+  limits: Limits,
+): Shared {
   const onError = (error: unknown) => log.error({ err: error }, "usage could not be written");
   const onUncounted = (error: unknown) =>
     log.error({ err: error }, "what a call used could not be counted, and is guessed");
-  const accelerators = chooseAccelerators(config.accelerators);
   const hurry = new CallerAbort();
   const health = createHealth(clock);
   const first = live.current();

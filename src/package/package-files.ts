@@ -4,7 +4,6 @@
  * all three, from the root, with slashes.
  */
 import { type Dirent, existsSync, readdirSync, readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, relative, sep } from "node:path";
 import * as sea from "node:sea";
@@ -50,7 +49,10 @@ export function packageBytes(path: string): Buffer<ArrayBuffer> {
  * loadPackageBytes returns a large file, without blocking other work. The bytes may lie in read-only memory. Rejects where there is none.
  */
 export async function loadPackageBytes(path: string): Promise<Buffer<ArrayBuffer>> {
-  return isExecutable ? packageBytes(path) : readFile(packagePath(path));
+  if (isExecutable) return packageBytes(path);
+  // Loading it takes 4 ms of every command of the executable, which needs it for nothing else.
+  const { readFile } = await import("node:fs/promises");
+  return readFile(packagePath(path));
 }
 
 /** packageText returns a file of text in UTF-8. Throws where there is none. */

@@ -3,7 +3,8 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Handler, ServiceImplementation } from "../call/call.ts";
 import { internal } from "../call/refusals.ts";
 import { nextSlice } from "../runtime/cooperative.ts";
-import { createValidate, type QuickCheck, validateLong } from "./check/validate.ts";
+import type { QuickCheck, Validate } from "./check/validate.ts";
+import { validateLong } from "./check/validate-long.ts";
 
 export interface ServedService {
   readonly service: DescService;
@@ -18,10 +19,9 @@ export function serve<S extends DescService>(service: S, implementation: Service
   return { service, handlers };
 }
 
-/** createHandle returns what answers the calls of these services, once they are admitted. */
-export function createHandle(services: readonly ServedService[], quickCheck?: QuickCheck): Handler {
+/** createHandle returns what answers the calls of these services, once they are admitted. `quickCheck` is that of `validate`. */
+export function createHandle(services: readonly ServedService[], validate: Validate, quickCheck?: QuickCheck): Handler {
   const handlers = new Map(services.flatMap(({ handlers }) => [...handlers]));
-  const validate = createValidate(quickCheck);
   return (call) => {
     const { method, request } = call;
     const handler = handlers.get(method);

@@ -44,7 +44,8 @@ onSqlite(() => {
     ["leases and a journal", ["leases", "journal"]],
     ["neither", []],
   ] as const)("the same of two workers who ask an owner, with %s", async (_, names) => {
-    await holdsBeside((options) => openWorkers(options, chooseAccelerators(new Set(names))), 6);
+    const chosen = await chooseAccelerators(new Set(names));
+    await holdsBeside((options) => openWorkers(options, chosen), 6);
   });
 });
 

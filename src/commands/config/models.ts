@@ -3,7 +3,6 @@
  * where it is asked to: as `catalogue` of the stored configuration, in US dollars.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { request } from "undici";
 import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import { builtInCatalogue } from "../../config/catalogue/built-in.ts";
 import { readNewer, syncedCatalogue } from "../../config/catalogue/sync.ts";
@@ -94,6 +93,7 @@ async function fetchText(address: string): Promise<string> {
   // Prices decide over money: nobody on the way may change them.
   if (!url || (url.protocol !== "https:" && !isNear)) throw new UsageError("models sync: expected an https address");
   const failed = (why: string) => new UsageError(`models sync: ${url.origin} was not read: ${why}`);
+  const { request } = await import("undici");
   const signal = AbortSignal.timeout(timeoutMs);
   const { statusCode, body } = await request(url, { signal }).catch((error: NodeJS.ErrnoException) => {
     throw failed(error.code ?? error.message);

@@ -19,7 +19,7 @@ export async function testUpstream(args: readonly string[]): Promise<void> {
     const { configurations: rows } = storage;
     // Unlike other commands this one needs the credentials: a variable of the file that is not set is told.
     const stored = createStoredConfiguration({ rows, keys: createKeyRing(config), givenFile: file });
-    const faster = chooseAccelerators(config.accelerators);
+    const faster = await chooseAccelerators(config.accelerators);
     const create = createTestUpstream((upstream) => createProvider(upstream, { clock: Date.now, ...faster }));
     const ask = operatorClient(storage, config, file, { stored, testUpstream: create });
     const { ok, steps } = await ask(OperatorService.method.testUpstream, asked);

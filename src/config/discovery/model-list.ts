@@ -3,7 +3,7 @@
  * all servers use (vLLM, llama.cpp, Ollama, LM Studio, SGLang), a bare list, or one under `models`. Invalid entries
  * are skipped. Causes of failures quote nothing from the answer.
  */
-import { Agent, request } from "undici";
+import type { Agent } from "undici";
 import { lookupElsewhere } from "../../runtime/net/metadata-addresses.ts";
 import { credentialOf } from "../catalogue/vendors.ts";
 import type { ModelConfig, UpstreamConfig } from "../schema-models.ts";
@@ -84,7 +84,8 @@ class NoModelList extends Error {
   }
 }
 
-const dispatcher = new Agent({ connect: { lookup: lookupElsewhere } });
+/** The connections to all servers; made at the first question, for loading undici takes 20 ms. */
+let dispatcher: Agent | undefined;
 
 /** kindOf tells those that may answer otherwise soon, and those that want another key, from those that have no list. */
 function kindOf(reason: ListReason): NoModelList["kind"] {
@@ -97,6 +98,8 @@ async function readText(upstream: UpstreamConfig, signal: AbortSignal): Promise<
   // Anthropic's list comes in pages; this is the longest page.
   const whole = kind === "anthropic" ? { limit: "1000", ...query } : query;
   const headers = headersOf(upstream);
+  const { Agent, request } = await import("undici");
+  dispatcher ??= new Agent({ connect: { lookup: lookupElsewhere } });
   const { statusCode, body } = await request(`${base_url}/models`, { headers, query: whole, signal, dispatcher });
   if (statusCode !== 200) {
     body.on("error", () => {}).destroy();

@@ -10,14 +10,12 @@ import type { Signal } from "../../runtime/caller-abort.ts";
 import { promptTokens } from "../../tokens/prompt.ts";
 import type { Piece, Tokenizer } from "../../tokens/tokenizer.ts";
 import type { Wire } from "../../wire/wire.ts";
+import { maxOutputTokens } from "../models.ts";
 import { findInstance } from "../schema/find-instance.ts";
 import { lastUserText } from "./conversation.ts";
 import { answerId, callId } from "./identity.ts";
 import { replyTo, topicOf } from "./reply.ts";
 import { isLegacy, type PlannedCall, plannedCalls } from "./tools.ts";
-
-/** The most tokens of a choice, where the request sets no lower bound. */
-export const maxOutputTokens = 16_384;
 
 export interface GeneratedCall {
   readonly kind: "function" | "custom" | "legacy";

@@ -16,9 +16,8 @@ import { createValidator, type Validator, type Violation } from "@bufbuild/proto
 import { field as boundsOf, type Int64Rules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { transparent, untagged, wire, word } from "../../../gen/modelgateway/v1/wire_pb.ts";
 import { internal, invalidValue, missingField, Reason, Refusal } from "../../call/refusals.ts";
-import { type CooperativeTask, nextSlice, runInSlices } from "../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
-import type { Deferred } from "../../runtime/maybe-promise.ts";
 import { counted } from "../../runtime/words/counted.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { planOf } from "../../wire/plan.ts";
@@ -35,22 +34,6 @@ export interface QuickCheck {
   isSure(desc: DescMessage, json: JsonObject): boolean;
   /** Does the same for a long request, in time slices. */
   isLongSurelyValid(desc: DescMessage, json: JsonObject): CooperativeTask<boolean>;
-}
-
-/** validateLong validates a long request in time slices. Rejects with what `validate` would throw. */
-export function validateLong(request: Wire, validate: Validate, quickCheck?: QuickCheck): Deferred<void> {
-  const checked = runInSlices(quickCheck?.isLongSurelyValid(request.desc, request.outline()) ?? unsure());
-  return checked.then((isSure) => {
-    if (isSure) return;
-    // Parsing into a message is the long part, and is done in slices too.
-    const understood = runInSlices(request.readLongMessage()).then(() => nextSlice());
-    return understood.then(() => validate(request, true));
-  });
-}
-
-// biome-ignore lint/correctness/useYield: it takes the place of a cooperative task.
-function* unsure(): CooperativeTask<boolean> {
-  return false;
 }
 
 /** The validator of the process: it keeps the rules that it has compiled, which are the same for every gateway. */

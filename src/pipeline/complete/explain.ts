@@ -28,7 +28,8 @@ import { affordableOutput, type EstimatedCall, estimateOf } from "../charge/esti
 import { shortOf } from "../charge/hold.ts";
 import { timeoutsOf } from "../check/deadline.ts";
 import { isStrict } from "../check/strict.ts";
-import { type Validate, validateLong } from "../check/validate.ts";
+import type { Validate } from "../check/validate.ts";
+import { validateLong } from "../check/validate-long.ts";
 import { attemptOrder, shortestRest } from "./attempt-plan.ts";
 import type { Candidate, CandidatesFor } from "./candidates.ts";
 import type { CallSettings } from "./model-call.ts";

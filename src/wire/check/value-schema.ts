@@ -10,7 +10,9 @@ import {
   message as messageRules,
   oneof as oneofRules,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { parseDecimal } from "../../runtime/decimal.ts";
 import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "../plan.ts";
+import { readTimestamp } from "../timestamp.ts";
 import { boundsOf, type SureCheck } from "./rules.ts";
 
 /** ValueSchema lists what is surely valid in a position, by JSON type. Null never is. */
@@ -111,9 +113,18 @@ function schemaOfMessage(plan: MessagePlan): ValueSchema {
 /** A transparent message is no level of the JSON: its only member stands in its place and is always set. */
 function schemaOfBare({ desc, mayBeEmpty }: MessagePlan, bare: FieldPlan | UnionPlan): ValueSchema {
   const [only] = desc.members;
-  if (!only || mayBeEmpty || hasOption(desc, messageRules)) return nothingAccepted;
+  if (!only || hasOption(desc, messageRules)) return nothingAccepted;
   if (only.kind === "oneof") return schemaOfUnion(only, bare as UnionPlan, hasOption(only, oneofRules));
-  return isUndecidable(only) ? nothingAccepted : schemaOfField(only, bare as FieldPlan, false);
+  if (isUndecidable(only)) return nothingAccepted;
+  const schema = schemaOfField(only, bare as FieldPlan, false);
+  return mayBeEmpty ? withoutEmptyText(schema) : schema;
+}
+
+/** withoutEmptyText leaves the empty text to the reader: it says that the field is unset. */
+function withoutEmptyText(schema: ValueSchema): ValueSchema {
+  if (!schema.text) return schema;
+  const { bounds = () => true } = schema.text;
+  return { ...schema, text: { ...schema.text, bounds: (text) => text !== "" && bounds(text) } };
 }
 
 function addMembers(object: ObjectSchema): void {
@@ -195,6 +206,10 @@ function schemaOfValue(value: ValuePlan, bounds: SureCheck | undefined, isOpen: 
       return { ...nothingAccepted, number: { ...anyNumber, bounds } };
     case "integer":
       return { ...nothingAccepted, number: { isWhole: true, min: value.min, max: value.max, bounds } };
+    case "decimal":
+      return { ...nothingAccepted, text: { ...anyText, bounds: amountCheck(value.places, bounds) } };
+    case "timestamp":
+      return bounds ? nothingAccepted : { ...nothingAccepted, text: { ...anyText, bounds: isTimestamp } };
     case "boolean":
       return bounds ? nothingAccepted : { ...nothingAccepted, isBoolean: true };
     case "message":
@@ -203,6 +218,18 @@ function schemaOfValue(value: ValuePlan, bounds: SureCheck | undefined, isOpen: 
       return bounds ? nothingAccepted : { ...nothingAccepted, object: anyObject };
   }
   return nothingAccepted;
+}
+
+/** amountCheck returns the check of a decimal's text. `bounds` are of units of the last place. A number is left to the reader. */
+function amountCheck(places: number, bounds: SureCheck = () => true): SureCheck {
+  return (text) => {
+    const read = parseDecimal(text as string, places);
+    return "value" in read && bounds(read.value);
+  };
+}
+
+function isTimestamp(text: unknown): boolean {
+  return readTimestamp(text as string) !== undefined;
 }
 
 function schemaOfWord(

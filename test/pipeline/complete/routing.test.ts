@@ -216,7 +216,7 @@ function refusalOf(work: () => unknown): Refusal {
 
 test("the configuration takes a model at an upstream where there is a way to serve its kind, and only there", async () => {
   const kinds = Object.keys(servedBy) as (keyof typeof servedBy)[];
-  const parts = { ...chooseAccelerators(new Set()), clock: () => 0 };
+  const parts = { ...(await chooseAccelerators(new Set())), clock: () => 0 };
   for (const kind of kinds) {
     const provider = createProvider({ name: kind, kind, base_url: "http://127.0.0.1:9/v1" }, parts);
     const asked = Object.keys(operations).filter((operation) => operation !== "count_tokens") as Operation[];

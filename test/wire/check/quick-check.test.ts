@@ -18,9 +18,15 @@ import { CreateChatCompletionRequestSchema as chat } from "../../../gen/modelgat
 import { CreateCompletionRequestSchema as completions } from "../../../gen/modelgateway/v1/completions_pb.ts";
 import { CreateEmbeddingsRequestSchema as embeddings } from "../../../gen/modelgateway/v1/embeddings_pb.ts";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
-import { KeyService } from "../../../gen/modelgateway/v1/keys_pb.ts";
+import { CreateKeyRequestSchema, KeyService } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import { CreateMessageRequestSchema as messages } from "../../../gen/modelgateway/v1/messages_pb.ts";
-import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
+import {
+  CreateAccountRequestSchema,
+  CreateLinkRequestSchema,
+  CreateRedeemCodesRequestSchema,
+  OperatorService,
+  RecordEntryRequestSchema,
+} from "../../../gen/modelgateway/v1/operator_pb.ts";
 import { CreateResponseRequestSchema as responses } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { CreateSpeechRequestSchema as speech } from "../../../gen/modelgateway/v1/speech_pb.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
@@ -95,6 +101,22 @@ const ordinary: readonly (readonly [name: string, desc: DescMessage, json: JsonO
   ["nothing to embed", embeddings, {}],
   ["a response", responses, { model: "m", input: [{ role: "user", content: "Hello" }], store: false }],
   ["speech", speech, { model: "m", input: "Hello", voice: "alloy" }],
+  ["an account", CreateAccountRequestSchema, { name: " Ada & sons " }],
+  [
+    "a key",
+    CreateKeyRequestSchema,
+    {
+      name: "a",
+      credit_limit: "12.5",
+      expires_at: "2030-01-31T12:00:00Z",
+      tags: ["b"],
+      owner: "c",
+      allowed_ips: ["::1"],
+    },
+  ],
+  ["a recharge", RecordEntryRequestSchema, { account: "a", kind: "recharge", amount: "1000000000.000000" }],
+  ["codes", CreateRedeemCodesRequestSchema, { amount: "0.01", count: 3, expires_at: "2030-01-31T12:00:00+01:00" }],
+  ["an invitation", CreateLinkRequestSchema, { account: "a", email: "ada.l+1@mail-2.example.com" }],
 ];
 
 describe("the quick check accepts", () => {
@@ -135,6 +157,79 @@ describe("what the quick check accepts is valid", () => {
         }),
         { numRuns: 50 },
       );
+    }
+  });
+
+  test("for names, addresses, amounts and moments at their bounds", () => {
+    const texts = [
+      "",
+      " ",
+      "a",
+      " a",
+      "a ",
+      "a\u0007",
+      "a\n",
+      "\u00a0",
+      "\u200b",
+      "é",
+      "a".repeat(200),
+      "a".repeat(201),
+    ];
+    const addresses = [
+      "a@b",
+      "a@b.",
+      "@b",
+      "a@-b",
+      "a@b-",
+      "a b@c",
+      "a@b_c",
+      `a@${"b".repeat(63)}`,
+      `a@${"b".repeat(64)}`,
+      "ſ@b",
+    ];
+    const amounts = [
+      "0",
+      "0.00",
+      "-0",
+      "-1",
+      "0.000001",
+      "0.0000001",
+      "1000000000",
+      "1000000000.000001",
+      "1e3",
+      "+1",
+      "1.",
+      1,
+    ];
+    const moments = [
+      "2030-01-31T12:00:00Z",
+      "2030-02-30T12:00:00Z",
+      "2030-01-31T24:00:00Z",
+      "2030-01-31",
+      "0000-01-01T00:00:00Z",
+    ];
+    const others = [null, "", "0", "0.5", "-1", 1, 0, "a", "a\u0007", [], [""], ["a"], ["10.0.0.1"], { a: 1 }] as const;
+    const members = [
+      "credit_limit",
+      "expires_at",
+      "owner",
+      "tags",
+      "requests_per_minute",
+      "max_concurrent",
+      "allowed_ips",
+    ];
+    const cases: readonly (readonly [DescMessage, readonly JsonObject[]])[] = [
+      [CreateAccountRequestSchema, [...texts, ...addresses].map((name) => ({ name }))],
+      [CreateLinkRequestSchema, [...texts, ...addresses].map((email) => ({ email }))],
+      [RecordEntryRequestSchema, amounts.map((amount) => ({ account: "a", kind: "grant", amount }))],
+      [
+        CreateKeyRequestSchema,
+        members.flatMap((one) => others.map((value) => ({ name: "a", [one]: value as JsonValue }))),
+      ],
+      [CreateRedeemCodesRequestSchema, moments.map((expires_at) => ({ amount: "1", expires_at }))],
+    ];
+    for (const [desc, all] of cases) {
+      for (const json of all) if (isSurelySound(desc, json)) ok(isSound(desc, json), JSON.stringify(json));
     }
   });
 

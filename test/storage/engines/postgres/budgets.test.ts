@@ -25,7 +25,7 @@ describe.skipIf(!postgresPrograms)("budgets of two nodes on Postgres", () => {
     ["with leases", ["leases", "journal"]],
     ["without leases", []],
   ] as const)("hold at every moment, %s", async (_, names) => {
-    const kind = chooseAccelerators(new Set(names));
+    const kind = await chooseAccelerators(new Set(names));
     await fc.assert(
       fc.asyncProperty(budgetCommands, async (commands) => {
         const database = await databaseAt(await postgres.createDatabase());
