@@ -1,5 +1,5 @@
 /** Makes executables with everything inside, by Node's own single executable applications: https://nodejs.org/api/single-executable-applications.html */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
   copyFileSync,
@@ -93,6 +93,7 @@ const kept = [
   "codes create --amount 5",
   "codes list",
   "config apply stored.yaml",
+  "config test-upstream nobody",
   "config export",
   "config versions",
   "config compare 1",
@@ -106,8 +107,11 @@ const kept = [
 
 /** The files that those commands read, by their names in the working folder. */
 const read = {
-  "stored.yaml": "embedded_models: true\n",
-  "prices.json": JSON.stringify({ "gpt-4o": { litellm_provider: "openai", mode: "chat", input_cost_per_token: 2.5e-6 } }),
+  "stored.yaml":
+    "embedded_models: true\nupstreams: [{ name: nobody, kind: openai, base_url: http://127.0.0.1:9/v1 }]\n",
+  "prices.json": JSON.stringify({
+    "gpt-4o": { litellm_provider: "openai", mode: "chat", input_cost_per_token: 2.5e-6 },
+  }),
   "litellm.yaml": "model_list: []\n",
 };
 
@@ -128,7 +132,14 @@ function keepCompiled(program: string, filename: string): void {
     for (const [name, text] of Object.entries(read)) writeFileSync(join(data, name), text);
     for (const command of kept) {
       const args = [...executableOptions(), maker, program, filename, ...command];
-      execFileSync(node, args, { cwd: data, stdio: ["ignore", "ignore", "pipe"], timeout: 60_000, env });
+      const { status, stderr } = spawnSync(node, args, {
+        cwd: data,
+        stdio: ["ignore", "ignore", "pipe"],
+        timeout: 60_000,
+        env,
+      });
+      // Code 1 says that the upstream, which nobody is, does not answer.
+      if (status !== 0 && status !== 1) throw new Error(`model-gateway ${command.join(" ")}: ${stderr}`);
     }
   } finally {
     rmSync(data, { recursive: true, force: true });

@@ -8,10 +8,12 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { Running, root, temporaryFolder } from "../../test/support/command.ts";
 import { freePort } from "../free-port.ts";
 import { median } from "../statistics.ts";
+import { type CommandLine, commandLines, writeInputs } from "./command-lines.ts";
 
 const { values } = parseArgs({ options: { rounds: { type: "string", default: "7" } } });
 const executable = join(root, "dist/model-gateway");
@@ -19,37 +21,40 @@ if (!existsSync(executable)) throw new Error("dist/model-gateway is missing: npm
 const folder = await temporaryFolder();
 const env = { DATA_DIR: folder.path, LOG_LEVEL: "warn" };
 
-/** Commands that end by themselves, of the executable; the database has an account and a key. */
-const commands = [
-  "version",
-  "help",
-  "accounts list",
-  "keys list",
-  "users list",
-  "codes list",
-  "reconcile",
-  "help serve",
-];
-
 interface Taken {
   readonly ms: number;
   /** The resident memory after the first answer, in MB; unknown of a command that has ended, and of npm, which starts another process. */
   readonly megabytes?: number;
 }
 
-const forms = new Map<string, () => Promise<Taken>>([
+const forms = new Map<string, (round: number) => Promise<Taken>>([
   ["node -e 0", () => ends(process.execPath, ["-e", "0"])],
   ["npm start: first answer", async () => ({ ms: (await answers("npm", ["start"])).ms })],
   ["executable: first answer", () => answers(executable, ["serve"])],
-  ...commands.map((line) => [`executable: ${line}`, () => ends(executable, line.split(" "))] as const),
+  ...commandLines.map((line) => [`executable: ${line.name}`, (round: number) => commandEnds(line, round)] as const),
 ]);
 
-async function ends(program: string, args: readonly string[]): Promise<Taken> {
+/** What the commands printed, in their round. */
+const printed = new Map<string, string>();
+
+async function commandEnds({ name, args, dataFolder }: CommandLine, round: number): Promise<Taken> {
+  const data = dataFolder ? join(folder.path, dataFolder(round)) : env.DATA_DIR;
+  const { ms, stdout } = await ends(executable, args(round, printed), data);
+  printed.set(name, stdout);
+  return { ms };
+}
+
+async function ends(program: string, args: readonly string[], data = env.DATA_DIR) {
   const begun = performance.now();
-  const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: "ignore" });
-  const [code] = await once(child, "exit");
-  if (code !== 0) throw new Error(`${program} ${args.join(" ")} ended with code ${code}`);
-  return { ms: performance.now() - begun };
+  const child = spawn(program, args, {
+    cwd: folder.path,
+    env: { ...process.env, ...env, DATA_DIR: data },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [[code], stdout, stderr] = await Promise.all([once(child, "exit"), text(child.stdout), text(child.stderr)]);
+  const ms = performance.now() - begun;
+  if (code !== 0) throw new Error(`${program} ${args.join(" ")} ended with code ${code}: ${stderr}`);
+  return { ms, stdout };
 }
 
 /** From the start of the process until it has answered a request, asked again as long as nobody listens. */
@@ -85,11 +90,10 @@ function residentMegabytes(pid: number): number {
 }
 
 try {
-  await new Running(executable, ["accounts", "create", "--name", "bench"], env).ended;
-  await new Running(executable, ["keys", "create", "--account", "bench", "--name", "bench"], env).ended;
+  writeInputs(folder.path);
   const seen = new Map<string, Taken[]>([...forms.keys()].map((name) => [name, []]));
   for (let round = 0; round < Number(values.rounds); round++) {
-    for (const [name, form] of forms) seen.get(name)?.push(await form());
+    for (const [name, form] of forms) seen.get(name)?.push(await form(round));
   }
   report(seen);
 } finally {

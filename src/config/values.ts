@@ -5,6 +5,9 @@ import { isMetadataHost } from "../runtime/net/metadata-addresses.ts";
 import { faultTexts, issueOf, type Problem, problem } from "./fault-texts.ts";
 import { readSealKeys } from "./stored/seal-keys.ts";
 
+// A configuration is checked once or twice in a process: compiling a reader of each object would take longer than reading it.
+z.config({ jitless: true });
+
 export const nameSchema = z
   .string()
   .regex(/^[A-Za-z0-9][\w.-]*$/, faultTexts.NAME_EXPECTED)

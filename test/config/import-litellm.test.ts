@@ -434,8 +434,8 @@ describe("settings", () => {
 describe("what is no configuration", () => {
   test.each([
     ["a: [", /config\.yaml:\d+: /],
-    ["just a text", /config\.yaml: this is no configuration/],
-    ["", /config\.yaml: this is no configuration/],
+    ["just a text", /config\.yaml: it is no object with keys/],
+    ["", /config\.yaml: it is no object with keys/],
     ["include: [gone.yaml]", /gone\.yaml: the file cannot be read \(ENOENT\)/],
     ["include: [config.yaml]", /more than 8 files include each other/],
   ])("%j is refused in a line", async (text, message) => {

@@ -9,6 +9,7 @@ import { type CallOperator, withOperator } from "../operator.ts";
 import { applyFile } from "./apply.ts";
 import { printChanged, printDifferences } from "./differences.ts";
 import { exportStored } from "./export.ts";
+import { testUpstream } from "./test-upstream.ts";
 import { highestVersion, readVersion } from "./versions.ts";
 
 const { compareConfigurations, listConfigurations, rollBackConfiguration } = OperatorService.method;
@@ -20,8 +21,7 @@ export async function config([action, ...args]: readonly string[]): Promise<void
     case "apply":
       return applyFile(args);
     case "test-upstream":
-      // It has the clients of upstreams, which the others do not need.
-      return (await import("./test-upstream.ts")).testUpstream(args);
+      return testUpstream(args);
     case "versions": {
       const { values } = readOptions("config versions", args);
       return withOperator(values.config, printVersions);

@@ -1,12 +1,11 @@
 /** `model-gateway config test-upstream`: asks an upstream for its models and for a small call, as pages do, and prints what came of it. */
 import { TestOutcome, type TestStep, TestStepKind } from "../../../gen/modelgateway/v1/configuration_pb.ts";
 import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
-import { chooseAccelerators } from "../../composition/accelerators.ts";
-import { createProvider } from "../../composition/providers.ts";
+import type { Config } from "../../config/config.ts";
 import { createKeyRing } from "../../config/stored/key-ring.ts";
 import { createStoredConfiguration } from "../../config/stored/stored-configuration.ts";
 import { counted } from "../../runtime/words/counted.ts";
-import { createTestUpstream } from "../../services/configuration/test-upstream.ts";
+import type { TestUpstream } from "../../services/configuration/test-upstream.ts";
 import { table, withFilesStorage } from "../command.ts";
 import { readOptions } from "../line/read-options.ts";
 import { operatorClient } from "../operator.ts";
@@ -19,14 +18,23 @@ export async function testUpstream(args: readonly string[]): Promise<void> {
     const { configurations: rows } = storage;
     // Unlike other commands this one needs the credentials: a variable of the file that is not set is told.
     const stored = createStoredConfiguration({ rows, keys: createKeyRing(config), givenFile: file });
-    const faster = await chooseAccelerators(config.accelerators);
-    const create = createTestUpstream((upstream) => createProvider(upstream, { clock: Date.now, ...faster }));
-    const ask = operatorClient(storage, config, file, { stored, testUpstream: create });
+    const ask = operatorClient(storage, config, file, { stored, testUpstream: testBy(config) });
     const { ok, steps } = await ask(OperatorService.method.testUpstream, asked);
     console.log(table(["STEP", "OUTCOME", "TIME", "WHAT HAPPENED"], steps.map(row)));
     if (!ok) process.exitCode = 1;
   };
   await withFilesStorage(file, work, "nothing");
+}
+
+/** testBy tests with the clients that this configuration chooses. They are loaded for an upstream that is there. */
+function testBy({ accelerators }: Config): TestUpstream {
+  return async (...asked) => {
+    const { chooseAccelerators } = await import("../../composition/accelerators.ts");
+    const { createProvider } = await import("../../composition/providers.ts");
+    const { createTestUpstream } = await import("../../services/configuration/test-upstream.ts");
+    const parts = { clock: Date.now, ...(await chooseAccelerators(accelerators)) };
+    return createTestUpstream((upstream) => createProvider(upstream, parts))(...asked);
+  };
 }
 
 const outcomes: ReadonlyMap<TestOutcome, string> = new Map([

@@ -45,7 +45,7 @@ export function readSource(file: string, readText: ReadText, depth = 0): Source 
   const [broken] = document.errors.filter(({ code }) => code !== "DUPLICATE_KEY");
   if (broken) throw fault(broken.message.replace(/ token in YAML stream: .*/s, ""), lines.linePos(broken.pos[0]).line);
   const root = sourceOf(document, file, lines);
-  if (!root.members) throw fault("this is no configuration: it has no keys. Name the config.yaml of the proxy");
+  if (!root.members) throw fault("it is no object with keys. Name the file that `model-gateway help import` describes");
   return withIncluded(root, (path) => {
     if (depth >= maxDepth) throw fault(`more than ${maxDepth} files include each other`);
     return readSource(join(dirname(file), path), readText, depth + 1);

@@ -5,7 +5,7 @@
  * The sums are CRC-32, which finds every change of up to 32 bits in a row and all but one in four thousand million others, for less than
  * half of what SHA-256 costs. They are against faults of disks and of hands; whoever can write the file and has this source can forge them.
  */
-import { crc32 } from "node:zlib";
+import { crc32 } from "../../runtime/files/crc32.ts";
 
 export interface ChainedLine {
   /** The record's own text. */

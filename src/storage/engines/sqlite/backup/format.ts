@@ -7,7 +7,7 @@
  * refused, and any tool for SQLite reads one.
  */
 import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
-import { crc32 } from "node:zlib";
+import { crc32 } from "../../../../runtime/files/crc32.ts";
 
 /** BackupHeader is the row of `backup_header`. */
 export interface BackupHeader {
