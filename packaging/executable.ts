@@ -1,20 +1,11 @@
 /** Makes executables with everything inside, by Node's own single executable applications: https://nodejs.org/api/single-executable-applications.html */
-import { execFileSync, spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { execFileSync } from "node:child_process";
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { executableOptions } from "../src/commands/engine/options.ts";
 import { pathsBelow } from "../src/package/package-files.ts";
 import { root } from "./bundle.ts";
+import { keepCompiled } from "./keep-compiled.ts";
 import { nodeOf, ownPlatform, type Platform, platforms } from "./platforms.ts";
 import { serverChunk, serverFolder } from "./programs.ts";
 
@@ -73,77 +64,6 @@ function writeProgram(packageFolder: string, work: string): string {
     writeFileSync(join(folder, name), wrapped, "latin1");
   }
   return folder;
-}
-
-/** Commands whose compiled chunks are kept, over one data folder, in their order. */
-const kept = [
-  "serve",
-  "help",
-  "accounts create --name first",
-  "accounts list",
-  "accounts suspend first",
-  "accounts reinstate first",
-  "recharge --account first --amount 5",
-  "grant --account first --amount 5",
-  "refund --account first --amount 1",
-  "keys create --account first --name first",
-  "keys list",
-  "users invite --account first --email first@example.com",
-  "users list",
-  "codes create --amount 5",
-  "codes list",
-  "config apply stored.yaml",
-  "config test-upstream nobody",
-  "config export",
-  "config versions",
-  "config compare 1",
-  "models sync prices.json",
-  "import litellm litellm.yaml",
-  "reconcile",
-  "backup kept.backup",
-  "restore kept.backup --force",
-  "compact",
-].map((command) => command.split(" "));
-
-/** The files that those commands read, by their names in the working folder. */
-const read = {
-  "stored.yaml":
-    "embedded_models: true\nupstreams: [{ name: nobody, kind: openai, base_url: http://127.0.0.1:9/v1 }]\n",
-  "prices.json": JSON.stringify({
-    "gpt-4o": { litellm_provider: "openai", mode: "chat", input_cost_per_token: 2.5e-6 },
-  }),
-  "litellm.yaml": "model_list: []\n",
-};
-
-/** Runs commands of the program with the executable's options, so that the compiled forms of its chunks lie beside them. */
-function keepCompiled(program: string, filename: string): void {
-  const maker = join(root, "packaging/keep-compiled.cjs");
-  const node = nodeOf(platforms.get(ownPlatform) as Platform);
-  const data = mkdtempSync(join(tmpdir(), "model-gateway-build-"));
-  const env = {
-    PATH: process.env.PATH,
-    HOST: "127.0.0.1",
-    PORT: "0",
-    METRICS_PORT: "0",
-    DATA_DIR: data,
-    LOG_LEVEL: "silent",
-  };
-  try {
-    for (const [name, text] of Object.entries(read)) writeFileSync(join(data, name), text);
-    for (const command of kept) {
-      const args = [...executableOptions(), maker, program, filename, ...command];
-      const { status, stderr } = spawnSync(node, args, {
-        cwd: data,
-        stdio: ["ignore", "ignore", "pipe"],
-        timeout: 60_000,
-        env,
-      });
-      // Code 1 says that the upstream, which nobody is, does not answer.
-      if (status !== 0 && status !== 1) throw new Error(`model-gateway ${command.join(" ")}: ${stderr}`);
-    }
-  } finally {
-    rmSync(data, { recursive: true, force: true });
-  }
 }
 
 /** Returns Node without its symbols, a fifth smaller, where the platform is this one and has `strip`; else as it is. */
