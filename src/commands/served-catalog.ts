@@ -1,6 +1,7 @@
 /** The models that a gateway with this configuration serves now: commands that check names load it when they have some. */
+
+import { withEmbedded } from "../composition/embedded-models.ts";
 import type { Config } from "../config/config.ts";
-import { withEmbedded } from "../embedded/models.ts";
 import { type Catalog, createCatalog } from "../targets/catalog.ts";
 
 /** servedCatalog asks upstreams that list their models. What goes wrong there is logged. */

@@ -5,7 +5,6 @@ import type { LiveConfig } from "../config/live/live-config.ts";
 import type { ProcessConfig } from "../config/shape.ts";
 import type { ConfigurationSource } from "../config/stored/source.ts";
 import { type BodyBudget, createBodyBudget } from "../doors/body/body-budget.ts";
-import { withEmbedded } from "../embedded/models.ts";
 import type { Ledger } from "../ledger/contract.ts";
 import { createLimit, type Limit } from "../pipeline/admit/limit.ts";
 import { createDrains, type Drains } from "../pipeline/attempt/drains.ts";
@@ -21,6 +20,7 @@ import { type CatalogOptions, createModelTable, type ModelTable, type Target } f
 import { createTargets, type Targets } from "../targets/targets.ts";
 import { counter } from "../tokens/counter.ts";
 import type { Accelerators } from "./accelerators.ts";
+import { withEmbedded } from "./embedded-models.ts";
 import type { Limits, WorkerPlace } from "./limits.ts";
 import { createUpstreams, type Upstreams } from "./live/upstreams.ts";
 

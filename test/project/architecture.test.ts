@@ -61,8 +61,15 @@ function partOf(path: string): string {
 const arrows: Readonly<Record<string, readonly string[]>> = {
   "main.ts": ["commands", "config", "package/version.ts", "runtime/write-trouble.ts"],
   commands: [
-    ...["composition", "services", "pipeline/check/audit.ts", "pipeline/handle.ts", "limits/owner", "targets"],
-    ...["storage", "config", "call", "wire", "package", "runtime"],
+    ...[
+      "composition",
+      "services",
+      "pipeline/check/audit.ts",
+      "pipeline/check/validate.ts",
+      "pipeline/handle.ts",
+      "limits/owner",
+    ],
+    ...["targets", "storage", "config", "call", "wire", "package", "runtime"],
   ],
   composition: [
     ...["doors", "services", "pipeline", "providers", "embedded", "targets", "telemetry", "ledger", "limits", "tokens"],
@@ -158,6 +165,8 @@ describe("imports", () => {
       faults(({ path }, { target }) => {
         const from = concrete(path);
         const to = concrete(target);
+        // The catalogue tells the bounds of the embedded model.
+        if (target === "embedded/chat/bounds.ts" && path === "composition/embedded-models.ts") return false;
         if (from === undefined) return to !== undefined && path !== "composition/providers.ts";
         return (
           (to !== undefined && to !== from) ||

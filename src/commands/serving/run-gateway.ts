@@ -1,12 +1,12 @@
 /** Runs a gateway in this process: alone, or as one of the workers of a machine. */
 import type { Logger } from "pino";
+import { withEmbedded } from "../../composition/embedded-models.ts";
 import { type Gateway, startGateway } from "../../composition/gateway.ts";
 import type { WorkerPlace } from "../../composition/limits.ts";
 import { type Config, configFile, type Environment, unusedKeys } from "../../config/config.ts";
 import { createDiscovery, type Discovery } from "../../config/discovery/discover.ts";
 import { createLiveConfig, type ReplaceableConfig, withOperational } from "../../config/live/live-config.ts";
 import type { ConfigurationSource } from "../../config/stored/source.ts";
-import { withEmbedded } from "../../embedded/models.ts";
 import { formatAmount } from "../../runtime/decimal.ts";
 import { troubleOf } from "../../runtime/write-trouble.ts";
 import type { Storage } from "../../storage/storage.ts";

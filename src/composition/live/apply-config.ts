@@ -6,8 +6,8 @@
  * what it has found, and the next one finds the new.
  */
 import type { Config } from "../../config/config.ts";
-import { withEmbedded } from "../../embedded/models.ts";
 import type { HealthChecks } from "../../targets/health-checks.ts";
+import { withEmbedded } from "../embedded-models.ts";
 import { catalogOptions, type Parts, type Shared } from "../parts.ts";
 import type { Retention } from "../retention.ts";
 import { checkedUpstreams } from "./health-checks.ts";

@@ -3,8 +3,8 @@
  * user who operates it.
  */
 
+import { embeddedModels } from "../../../src/composition/embedded-models.ts";
 import type { Config, ModelConfig } from "../../../src/config/config.ts";
-import { embeddedModels } from "../../../src/embedded/models.ts";
 import { newId } from "../../../src/runtime/ids.ts";
 import { hashToken, newToken } from "../../../src/runtime/secrets.ts";
 import { issueKey } from "../../../src/services/keys/issue-key.ts";

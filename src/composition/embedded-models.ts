@@ -1,9 +1,7 @@
 /** The embedded models as the catalogue has them. This file loads none of what answers for them. */
 import { type ModelConfig, targetAt } from "../config/config.ts";
 import { embeddedUpstream } from "../config/references.ts";
-
-/** The most tokens of a choice, where the request sets no lower bound. */
-export const maxOutputTokens = 16_384;
+import { maxOutputTokens } from "../embedded/chat/bounds.ts";
 
 /** The models that need no upstream, for a fresh machine and for tests. They cost nothing, which is a price. */
 export const embeddedModels: readonly ModelConfig[] = [
