@@ -200,11 +200,19 @@ const codeKeys = [
 
 /** The code says more than the type, and the inner object more than the outer one. */
 function codesOf(error: JsonObject, outer: JsonObject): (string | number)[] {
-  const details = Array.isArray(error.details) ? error.details.map((detail) => membersOf(detail).reason) : [];
+  const details = Array.isArray(error.details)
+    ? error.details.map((detail) => membersOf(detail).reason)
+    : [detailCodeOf(error)];
   const named = [error, outer].flatMap((object) =>
     codeKeys.flatMap((key) => (Object.hasOwn(object, key) ? [object[key]] : [])),
   );
   return [...named, ...details].filter((code) => typeof code === "string" || typeof code === "number");
+}
+
+/** detailCodeOf returns the code that Anthropic gives beside a type that is less exact; undefined where there is none. */
+export function detailCodeOf({ details }: JsonObject): string | undefined {
+  const { error_code: code } = membersOf(details);
+  return typeof code === "string" ? code : undefined;
 }
 
 /** paramOf returns the field at fault. FastAPI's errors give a path, which begins with `body`. */

@@ -18,6 +18,9 @@ const creditCodes: ReadonlySet<string> = new Set([
   ...["1113", "1309"], // Z.ai
   ...["arrearage", "allocationquota.freetieronly"], // Alibaba
   "accountoverdueerror", // Volcengine
+  // Anthropic: `details.error_code`.
+  ...["contract_spend_limit_reached", "enforced_spend_limit_reached"],
+  ...["linked_organization_billing_unavailable", "linked_organization_spend_limit_reached"],
 ]);
 
 const creditWords = wordsOf(
@@ -36,6 +39,8 @@ const creditWords = wordsOf(
 const credentialCodes: ReadonlySet<string> = new Set([
   ...["authentication_error", "permission_error", "invalid_api_key", "api_key_invalid", "insufficient_permissions"],
   ...["invalid_authentication_error", "unauthenticated", "permission_denied", "authenticationerror", "unauthorized"],
+  // Anthropic: `details.error_code`.
+  ...["organization_on_hold", "claude_code_key_creator_not_member", "cmek_key_disabled", "cmek_key_network_blocked"],
 ]);
 
 const credentialWords = wordsOf(

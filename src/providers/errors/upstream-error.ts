@@ -23,7 +23,7 @@ import {
 } from "../../call/refusals.ts";
 import { retryDelayIn } from "../upstream/retry-delay.ts";
 import { type ContextOverflow, readOverflow } from "./context-overflow.ts";
-import { type ErrorFields, readErrorBody, readErrorJson } from "./error-fields.ts";
+import { detailCodeOf, type ErrorFields, readErrorBody, readErrorJson } from "./error-fields.ts";
 import { type Meaning, meaningOf, servesNothing, statusMeant } from "./error-meaning.ts";
 import type { Redact } from "./redact.ts";
 
@@ -92,6 +92,8 @@ function refusalOfWords(words: ErrorFields, error: UpstreamError, dialect: Error
   const fields = {
     message: dialect.redact(words.message),
     param: words.param,
+    // OpenAI's callers read a code where Anthropic's read details.
+    openaiCode: callerStatusCode === 400 ? detailCodeOf(words.error) : undefined,
     fault: callerStatusCode < 500 ? undefined : fault,
     restMs: retryAfter === undefined ? undefined : retryAfter * 1000,
   };

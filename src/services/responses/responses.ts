@@ -46,7 +46,10 @@ export function responseMethods(
   return {
     async createResponse(call) {
       const resolved = await resolveRequest(call, parts);
-      if (isBackground(call)) return responseAnswer((await beginInBackground(call, resolved, parts, false)).response);
+      if (isBackground(call)) {
+        const { run, headers } = await beginInBackground(call, resolved, parts, false);
+        return { ...responseAnswer(run.response), headers };
+      }
       const storeResponse = createStoreResponse(call, resolved, parts);
       const answer = await complete("responses", "whole", { ...call, request: resolved.request });
       if (answer.kind !== "whole") return answer;
@@ -57,8 +60,10 @@ export function responseMethods(
     },
     async streamResponse(call) {
       const resolved = await resolveRequest(call, parts);
-      if (isBackground(call))
-        return followResponse(await beginInBackground(call, resolved, parts, true), 0, call.signal);
+      if (isBackground(call)) {
+        const { run, headers } = await beginInBackground(call, resolved, parts, true);
+        return { ...followResponse(run, 0, call.signal), headers };
+      }
       if (isWarmup(call)) return answerWarmup(call, resolved, parts);
       const storeResponse = withMemory(call, resolved, createStoreResponse(call, resolved, parts));
       const request = call.remembered ? resolved.request.with({ generate: undefined }) : resolved.request;

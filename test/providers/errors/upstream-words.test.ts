@@ -375,6 +375,18 @@ const overflows: readonly (readonly [status: number, message: string, told: stri
   [400, "Something else", /./, { code: "context_length_exceeded" }],
 ];
 
+test("a code beside Anthropic's type is told to OpenAI's callers, and to Anthropic's with its details", async () => {
+  const details = {
+    error_code: "image_dimensions_too_large",
+    max_side_length_pixels: 8000,
+    paths: ["messages.0.content.1"],
+  };
+  answer(400, { type: "error", error: { type: "invalid_request_error", message: why, details } });
+  for (const path of ["/chat/completions", "/responses"])
+    expect((await ask("anthropic", path)).error, path).toMatchObject({ message: why, code: details.error_code });
+  expect((await ask("anthropic", "/messages")).error).toMatchObject({ message: why, details });
+});
+
 describe("a conversation that is too long", () => {
   for (const [status, message, told, codes = {}] of overflows) {
     test(`is recognised by "${message.slice(0, 60)}…"`, async () => {
@@ -480,6 +492,8 @@ const unpaid: readonly (readonly [status: number, body: unknown])[] = [
     },
   ],
   [402, { type: "error", error: { type: "billing_error", message: "Pay first." } }],
+  [429, detailed("rate_limit_error", "contract_spend_limit_reached")],
+  [429, detailed("rate_limit_error", "enforced_spend_limit_reached")],
   [400, { error: { code: "Arrearage", message: "Access denied, please make sure your account is in good standing." } }],
   [400, { code: "Arrearage", message: "Access denied, please make sure your account is in good standing." }],
   [
@@ -495,6 +509,11 @@ const unpaid: readonly (readonly [status: number, body: unknown])[] = [
   [400, { error: "You have reached your specified API usage limits." }],
   [400, { base_resp: { status_code: 1008, status_msg: "insufficient balance" } }],
 ];
+
+/** detailed returns an error of Anthropic's whose code says more than its type and its message. */
+function detailed(type: string, error_code: string) {
+  return { type: "error", error: { type, message: "See the code.", details: { error_code } } };
+}
 
 /** What vendors say of a wrong key, with a status that does not. */
 const wrongKey: readonly (readonly [status: number, body: unknown])[] = [
@@ -517,6 +536,8 @@ const wrongKey: readonly (readonly [status: number, body: unknown])[] = [
   ],
   [400, { code: "Client specified an invalid argument", error: "Incorrect API key provided: xa***xx." }],
   [400, { error: { message: "no", type: "authentication_error" } }],
+  [400, detailed("invalid_request_error", "organization_on_hold")],
+  [400, detailed("invalid_request_error", "cmek_key_disabled")],
   [401, { detail: "Unauthorized" }],
   [403, { message: "Forbidden" }],
   [407, "Proxy Authentication Required"],

@@ -104,6 +104,35 @@ describe("a response in the background", () => {
     expect(await standing(payer)).toEqual({ spent: paid, holds: 0, held: 0, outcomes: [Outcome.ANSWERED] });
   });
 
+  test("is made at once whatever window is asked for, and says so", async () => {
+    const payer = await account();
+    const options = { completion_window: "8h", continuation_id: "c" };
+    const told = "background_options.completion_window, background_options.continuation_id";
+    const headers = { authorization: `Bearer ${payer.apiKey}`, "content-type": "application/json" };
+    const post = (json: JsonObject, more = {}) =>
+      fetch(`${gateway.baseUrl}/responses`, {
+        method: "POST",
+        headers: { ...headers, ...more },
+        body: JSON.stringify({ ...asked, ...json }),
+      });
+    const begun = await post({ background_options: options });
+    expect([begun.status, begun.headers.get("x-gateway-dropped")]).toEqual([200, told]);
+    const exchange = await upstream.next();
+    expect(exchange.body.toString()).not.toContain("background");
+    await answer(exchange);
+    await until(payer, ((await begun.json()) as Response).id, "completed");
+    const streamed = await post({ background_options: options, stream: true });
+    expect(streamed.headers.get("x-gateway-dropped")).toBe(told);
+    await answer(await upstream.next());
+    expect(await streamed.text()).toContain("response.completed");
+    const soonest = await post({ background_options: { completion_window: "soonest" } });
+    expect([soonest.status, soonest.headers.get("x-gateway-dropped")]).toEqual([200, null]);
+    await answer(await upstream.next());
+    const strict = await post({ background_options: options }, { "x-gateway-strict": "true" });
+    expect(strict.status).toBe(400);
+    expect(await strict.text()).toContain("background_options.completion_window");
+  });
+
   test("goes on when its caller has left, and can be gone on from", async () => {
     const payer = await account();
     upstream.script = answer;
