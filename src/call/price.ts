@@ -27,7 +27,7 @@ export interface RateCard extends Rates {
 }
 
 /** The service tiers and speeds that have rates of their own. */
-export const modes = ["priority", "fast", "flex", "batch"] as const;
+export const modes = ["priority", "fast", "ultrafast", "flex", "batch"] as const;
 export type Mode = (typeof modes)[number];
 
 /** All parts of a model's price. A part that is unset has no price. */

@@ -224,7 +224,8 @@ const rates = {
     examples: ["1.10"],
   }),
   cache_write_hour: moneySchema.optional().meta({
-    description: "Input that is written to it for an hour. Default: the price of `cache_write`.",
+    description:
+      "Input that is written to it for longer: an hour (Anthropic), 12 hours (OpenAI). Default: the price of `cache_write`.",
     examples: ["2.20"],
   }),
   input_audio: moneySchema.optional().meta({
@@ -277,8 +278,8 @@ export const priceSchema = z
       examples: [[{ above: 272_000, input: "2.20", output: "6.60", cache_read: "1.10" }]],
     }),
     priority: card.optional().meta({
-      description: `The rates of a request with \`service_tier: priority\`, complete, long prompts included. A request for a tier that
-        is not here is refused.`,
+      description: `The rates of a request with \`service_tier: priority\`, complete, long prompts included; and with \`fast\`, where
+        that has none: OpenAI has both names for it. A request for a tier that is not here is refused.`,
       examples: [{ input: "2.20", output: "8.80", cache_read: "1.10" }],
     }),
     fast: card.optional().meta({
@@ -291,6 +292,10 @@ export const priceSchema = z
           long: [{ above: 272_000, input: "13.20", output: "39.60" }],
         },
       ],
+    }),
+    ultrafast: card.optional().meta({
+      description: "Those of the service tier `ultrafast`.",
+      examples: [{ input: "6.60", output: "26.40", cache_read: "3.30" }],
     }),
     flex: card.optional().meta({
       description: "Those of the service tier `flex`.",

@@ -103,6 +103,10 @@ const facts = {
       description: "The reasoning efforts that it takes. An empty list: it refuses the key itself.",
       examples: [["low", "medium", "high"]],
     }),
+  efforts_responses: z
+    .array(effort)
+    .optional()
+    .meta({ description: "Further efforts that its /responses takes.", examples: [["max"]] }),
   efforts_instead: z
     .partialRecord(effort, effort)
     .optional()

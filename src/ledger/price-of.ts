@@ -13,10 +13,11 @@ export function priceOf(
 ): Price | undefined {
   const price = [own, unpriced].find((known) => known && pricedParts[kind].every((part) => known[part] !== undefined));
   if (!price) return undefined;
-  const { priority, fast, flex, batch, regional, web_search: search, request } = price;
+  const { priority, fast, ultrafast, flex, batch, regional, web_search: search, request } = price;
   const modes = defined<Mode, RateCard>({
     priority: priority && cardOf(priority),
     fast: fast && cardOf(fast),
+    ultrafast: ultrafast && cardOf(ultrafast),
     flex: flex && cardOf(flex),
     batch: batch && cardOf(batch),
   });

@@ -34,7 +34,7 @@ export function isPlain(price: Price): boolean {
 
 /** unpricedKey returns the key of the request that asks for what has no price; undefined where all of it has one. */
 export function unpricedKey(price: Price, { tier, speed, region, searches }: Asked): UnpricedKey | undefined {
-  if (tier !== "" && tier !== "auto" && !cardOf(price, tier)) return "service_tier";
+  if (tier !== "" && tier !== "auto" && !tierCardOf(price, tier)) return "service_tier";
   if (speed !== "" && !cardOf(price, speed)) return "speed";
   if (region !== "" && price.regional === undefined) return "inference_geo";
   return searches > 0 && price.search === undefined ? "tools" : undefined;
@@ -61,7 +61,7 @@ export interface Holding {
 export function heldRates(price: Price, holding: Holding): Rates {
   const { asked, prompt, hasAttachments } = holding;
   const { tier, speed } = asked;
-  const named = tier === "auto" ? tierCards(price) : [cardOf(price, tier)];
+  const named = tier === "auto" ? tierCards(price) : [tierCardOf(price, tier)];
   const cards = [price, ...named, cardOf(price, speed)].filter((card) => card !== undefined);
   const bands = cards.flatMap((card) => (card.long ?? []).filter(({ above }) => prompt > above));
   const rates = [...cards, ...bands].reduce<Rates>(dearer, price);
@@ -90,8 +90,10 @@ export function heldFees(price: Price, holding: Holding): number {
 export function chargedRates(price: Price, used: CallUsage, { asked, told = {}, isRegional }: Served): ChosenRates {
   const prompt = used.input + used.cacheRead + used.cacheWrite + used.cacheWriteHour;
   const base = bandOf(price, prompt);
-  const byTier = ratesOf(price, prompt, { asked: asked.tier === "auto" ? "" : asked.tier, told: told.tier });
-  const bySpeed = ratesOf(price, prompt, { asked: asked.speed, told: told.speed });
+  const byTier = ratesOf(price, prompt, {
+    ...{ asked: asked.tier === "auto" ? "" : asked.tier, told: told.tier, cardOf: tierCardOf },
+  });
+  const bySpeed = ratesOf(price, prompt, { asked: asked.speed, told: told.speed, cardOf });
   const rates = byTier && bySpeed ? dearer(byTier, bySpeed) : (byTier ?? bySpeed ?? base);
   const isInRegion = isRegional || (told.region ?? asked.region) !== "";
   return {
@@ -103,13 +105,21 @@ export function chargedRates(price: Price, used: CallUsage, { asked, told = {}, 
 
 /** modeOf names the tier and the speed that a request was charged by: `priority+fast`. A word without a price is `unknown`. */
 function modeOf(price: Price, { asked, told = {} }: Served): string | undefined {
-  const words = [told.tier ?? (asked.tier === "auto" ? "" : asked.tier), told.speed ?? asked.speed];
-  const named = words.filter((word) => word !== "").map((word) => (cardOf(price, word) ? word : "unknown"));
+  const tier = told.tier ?? (asked.tier === "auto" ? "" : asked.tier);
+  const speed = told.speed ?? asked.speed;
+  const ways = [[tier, tierCardOf(price, tier)] as const, [speed, cardOf(price, speed)] as const];
+  const named = ways.filter(([word]) => word !== "").map(([word, card]) => (card ? word : "unknown"));
   return named.length === 0 ? undefined : named.join("+");
 }
 
+interface Way {
+  readonly asked: string;
+  readonly told: string | undefined;
+  readonly cardOf: (price: Price, word: string) => RateCard | undefined;
+}
+
 /** ratesOf returns the rates for a tier or speed that was asked for or reported; undefined for the ordinary one. */
-function ratesOf(price: Price, prompt: number, { asked, told }: { asked: string; told: string | undefined }) {
+function ratesOf(price: Price, prompt: number, { asked, told, cardOf }: Way) {
   const word = told ?? asked;
   if (word === "") return undefined;
   const base = bandOf(price, prompt);
@@ -121,9 +131,14 @@ function ratesOf(price: Price, prompt: number, { asked, told }: { asked: string;
   return isSure ? own : dearer(own, base);
 }
 
-/** tierCards returns the cards of service tiers. Upstreams choose among tiers; a speed is served only where it is asked for. */
+/** tierCards returns the cards among which upstreams choose. A speed, and `ultrafast`, are served only where they are asked for. */
 function tierCards({ modes: others = {} }: Price): readonly RateCard[] {
   return [others.priority, others.flex, others.batch].filter((card) => card !== undefined);
+}
+
+/** tierCardOf returns the card of a service tier. `fast` is OpenAI's other name of `priority`. */
+function tierCardOf(price: Price, tier: string): RateCard | undefined {
+  return cardOf(price, tier) ?? (tier === "fast" ? cardOf(price, "priority") : undefined);
 }
 
 function cardOf({ modes: others = {} }: Price, word: string): RateCard | undefined {

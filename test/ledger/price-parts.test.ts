@@ -85,7 +85,9 @@ describe("a way of being served", () => {
     priority: { input: 20, output: 200 },
     fast: { input: 60, output: 600 },
     flex: { input: 5, output: 50 },
+    ultrafast: { input: 120, output: 1200 },
   });
+  const openai = priced({ input: 10, output: 100, priority: { input: 20, output: 200 } });
   const used = { input: 1 };
   const asked = (tier: string, speed = "") => ({ ...ordinary, tier, speed });
 
@@ -103,14 +105,29 @@ describe("a way of being served", () => {
     ["is not fast where it tells the usual speed", { asked: asked("", "fast"), told: { speed: "" } }, 10],
     ["is the dearer of a tier and a speed", { asked: asked("priority", "fast") }, 60],
     ["is the ordinary one where any would do and nothing is told", { asked: asked("auto") }, 10],
+    ["is ultrafast where that is asked and told", { asked: asked("ultrafast"), told: { tier: "ultrafast" } }, 120],
+    ["is ultrafast where that is asked and nothing told", { asked: asked("ultrafast") }, 120],
+    ["is not ultrafast where the upstream gave less", { asked: asked("ultrafast"), told: { tier: "priority" } }, 20],
   ])("%s", (_, served, expected) => {
     expect(cost(price, used, served)).toBe(expected);
+  });
+
+  test.each<[string, Partial<Served>, number]>([
+    ["asked for so, and told by the first", { asked: asked("fast"), told: { tier: "priority" } }, 20],
+    ["asked for by the first, and told so", { asked: asked("priority"), told: { tier: "fast" } }, 20],
+    ["asked for so, and not told", { asked: asked("fast") }, 20],
+    ["told so, and not asked for", { told: { tier: "fast" } }, 20],
+  ])("is priority by its other name, fast, where that has no price: %s", (_, served, expected) => {
+    expect(cost(openai, used, served)).toBe(expected);
+    expect(unpricedKey(openai, { ...asked("fast"), searches: 0 })).toBeUndefined();
+    expect(unpricedKey(openai, { ...asked("", "fast"), searches: 0 })).toBe("speed");
   });
 
   test.each([
     ["auto", "", 20],
     ["flex", "", 10],
     ["priority", "", 20],
+    ["ultrafast", "", 120],
     ["", "fast", 60],
     ["priority", "fast", 60],
   ])("asked as tier %j and speed %j is held at %d", (tier, speed, input) => {

@@ -766,7 +766,7 @@ export type ModelPrice = Message<"modelgateway.v1.ModelPrice"> & {
   characters: bigint;
 
   /**
-   * The price of a million input tokens written to a prompt cache for an hour.
+   * The price of a million input tokens written to a prompt cache for longer: an hour, or 12 at OpenAI.
    *
    * @generated from field: int64 cache_write_hour = 6;
    */
@@ -865,7 +865,7 @@ export type TokenRates = Message<"modelgateway.v1.TokenRates"> & {
   cacheWrite: bigint;
 
   /**
-   * The price of a million input tokens written to a prompt cache for an hour.
+   * The price of a million input tokens written to a prompt cache for longer: an hour, or 12 at OpenAI.
    *
    * @generated from field: int64 cache_write_hour = 4;
    */
@@ -942,7 +942,8 @@ export const LongPriceSchema: GenMessage<LongPrice> = /*@__PURE__*/
  */
 export type ModePrice = Message<"modelgateway.v1.ModePrice"> & {
   /**
-   * The mode: priority, flex and batch are service tiers; fast is Anthropic's speed, or a service tier elsewhere.
+   * The mode: priority, ultrafast, flex and batch are service tiers; fast is Anthropic's speed, or a service tier
+   * elsewhere.
    *
    * @generated from field: string mode = 1;
    */

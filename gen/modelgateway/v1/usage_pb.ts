@@ -72,8 +72,8 @@ export type Usage = Message<"modelgateway.v1.Usage"> & {
   characters: bigint;
 
   /**
-   * The number of tokens among `cache_write_tokens` that were written for an hour; the others are kept for the vendor's
-   * default, as five minutes. Calls of version 0.2.0 and before report 0.
+   * The number of tokens among `cache_write_tokens` that were written for longer: an hour, or 12 at OpenAI; the others are
+   * kept for the vendor's default, as five minutes. Calls of version 0.2.0 and before report 0.
    *
    * @generated from field: int64 cache_write_hour_tokens = 7;
    */

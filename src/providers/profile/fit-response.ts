@@ -82,12 +82,18 @@ function boundIn({ max_output_tokens: asked }: JsonObject, { least_output: least
   return typeof asked === "number" && asked < least ? { max_output_tokens: least } : {};
 }
 
+/** effortsOf returns the efforts that /responses takes; undefined where nobody stated any. */
+function effortsOf({ efforts, efforts_responses: further = [] }: Capabilities): Capabilities["efforts"] {
+  return efforts && [...efforts, ...further];
+}
+
 /** A server that takes no effort refuses the whole of `reasoning`. */
 function fitReasoning({ reasoning }: JsonObject, capabilities: Capabilities) {
   const asked = isObject(reasoning) ? reasoning : {};
   const { effort = null } = asked;
   const requested: JsonObject = effort === null ? {} : { reasoning_effort: effort };
-  const { changes, dropped, reasons } = fitEffort(requested, { ...capabilities, effort_key: "reasoning_effort" });
+  const taken = { ...capabilities, efforts: effortsOf(capabilities), effort_key: "reasoning_effort" };
+  const { changes, dropped, reasons } = fitEffort(requested, taken);
   const named = dropped.map(() => "reasoning.effort");
   if (!isObject(reasoning)) return { changes: {}, dropped: [], reasons };
   if (capabilities.efforts?.length === 0) return { changes: { reasoning: undefined }, dropped: named, reasons };

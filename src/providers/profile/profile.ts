@@ -55,6 +55,7 @@ const conservative: AllCapabilities = {
   responses_items: "plain",
   reasoning_items: "plain",
   efforts: [],
+  efforts_responses: [],
   efforts_instead: {},
   effort_key: "reasoning_effort",
   effort_default: "none",

@@ -12,7 +12,8 @@ import type { ToldManner, ToldUsage } from "../../call/usage.ts";
 import { countOf, greatestOf, isBrokenCount, membersOf } from "./count.ts";
 import { reportedManner } from "./manner.ts";
 
-type InputParts = { readonly input: number; readonly cacheRead: number; readonly cacheWrite: number };
+/** InputParts: `cacheWriteHour` is set where a part was written for longer than usual; `cacheWrite` is without it. */
+type InputParts = Pick<ToldUsage, "cacheWriteHour"> & Record<"input" | "cacheRead" | "cacheWrite", number>;
 type OutputParts = { readonly output: number; readonly reasoning: number; readonly hasReasoning: boolean };
 /** RareParts are reported by few vendors and models; unset where nothing was reported, or none. */
 type RareParts = Pick<ToldUsage, "inputAudio" | "inputImage" | "outputAudio" | "searches">;
@@ -54,9 +55,10 @@ export class ChatUsageReader {
 
   /** The usage reported so far. Parts that were not reported are undefined. */
   get reported(): ToldUsage {
-    const { input, cacheRead, cacheWrite } = this.#input ?? {};
+    const { input, cacheRead, cacheWrite, cacheWriteHour } = this.#input ?? {};
     const { output, reasoning } = this.#output ?? {};
-    const parts = { input, cacheRead, cacheWrite, output, reasoning };
+    const longer = cacheWriteHour === undefined ? {} : { cacheWriteHour };
+    const parts = { input, cacheRead, cacheWrite, ...longer, output, reasoning };
     const isElsewhere = !this.#isInPlace && (input ?? output) !== undefined;
     if (!this.#rare && !this.#manner && !this.#isBroken && !isElsewhere) return parts;
     const rare = this.#rare && within(this.#rare, input ?? 0, output ?? 0);
@@ -111,7 +113,7 @@ function isWrong(usage: JsonObject): boolean {
 const sumNames = ["prompt_tokens", "completion_tokens", "input_tokens", "output_tokens"];
 
 function sumOf(parts: InputParts | undefined): number {
-  return parts ? parts.input + parts.cacheRead + parts.cacheWrite : 0;
+  return parts ? parts.input + parts.cacheRead + parts.cacheWrite + (parts.cacheWriteHour ?? 0) : 0;
 }
 
 /** Sums of all input, of all output, and of both, as the vendor reports them. */
@@ -179,15 +181,26 @@ function otherInput(usage: JsonObject): number | undefined {
  * inputParts splits the prompt's tokens, which include the cache's, except where these are more: some aggregators have left them out of the
  * prompt. No prompt at all is an unreported one.
  */
-function inputParts(usage: JsonObject, { prompt, output = 0, total }: Sums, timings: JsonValue | undefined) {
+function inputParts(
+  usage: JsonObject,
+  { prompt, output = 0, total }: Sums,
+  timings: JsonValue | undefined,
+): InputParts | undefined {
   const [read, written] = [readIn(usage, timings), writtenIn(usage)];
   if (prompt === undefined || (prompt === 0 && read + written === 0)) return undefined;
   // Without a total that is true of the rest there is nothing to go by.
   const isBeside = Math.max(read, written) > prompt && total !== undefined && total >= prompt + output;
-  if (isBeside) return { input: prompt, cacheRead: read, cacheWrite: written };
+  if (isBeside) return { input: prompt, cacheRead: read, ...writtenParts(usage, written) };
   const cacheRead = Math.min(prompt, read);
   const cacheWrite = Math.min(prompt - cacheRead, written);
-  return { input: prompt - cacheRead - cacheWrite, cacheRead, cacheWrite };
+  return { input: prompt - cacheRead - cacheWrite, cacheRead, ...writtenParts(usage, cacheWrite) };
+}
+
+/** writtenParts splits what was written to the cache by its lifetime, as OpenAI tells it: what is kept for 12 hours costs more. */
+function writtenParts(usage: JsonObject, written: number): Pick<InputParts, "cacheWrite" | "cacheWriteHour"> {
+  const details = membersOf(usage.input_tokens_details ?? usage.prompt_tokens_details);
+  const longer = Math.min(written, countOf(membersOf(details.cache_write_tokens_details).ttl_12h_tokens) ?? 0);
+  return longer === 0 ? { cacheWrite: written } : { cacheWrite: written - longer, cacheWriteHour: longer };
 }
 
 /** Cached input by the names of OpenAI, Mistral (two), DeepSeek, Moonshot, Anthropic, Responses, llama.cpp and other APIs. */
@@ -279,7 +292,8 @@ function outputParts(usage: JsonObject, sums: Sums, input: InputParts | undefine
   const thoughts = countOf(usage.thoughtsTokenCount);
   if (thoughts !== undefined && countOf(usage.candidatesTokenCount) === sums.output)
     return outputOf(sums.output + thoughts, thoughts);
-  const { cacheRead = 0, cacheWrite = 0 } = input ?? {};
+  const { cacheRead = 0, cacheWrite: short = 0, cacheWriteHour = 0 } = input ?? {};
+  const cacheWrite = short + cacheWriteHour;
   const cached = cacheRead + cacheWrite;
   const rest = total - prompt - sums.output;
   // Cache that stands beside the prompt may be in the total, too.

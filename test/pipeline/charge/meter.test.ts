@@ -136,6 +136,25 @@ describe("usage told by an upstream of OpenAI's dialect", () => {
       chatParts(10, 20, { cacheRead: 60, cacheWrite: 30, reasoning: 15 }),
     ],
     [
+      "what went to the cache for twelve hours, apart from what went for thirty minutes",
+      {
+        ...{ prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 },
+        prompt_tokens_details: {
+          cache_write_tokens: 30,
+          cache_write_tokens_details: { ttl_12h_tokens: 20, ttl_30m_tokens: 10 },
+        },
+      },
+      chatParts(70, 20, { cacheWrite: 10, cacheWriteHour: 20 }),
+    ],
+    [
+      "no more for twelve hours than went to the cache at all",
+      {
+        ...{ prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 },
+        input_tokens_details: { cache_write_tokens: 30, cache_write_tokens_details: { ttl_12h_tokens: 50 } },
+      },
+      chatParts(70, 20, { cacheWrite: 0, cacheWriteHour: 30 }),
+    ],
+    [
       "DeepSeek's own words for the cache",
       {
         ...{ prompt_tokens: 17, completion_tokens: 75, total_tokens: 92 },

@@ -1,6 +1,7 @@
 /** Requests are fitted to servers of which a profile says more than any in the catalogue. */
 import { expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { fittingOf } from "../../../src/providers/profile/fit.ts";
 import { createProfile } from "../../../src/providers/profile/profile.ts";
 import { Wire } from "../../../src/wire/wire.ts";
@@ -29,6 +30,8 @@ test.each([
   ["mistral", "mistral-large-latest", { prompt_cache_key: "k" }, {}],
   ["openai", "gpt-5.6", { reasoning_effort: "max" }, {}],
   ["openai", "gpt-5.5", { reasoning_effort: "max" }, { reasoning_effort: "xhigh" }],
+  ["openai", "gpt-6.2-sol", { reasoning_effort: "max" }, { reasoning_effort: "xhigh" }],
+  ["openai", "gpt-6.2-astra", { reasoning_effort: "none" }, { reasoning_effort: "low" }],
   ["openai", "o3-mini", { stop: ["END"] }, {}],
   ["openai", "o3", { stop: ["END"] }, { stop: undefined }],
   ["groq", "qwen/qwen3-32b", { reasoning_effort: "none" }, {}],
@@ -42,4 +45,17 @@ test.each([
     const dropped = Object.entries(changes).flatMap(([key, value]) => (value === undefined ? [key] : []));
     expect([fitted.request.json(), fitted.dropped]).toEqual([{ ...json, ...changes }, dropped]);
   }
+});
+
+test.each([
+  ["gpt-6-sol", "max", "max"],
+  ["gpt-6.2-astra", "max", "max"],
+  ["gpt-6.2-astra", "none", "low"],
+  ["gpt-5.5", "max", "xhigh"],
+])("of a response %s is asked for effort %s as %s", (model, asked, taken) => {
+  const profile = createProfile(vendors.find(({ name }) => name === "openai")?.profile ?? {});
+  const json = { model, input: "hi", reasoning: { effort: asked, summary: "auto" } };
+  const request = Wire.ofJson(CreateResponseRequestSchema, json);
+  const fitted = fittingOf(profile.of(model), undefined).fit("responses", request, true);
+  expect(fitted.request.json()).toEqual({ ...json, reasoning: { effort: taken, summary: "auto" } });
 });

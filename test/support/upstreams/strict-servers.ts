@@ -310,7 +310,13 @@ export const strictServers: readonly StrictServer[] = [
       efforts("none", "low", "medium", "high", "xhigh"),
       noToolsWhileReasoning("medium"),
     ],
-    responses: openAiResponses("medium", ["none", "low", "medium", "high", "xhigh"]),
+    responses: openAiResponses("medium", ["none", "low", "medium", "high", "xhigh", "max"]),
+  },
+  {
+    vendor: "openai",
+    model: "gpt-6.2-astra",
+    rules: [shortIds, reasoner("medium"), efforts("low", "medium", "high", "xhigh"), noToolsWhileReasoning("medium")],
+    responses: openAiResponses("medium", ["low", "medium", "high", "xhigh", "max"]),
   },
   {
     vendor: "openai",

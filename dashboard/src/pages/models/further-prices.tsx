@@ -12,11 +12,12 @@ const said = texts(
     above: (tokens: string) => `Above ${tokens} prompt tokens`,
     priority: "Priority",
     fast: "Fast",
+    ultrafast: "Ultrafast",
     flex: "Flex",
     batch: "Batch",
     both: (way: string, bound: string) => `${way}, ${bound.toLowerCase()}`,
     rates: (input: string, output: string) => `input ${input}, output ${output}`,
-    hour: (price: string) => `Cache write for an hour ${price}`,
+    hour: (price: string) => `Cache write, kept longer ${price}`,
     audio: (price: string) => `Audio input ${price}`,
     image: (price: string) => `Image input ${price}`,
     spoken: (price: string) => `Audio output ${price}`,
@@ -29,11 +30,12 @@ const said = texts(
     above: (tokens: string) => `提示超过 ${tokens} Token`,
     priority: "优先",
     fast: "快速",
+    ultrafast: "极速",
     flex: "弹性",
     batch: "批处理",
     both: (way: string, bound: string) => `${way}，${bound}`,
     rates: (input: string, output: string) => `输入 ${input}，输出 ${output}`,
-    hour: (price: string) => `缓存写入（一小时）${price}`,
+    hour: (price: string) => `缓存写入（长时）${price}`,
     audio: (price: string) => `音频输入 ${price}`,
     image: (price: string) => `图像输入 ${price}`,
     spoken: (price: string) => `音频输出 ${price}`,
@@ -88,7 +90,9 @@ export function useRateCards(price: ModelPrice | undefined): readonly RateCard[]
       const bound = t.above(count(above));
       return cardOf(way === undefined ? bound : t.both(way, bound), rates);
     });
-  const names = new Map(Object.entries({ priority: t.priority, fast: t.fast, flex: t.flex, batch: t.batch }));
+  const names = new Map(
+    Object.entries({ priority: t.priority, fast: t.fast, ultrafast: t.ultrafast, flex: t.flex, batch: t.batch }),
+  );
   return [
     ...longOf(price.long),
     ...price.modes.flatMap(({ mode, rates, long }) => {

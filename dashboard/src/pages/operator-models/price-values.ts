@@ -31,7 +31,7 @@ export interface Band {
   readonly rates: Rates;
 }
 
-export const modeKeys = ["priority", "fast", "flex", "batch"] as const;
+export const modeKeys = ["priority", "fast", "ultrafast", "flex", "batch"] as const;
 
 export type ModeKey = (typeof modeKeys)[number];
 
