@@ -5,7 +5,7 @@ export const codex: Agent = {
   name: "codex",
   title: "Codex",
   package: "@openai/codex",
-  version: "0.169.0",
+  version: "0.171.0",
   bin: "node_modules/.bin/codex",
   speaks: "responses",
   setup: (place) => ({ env: { CODEX_API_KEY: place.apiKey }, files: { ".codex/config.toml": configuration(place) } }),
