@@ -267,6 +267,7 @@ describe("costs", () => {
         { above: 200_000, input: 2_500_000, output: 15_000_000, cache_read: 310_000 },
       ],
       priority: { input: 2_500_000, output: 20_000_000 },
+      ultrafast: { input: 7_500_000, output: 60_000_000 },
       batch: { input: 625_000, output: 5_000_000 },
       web_search: 50_000,
     });
@@ -277,8 +278,8 @@ describe("costs", () => {
     expect(price("embedding")).toEqual({ input: 20_000 });
     expect(notesOf(imported)).toEqual([
       expect.stringMatching(/^prices\.yaml:9: changed: .*rounded up$/),
-      expect.stringMatching(/^prices\.yaml:33: changed: "dated": it has the price of gpt-4o/),
-      expect.stringMatching(/^prices\.yaml:28: left out: input_cost_per_second/),
+      expect.stringMatching(/^prices\.yaml:35: changed: "dated": it has the price of gpt-4o/),
+      expect.stringMatching(/^prices\.yaml:30: left out: input_cost_per_second/),
     ]);
   });
 

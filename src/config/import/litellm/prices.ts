@@ -21,7 +21,7 @@ const columns: ReadonlyMap<string, string> = new Map(
 
 /** cards are the price's service tiers, by the end of the cost's name. */
 const cards: ReadonlyMap<string, string> = new Map(
-  Object.entries<string>({ priority: "priority", flex: "flex", batches: "batch" }),
+  Object.entries<string>({ priority: "priority", ultrafast: "ultrafast", flex: "flex", batches: "batch" }),
 );
 
 /** Cost is what a cost's name says. */
@@ -33,7 +33,7 @@ interface Cost {
 
 /** costOfName reads `cache_read_input_token_cost_above_200k_tokens_priority`; undefined for costs that have no counterpart. */
 function costOfName(name: string): Cost | undefined {
-  const [, rest = name, card] = /^(.*?)_(priority|flex|batches)$/.exec(name) ?? [];
+  const [, rest = name, card] = /^(.*?)_(priority|ultrafast|flex|batches)$/.exec(name) ?? [];
   const [, base = rest, thousands] = /^(.*)_above_(\d+)k_tokens$/.exec(rest) ?? [];
   const column = columns.get(base);
   const above = thousands === undefined ? undefined : Number(thousands) * 1000;
