@@ -7,6 +7,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Meter } from "../contract.ts";
 import { ChatUsageReader, responseNames } from "../usage/chat-counts.ts";
+import { countOf, membersOf } from "../usage/count.ts";
 import { countTextOf } from "../usage/count-text.ts";
 
 /** meterResponse reports a unary response. */
@@ -66,16 +67,21 @@ export class ResponseMetering {
   }
 }
 
-/** Web searches are items of the answer. Only some vendors report them in the usage, too. */
+/**
+ * tellUsage reports usage and searches. Web searches are items of the answer. Only some vendors report them in the usage, too; and OpenAI
+ * beside it those that it bills, which may be fewer.
+ */
 function tellUsage(
-  { usage = null, service_tier }: JsonObject,
+  { usage = null, service_tier, tool_usage }: JsonObject,
   counts: ChatUsageReader,
   items: number,
   meter: Meter,
 ): void {
   const hasTold = counts.take(service_tier === undefined ? { usage } : { usage, service_tier });
-  const { searches = items, ...reported } = counts.reported;
-  if (hasTold || searches > 0) meter.reportUsage(searches > 0 ? { ...reported, searches } : reported);
+  const billed = countOf(membersOf(membersOf(tool_usage).web_search).num_requests);
+  const { searches = billed ?? items, ...reported } = counts.reported;
+  const isTold = searches > 0 || billed !== undefined;
+  if (hasTold || searches > 0) meter.reportUsage(isTold ? { ...reported, searches } : reported);
 }
 
 function searchesIn(output: JsonValue | undefined): number {

@@ -379,6 +379,20 @@ describe("a request", () => {
     expect(row.cost).toBe(5 * cost.input + 4 * cost.cacheRead + 5 * cost.output + 2 * searchCost);
   });
 
+  test.each([0, 1])(
+    "that searches the web is charged by the %d searches that are billed, where that is told",
+    async (billed) => {
+      const tool_usage = { web_search: { num_requests: billed } };
+      for (const stream of [false, true]) {
+        const output = [{ ...search, id: "ws_1" }, { ...search, id: "ws_2" }, outputMessage("Found.")];
+        script((exchange) => respond(exchange, { ...responseAnswer(output), tool_usage }));
+        const row = await written(await create({ input: "hi", tools: [{ type: "web_search" }], stream }));
+        const tokens = 5 * cost.input + 4 * cost.cacheRead + 5 * cost.output;
+        expect(row.cost, `stream: ${stream}`).toBe(tokens + billed * searchCost);
+      }
+    },
+  );
+
   test("that searched before its stream broke off is charged for that, too", async () => {
     const charged = async (...before: readonly JsonObject[]) => {
       const events = responseEvents(responseAnswer([...before, outputMessage("Found.")]));
