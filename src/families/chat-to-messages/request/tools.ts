@@ -17,6 +17,7 @@ import { rootSchema } from "../../../providers/profile/schemas/root-schema.ts";
 import { isObject, type JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
+import { wrappedTool } from "../../tools/wrapped-tool.ts";
 import type { CalledTool } from "../answer/parts.ts";
 import { fitsSchema } from "../fits-schema.ts";
 import { supportsSchemas } from "../generations.ts";
@@ -134,14 +135,10 @@ function functionTool(
 
 function customTool({ description, format, extra }: CustomToolDefinition, path: string, dropped: Dropped): JsonObject {
   if (format && format.type !== "text") dropped.add(`${path}.format`);
+  const { description: told, parameters } = wrappedTool(description, format);
   return {
-    ...(description === undefined ? {} : { description }),
-    input_schema: {
-      type: "object",
-      properties: { input: { type: "string" } },
-      required: ["input"],
-      additionalProperties: false,
-    },
+    ...(told === undefined ? {} : { description: told }),
+    input_schema: parameters,
     ...switchesOf(extra, path, dropped),
   };
 }

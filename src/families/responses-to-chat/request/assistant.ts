@@ -21,6 +21,7 @@ import {
   withText,
 } from "../../call-signature.ts";
 import type { Dropped } from "../../dropped.ts";
+import { wrappedText } from "../../tools/wrapped-tool.ts";
 import type { Target } from "../../translation.ts";
 import { unsealed } from "../seal.ts";
 import type { ToolNames } from "../tool-names.ts";
@@ -107,7 +108,7 @@ export class AssistantTurn {
     const name = names.chatNameOf(item.namespace || undefined, called);
     const isCustom = item.type === ResponseItemType.CUSTOM_TOOL_CALL;
     if (isCustom && customTools !== false) this.#push(callId, { type: "custom", custom: { name, input } });
-    else this.callTool(callId, name, isCustom ? JSON.stringify({ input }) : argumentsOf(item));
+    else this.callTool(callId, name, isCustom ? wrappedText(input) : argumentsOf(item));
   }
 
   /** Adds a call by the tool's name in chat. `input` is JSON text. */

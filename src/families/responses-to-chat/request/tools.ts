@@ -13,6 +13,7 @@ import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
+import { wrappedTool } from "../../tools/wrapped-tool.ts";
 import { clientToolKind, clientTools } from "../client-tools.ts";
 import { type CallerTool, ToolNames } from "../tool-names.ts";
 import { type DescribedTool, describedTools } from "./described-tools.ts";
@@ -71,7 +72,7 @@ function chatTool(name: string, tool: ResponseTool, isWrapped: boolean, path: st
   const kind = clientToolKind(extra);
   dropped.addExtra(extra, path, kind ? ["type", "execution", "environment"] : ["type"]);
   if (kind && isObject(extra.environment)) dropped.addExtra(extra.environment, `${path}.environment`, ["type"]);
-  if (isWrapped) return wrappedTool(name, tool, path, dropped);
+  if (isWrapped) return functionOfText(name, tool, path, dropped);
   if (type === ToolType.CUSTOM) {
     return { type: "custom", custom: definedFields({ name, description, format: format && chatFormat(format) }) };
   }
@@ -82,22 +83,14 @@ function chatTool(name: string, tool: ResponseTool, isWrapped: boolean, path: st
   return { type: "function", function: definedFields({ name, description, parameters: schema, strict }) };
 }
 
-/** wrappedTool describes the grammar to the model, which is not held to it. */
-function wrappedTool(name: string, { description, format }: ResponseTool, path: string, dropped: Dropped): JsonObject {
-  const { type = "text", syntax, definition } = format ?? {};
-  if (type !== "text") dropped.add(`${path}.format`);
-  const grammar =
-    typeof definition === "string"
-      ? `\`input\` follows this ${typeof syntax === "string" ? `${syntax} ` : ""}grammar:\n${definition}`
-      : undefined;
-  const parameters = {
-    type: "object",
-    properties: { input: { type: "string", description: "The whole input of the tool, as plain text." } },
-    required: ["input"],
-    additionalProperties: false,
-  };
-  const fullDescription = [description, grammar].filter(Boolean).join("\n\n") || undefined;
-  return { type: "function", function: definedFields({ name, description: fullDescription, parameters }) };
+function functionOfText(
+  name: string,
+  { description, format }: ResponseTool,
+  path: string,
+  dropped: Dropped,
+): JsonObject {
+  if (format && format.type !== undefined && format.type !== "text") dropped.add(`${path}.format`);
+  return { type: "function", function: definedFields({ name, ...wrappedTool(description, format) }) };
 }
 
 function chatFormat({ type, ...rest }: JsonObject): JsonObject {
