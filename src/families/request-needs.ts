@@ -42,6 +42,15 @@ export function hasTools({ tools, functions }: JsonObject): boolean {
   return [tools, functions].some((list) => Array.isArray(list) && list.length > 0);
 }
 
+/**
+ * needsMoreThanFunctions reports whether a chat request has custom tools, or a list of those tools that may be called now: few servers of
+ * chat know these.
+ */
+export function needsMoreThanFunctions({ tools, tool_choice: choice }: JsonObject): boolean {
+  const isCustom = (tool: JsonValue) => isObject(tool) && isObject(tool.custom);
+  return (isObject(choice) && choice.type === "allowed_tools") || (Array.isArray(tools) && tools.some(isCustom));
+}
+
 /** hasLinkedDocuments reports whether a request for a message has documents by their URL, which responses take and chat does not. */
 export function hasLinkedDocuments({ messages }: JsonObject): boolean {
   return Array.isArray(messages) && messages.some((message) => isObject(message) && hasLinks(message.content));

@@ -86,6 +86,8 @@ export interface RequestFitter {
   readonly outputBound: "max_tokens" | "max_completion_tokens";
   /** customTools is whether chat requests may have custom tools, whose input is free text. */
   readonly customTools: boolean;
+  /** takesFunctionsOnly is whether the server is known to take no other tools. */
+  readonly takesFunctionsOnly: boolean;
   /** responses says which calls go to the upstream's `/responses`, where it has that (`config/schema-profile.ts`). */
   readonly responses: "when_asked" | "tools" | "always" | "never";
   /** takesAnyItem is whether requests for responses may have the items that agents send, or functions only. */

@@ -14,6 +14,7 @@ import {
 import { CreateEmbeddingsRequestSchema as embeddings } from "../../gen/modelgateway/v1/embeddings_pb.ts";
 import { CreateMessageRequestSchema as messages } from "../../gen/modelgateway/v1/messages_pb.ts";
 import { CreateResponseRequestSchema as responses } from "../../gen/modelgateway/v1/responses_pb.ts";
+import { toolsAsFunctions } from "../../src/families/chat-to-chat/index.ts";
 import { chatToMessages } from "../../src/families/chat-to-messages/index.ts";
 import { chatToResponses } from "../../src/families/chat-to-responses/index.ts";
 import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
@@ -110,6 +111,7 @@ const ofJson: Readonly<Record<string, readonly [Translation, DescMessage, (list:
   "messages of a chat, for responses": [chatToResponses as never, chat, (list) => ({ ...of, messages: list }), many((i) => ({ role: role(i), content: "a", name: "n" }))],
   "parts of a chat's message, for responses": [chatToResponses as never, chat, (list) => ({ ...of, messages: [{ role: "user", content: list }] }), many(() => ({ type: "text", text: "a" }))],
   "calls of a chat's message, for responses": [chatToResponses as never, chat, (list) => ({ ...of, messages: [{ role: "assistant", tool_calls: list }] }), many(() => ({ id: "c", type: "function", function: { name: "f", arguments: "{}" } }))],
+  "messages of a chat, for functions only": [toolsAsFunctions as never, chat, (list) => ({ ...of, tools: [{ type: "custom", custom: { name: "f" } }], messages: list }), many((i) => ({ role: role(i), content: "a" }))],
   "items of a response, relayed": [relayResponses as never, responses, (list) => ({ model: "m", input: list }), many((i) => ({ role: role(i), content: "a", id: `msg_0abc_${i}` }))],
 };
 

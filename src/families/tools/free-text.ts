@@ -24,3 +24,14 @@ function linesIn(values: readonly JsonValue[]): string | undefined {
   const [command, argument] = values;
   return values.length === 2 && command === "apply_patch" ? argument : values.join("\n");
 }
+
+/** unwrappedText returns the free text of a call's arguments. A model may write the bare text, which may be a list. */
+export function unwrappedText(written: string): string {
+  let value: JsonValue | undefined;
+  try {
+    value = JSON.parse(written) as JsonValue;
+  } catch {
+    return written;
+  }
+  return (Array.isArray(value) ? undefined : freeTextIn(value)) ?? written;
+}

@@ -4,12 +4,14 @@
  */
 
 import type { Operation } from "../../call/operations.ts";
+import { toolsAsFunctions } from "../../families/chat-to-chat/index.ts";
 import { findTranslations, throughChat } from "../../families/index.ts";
 import {
   hasAgentItems,
   hasCompactionTrigger,
   hasLinkedDocuments,
   hasTools,
+  needsMoreThanFunctions,
   requestedEffort,
 } from "../../families/request-needs.ts";
 import { relayResponses } from "../../families/responses-to-responses/index.ts";
@@ -32,6 +34,19 @@ export interface TranslationPaths {
 
 /** translationPathsTo returns the paths by which a target can be asked an operation; undefined where it cannot. */
 export function translationPathsTo(
+  asked: Operation,
+  model: Model,
+  upstream: string,
+  provider: Pick<Provider, "speaks">,
+  fitting: RequestFitter | undefined,
+): TranslationPaths | undefined {
+  const paths = pathsByFamily(asked, model, upstream, provider, fitting);
+  const isRelayed = asked === "chat" && paths?.usual.length === 0 && !paths.other;
+  if (!isRelayed || !fitting?.takesFunctionsOnly) return paths;
+  return { ...paths, other: { path: [toolsAsFunctions as unknown as Translation], takes: needsMoreThanFunctions } };
+}
+
+function pathsByFamily(
   asked: Operation,
   model: Model,
   upstream: string,

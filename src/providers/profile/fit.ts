@@ -28,6 +28,7 @@ export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): 
   return {
     outputBound: conservative.output_bound,
     customTools: conservative.tools.includes("custom"),
+    takesFunctionsOnly: !isUnknown && !conservative.tools.includes("custom"),
     responses: conservative.responses,
     takesAnyItem: conservative.responses_items === "any",
     reasoningItems: {

@@ -6,7 +6,7 @@
  * argument is unwrapped when it is complete, and so are the arguments of a tool by its kind.
  */
 import { definedFields, type JsonObject, type JsonValue } from "../../../wire/json.ts";
-import { freeTextIn } from "../../tools/free-text.ts";
+import { unwrappedText } from "../../tools/free-text.ts";
 import { type ClientTool, clientTools } from "../client-tools.ts";
 import type { CallerTool } from "../tool-names.ts";
 import { added, done, type Item, type ItemStatus } from "./items.ts";
@@ -73,7 +73,7 @@ export class CallItem implements Item {
   }
 
   #text(): string {
-    return this.#isPlain ? this.#input : unwrapped(this.#input);
+    return this.#isPlain ? this.#input : unwrappedText(this.#input);
   }
 
   #event(what: "delta" | "done", more: JsonObject): JsonObject {
@@ -85,12 +85,6 @@ export class CallItem implements Item {
 /** own returns the tool that the caller runs by its kind; undefined for functions and custom tools. */
 function own({ kind }: CallerTool): ClientTool | undefined {
   return kind === "function" || kind === "custom" ? undefined : clientTools[kind];
-}
-
-/** unwrapped returns the free text of a call. A model may write the bare text, which may be a list. */
-function unwrapped(text: string): string {
-  const value = parsed(text);
-  return (Array.isArray(value) ? undefined : freeTextIn(value)) ?? text;
 }
 
 function argumentsIn(text: string): JsonObject {
