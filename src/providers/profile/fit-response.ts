@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { FittedRequest } from "../contract.ts";
+import { inItems } from "./call-arguments.ts";
 import { fitEffort } from "./effort.ts";
 import { placeInputInstructions } from "./input-instructions.ts";
 import type { Capabilities } from "./profile.ts";
@@ -29,7 +30,7 @@ function fitJson(json: JsonObject, capabilities: Capabilities) {
   const included = fitInclude(json, capabilities, reasoning.reasons);
   const placed = placeInputInstructions(json, capabilities);
   const items = placed.input ?? json.input;
-  const tools = fitResponseTools(json.tools, fitItemIds(items, capabilities), capabilities);
+  const tools = fitResponseTools(json.tools, inItems(fitItemIds(items, capabilities)), capabilities);
   const changes: Changes = {
     ...boundIn(json, capabilities),
     ...reasoning.changes,

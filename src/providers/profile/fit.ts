@@ -8,6 +8,7 @@ import { isObject } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { FittedRequest, RequestFitter } from "../contract.ts";
+import { inMessages } from "./call-arguments.ts";
 import { fitEffort } from "./effort.ts";
 import { fitResponse } from "./fit-response.ts";
 import { fitMessages } from "./messages.ts";
@@ -38,18 +39,28 @@ export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): 
     reasonsBy: (effort) => fitEffort(effort === undefined ? {} : { reasoning_effort: effort }, conservative).reasons,
     fit(operation, request, isOwn) {
       const capabilities = isOwn ? stated : conservative;
-      if (isOwn && isUnknown)
-        return { request: operation === "chat" ? withoutIdleTools(request) : request, dropped: [] };
+      if (isOwn && isUnknown) return { request: operation === "chat" ? passable(request) : request, dropped: [] };
       if (operation === "responses") return fitResponse(request, capabilities);
       return operation === "chat" ? fitChat(request, capabilities, isOwn) : { request, dropped: [] };
     },
   };
 }
 
-/** withoutIdleTools returns a request of the caller's without what no server needs and most refuse; the same one where it has none of it. */
-function withoutIdleTools<W extends Wire>(request: W): W {
-  const changes = withoutToolSettings(request.outline());
-  return Object.keys(changes).length === 0 ? request : (request.with(changes) as W);
+/**
+ * passable returns a request of the caller's without what no server needs and most refuse, and with arguments of earlier calls that most
+ * take; the same one where it has nothing else.
+ */
+function passable<W extends Wire>(request: W): W {
+  const json = request.outline();
+  const changes: Record<string, JsonValue | undefined> = withoutToolSettings(json);
+  if (inMessages(json.messages) !== json.messages) {
+    // An outline has fillers in place of long strings.
+    const { messages } = request.json();
+    const fitted = inMessages(messages);
+    if (fitted !== messages) changes.messages = fitted;
+  }
+  if (Object.keys(changes).length === 0) return request;
+  return (changes.messages && request.isLong ? request.rebuiltWith(changes) : request.with(changes)) as W;
 }
 
 /** mayReason reports whether the stated capabilities say that the model reasons. */

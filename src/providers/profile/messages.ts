@@ -1,5 +1,6 @@
 /** Fits the messages of a chat request to a server's template. No text is lost. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { withObjectArguments } from "./call-arguments.ts";
 import { placeInstructions } from "./instructions.ts";
 import type { Capabilities } from "./profile.ts";
 import { bridgeResults, endWithUser, fitCallIds } from "./tool-turns.ts";
@@ -39,6 +40,9 @@ function fitMessage(
   if (isOwn) dropSignedThinking(message, capabilities, path, changes, dropped);
   fitThoughts(message, capabilities, path, changes, dropped);
   fillThoughts(message, capabilities, changes);
+  const calls = changes.tool_calls ?? message.tool_calls;
+  const fittedCalls = withObjectArguments(calls);
+  if (fittedCalls !== calls) changes.tool_calls = fittedCalls;
   // Servers answer with an empty list, which others refuse.
   if (Array.isArray(message.tool_calls) && message.tool_calls.length === 0) changes.tool_calls = undefined;
   for (const key of capabilities.refuses ?? []) {

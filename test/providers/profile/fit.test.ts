@@ -59,3 +59,53 @@ test.each([
   const fitted = fittingOf(profile.of(model), undefined).fit("responses", request, true);
   expect(fitted.request.json()).toEqual({ ...json, reasoning: { effort: taken, summary: "auto" } });
 });
+
+/** Arguments of an earlier call, as a model wrote them, and what a server is told. */
+const written = [
+  ['{"q": 1}', '{"q": 1}'],
+  [`{"q": "${"a".repeat(70_000)}"}`, `{"q": "${"a".repeat(70_000)}"}`],
+  ["", "{}"],
+  [" \n", "{}"],
+  ["null", "{}"],
+  ['"{\\"q\\":1}"', '{"q":1}'],
+  ['{"q": "a', '{"_raw":"{\\"q\\": \\"a"}'],
+  ['{"q": "say "hi" now"}', '{"_raw":"{\\"q\\": \\"say \\"hi\\" now\\"}"}'],
+  ['["a"]', '{"_raw":"[\\"a\\"]"}'],
+  [`{"q": "${"a".repeat(70_000)}`, `{"_raw":"{\\"q\\": \\"${"a".repeat(70_000)}"}`],
+  ["a".repeat(70_000), `{"_raw":"${"a".repeat(70_000)}"}`],
+] as const;
+
+test.each([
+  ["nobody's", "m", true],
+  ["nobody's", "m", false],
+  ["vllm", "m", true],
+  ["mistral", "mistral-large-latest", false],
+  ["openai", "gpt-4.1", true],
+])("the arguments of earlier calls are objects for servers of the profile %s", (vendor, model, isOwn) => {
+  const { of } = createProfile(vendors.find(({ name }) => name === vendor)?.profile ?? {});
+  const fitter = fittingOf(of(model), undefined);
+  for (const [text, told] of written) {
+    const call = { id: "abcdefghi", type: "function", function: { name: "get", arguments: text } };
+    const messages = [
+      { role: "user", content: "hi" },
+      { role: "assistant", content: "", tool_calls: [call] },
+      { role: "tool", tool_call_id: "abcdefghi", content: "done" },
+    ];
+    const chat = Wire.ofBytes(CreateChatCompletionRequestSchema, Buffer.from(JSON.stringify({ model, messages })));
+    const fitted = fitter.fit("chat", chat, isOwn);
+    const sent = fitted.request.json() as { messages: { tool_calls: (typeof call)[] }[] };
+    expect([sent.messages[1]?.tool_calls[0]?.function.arguments, fitted.dropped]).toEqual([told, []]);
+    if (text === told && isOwn) expect(fitted.request).toBe(chat);
+  }
+});
+
+test("the arguments of earlier calls are objects in responses, too", () => {
+  const profile = createProfile(vendors.find(({ name }) => name === "vllm")?.profile ?? {});
+  for (const [text, told] of written) {
+    const call = { type: "function_call", call_id: "c1", name: "get", arguments: text };
+    const input = [call, { type: "function_call_output", call_id: "c1", output: "done" }];
+    const request = Wire.ofJson(CreateResponseRequestSchema, { model: "m", input });
+    const fitted = fittingOf(profile.of("m"), undefined).fit("responses", request, true).request.json();
+    expect(fitted.input).toEqual([{ ...call, arguments: told }, input[1]]);
+  }
+});

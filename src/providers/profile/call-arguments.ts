@@ -1,0 +1,73 @@
+/**
+ * The arguments of earlier calls → JSON objects, which servers put into their templates. A model may have written none, something
+ * else, or been cut off: most servers then refuse the conversation, and refuse it for good. Nothing is lost: text that is no
+ * object becomes one with the member `_raw`, as in answers to messages.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../../wire/json.ts";
+
+/** longest is the most characters that are parsed; longer text is judged by its ends, where what was cut off shows. */
+const longest = 65_536;
+
+/** withObjectArguments returns a message's calls with objects for arguments; the same list where all are. */
+export function withObjectArguments(calls: JsonValue | undefined): JsonValue | undefined {
+  if (!Array.isArray(calls)) return calls;
+  return mapped(calls, (call) => {
+    if (!isObject(call) || !isObject(call.function)) return call;
+    const written = objectText(call.function.arguments);
+    return written === undefined ? call : { ...call, function: { ...call.function, arguments: written } };
+  });
+}
+
+/** inMessages returns the messages of a chat with such calls; the same list where all are. */
+export function inMessages(messages: JsonValue | undefined): JsonValue | undefined {
+  if (!Array.isArray(messages)) return messages;
+  return mapped(messages, (message) => {
+    if (!isObject(message)) return message;
+    const calls = withObjectArguments(message.tool_calls);
+    return calls === message.tool_calls ? message : { ...message, tool_calls: calls as JsonValue };
+  });
+}
+
+/** inItems returns the items of a response's input likewise. */
+export function inItems(input: JsonValue | undefined): JsonValue | undefined {
+  if (!Array.isArray(input)) return input;
+  return mapped(input, (item) => {
+    const written = isObject(item) && item.type === "function_call" ? objectText(item.arguments) : undefined;
+    return written === undefined ? item : { ...(item as JsonObject), arguments: written };
+  });
+}
+
+/** mapped returns the same list where nothing changes, which is nearly always. */
+function mapped(list: readonly JsonValue[], change: (value: JsonValue) => JsonValue): JsonValue {
+  let changed: JsonValue[] | undefined;
+  for (const [i, value] of list.entries()) {
+    const other = change(value);
+    if (other !== value) changed ??= [...list];
+    if (changed) changed[i] = other;
+  }
+  return changed ?? (list as JsonValue);
+}
+
+/** objectText returns the text of an object in place of what is none; undefined for one that can stay, and for what is no text. */
+function objectText(written: JsonValue | undefined): string | undefined {
+  if (written === undefined || written === null) return "{}";
+  if (typeof written !== "string") return undefined;
+  const text = written.trim();
+  if (text === "") return "{}";
+  if (text.length > longest && text.startsWith("{") && text.endsWith("}")) return undefined;
+  const value = text.length > longest ? undefined : parsed(text);
+  if (isObject(value)) return undefined;
+  if (value === null) return "{}";
+  // Some models write the object as a JSON string.
+  const inner = typeof value === "string" ? parsed(value) : undefined;
+  return isObject(inner) ? (value as string) : JSON.stringify({ _raw: written });
+}
+
+function parsed(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
