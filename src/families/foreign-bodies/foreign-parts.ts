@@ -2,8 +2,8 @@
  * Messages of a chat whose content is in another API's parts.
  *
  * Calls (`tool_use`) and results (`tool_result`) are the Messages API's, as Cursor sends them to models that it takes
- * for Claude; they become chat's, results first, as in both APIs. Parts of responses become chat's of the same meaning,
- * and so do an image that is a bare address, and audio that is bare base64, as Mistral's SDK sends it.
+ * for Claude; they become chat's, results first, as in both APIs. Its images, and parts of responses, become chat's of the same
+ * meaning, and so do an image that is a bare address, and audio that is bare base64, as Mistral's SDK sends it.
  */
 import { ContentBlockSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
@@ -44,11 +44,25 @@ function chatPart(part: JsonValue): JsonValue {
   if ((type === "image_url" || type === "input_image") && typeof image === "string") {
     return { ...rest, type: "image_url", image_url: definedFields({ url: image, detail }) };
   }
+  const address = type === "image" ? addressIn(rest.source) : undefined;
+  if (address !== undefined) {
+    const { source: _, ...more } = rest;
+    return { ...more, type: "image_url", image_url: { url: address } };
+  }
   const { input_audio: sound } = rest;
   if (type === "input_audio" && typeof sound === "string" && !/^https?:/.test(sound))
     return { ...rest, type, input_audio: audioIn(sound) };
   const isFile = type === "input_file" && (typeof file_data === "string" || typeof file_id === "string");
   return isFile ? { ...rest, type: "file", file: definedFields({ filename, file_data, file_id }) } : part;
+}
+
+/** addressIn returns the address of an image in the Messages API's words; undefined for a file that its vendor has. */
+function addressIn(source: JsonValue | undefined): string | undefined {
+  if (!isObject(source)) return undefined;
+  const { type, url, media_type: media, data } = source;
+  if (type === "url") return typeof url === "string" ? url : undefined;
+  const isWhole = type === "base64" && typeof media === "string" && typeof data === "string";
+  return isWhole ? `data:${media};base64,${data}` : undefined;
 }
 
 /** audioIn names the format, which chat wants, by how a WAV file begins, or by the type of a data URI. */

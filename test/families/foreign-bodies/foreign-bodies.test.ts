@@ -229,6 +229,23 @@ test("parts of responses, and a bare address of an image, become chat's", async 
   ]);
 });
 
+test("images of the Messages API become chat's, but a file that its vendor has", async () => {
+  const cache_control = { type: "ephemeral" };
+  const stored = { type: "image", source: { type: "file", file_id: "file_1" } };
+  const content = [
+    { type: "text", text: "what is it?" },
+    { type: "image", source: { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" }, cache_control },
+    { type: "image", source: { type: "url", url: "https://example.com/a.png" } },
+  ];
+  const parts = [
+    content[0],
+    { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" }, cache_control },
+    { type: "image_url", image_url: { url: "https://example.com/a.png" } },
+  ];
+  const { status, sent } = await send({ messages: [{ role: "user", content: [...content, stored] }] });
+  expect([status, sent.messages[0].content]).toEqual([200, [...parts, stored]]);
+});
+
 test.each([
   ["a result without its call", { type: "tool_result", content: "x" }, "messages[0].content[0].tool_use_id"],
   ["a result that is none", { type: "tool_result", tool_use_id: 7 }, "messages[0].content[0].tool_use_id"],
