@@ -6,24 +6,7 @@
  */
 import { generationOf } from "../../providers/anthropic/generation.ts";
 
-const budgetModels = /claude-(?:instant|[123]\b|(?:opus|sonnet|haiku)-4(?![-.](?:[6-9]|[1-9]\d)(?!\d)))/;
 const withoutSchemas = /claude-(?:instant|[123]\b|(?:opus|sonnet)-4(?![-.](?:[1-9]|[1-9]\d)(?!\d)))/;
-
-/** thinksByBudget reports whether the model thinks within a token budget (up to 4.5), and not adaptively, by effort (from 4.6). */
-export function thinksByBudget(model: string): boolean {
-  return budgetModels.test(model);
-}
-
-/** neverThinks reports whether the model is known not to think: those before 3.7. */
-export function neverThinks(model: string): boolean {
-  return /claude-(?:instant|[12]|3(?![-.]7))\b/.test(model);
-}
-
-/** refusesBudget reports whether the model is known to refuse a token budget for its thinking (from 4.7). */
-export function refusesBudget(model: string): boolean {
-  const { number = 0 } = generationOf(model) ?? {};
-  return number > 406;
-}
 
 /**
  * Reports whether the model supports JSON Schemas, for its output and, with `strict`, for its tools' input (from
@@ -31,11 +14,6 @@ export function refusesBudget(model: string): boolean {
  */
 export function supportsSchemas(model: string): boolean {
   return !withoutSchemas.test(model);
-}
-
-/** takesXhigh reports whether the model takes the effort `xhigh`: those of 4.6 are known not to. */
-export function takesXhigh(model: string): boolean {
-  return generationOf(model)?.number !== 406;
 }
 
 /** Unthinking is how a model is told not to think. */

@@ -5,6 +5,8 @@
 
 const named = /claude-([a-z]+)-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/i;
 
+const budgetModels = /claude-(?:instant|[123]\b|(?:opus|sonnet|haiku)-4(?![-.](?:[6-9]|[1-9]\d)(?!\d)))/;
+
 /** Generation is the family of a model, such as `opus`, and its generation in hundredths: 407 for 4.7. */
 export interface Generation {
   readonly family: string;
@@ -29,4 +31,31 @@ export function refusesSampling(model: string): boolean {
 export function refusesPrefill(model: string): boolean {
   const { number = 0 } = generationOf(model) ?? {};
   return number >= 406;
+}
+
+/** thinksByBudget reports whether the model thinks within a token budget (up to 4.5), and not adaptively, by effort (from 4.6). */
+export function thinksByBudget(model: string): boolean {
+  return budgetModels.test(model);
+}
+
+/** neverThinks reports whether the model is known not to think: those before 3.7. */
+export function neverThinks(model: string): boolean {
+  return /claude-(?:instant|[12]|3(?![-.]7))\b/.test(model);
+}
+
+/** refusesBudget reports whether the model is known to refuse a token budget for its thinking (from 4.7). */
+export function refusesBudget(model: string): boolean {
+  const { number = 0 } = generationOf(model) ?? {};
+  return number > 406;
+}
+
+/** takesXhigh reports whether the model takes the effort `xhigh`: those of 4.6 are known not to. */
+export function takesXhigh(model: string): boolean {
+  return generationOf(model)?.number !== 406;
+}
+
+/** takesEffort reports whether the model takes an effort: of those that think within a budget, Opus 4.5 alone. */
+export function takesEffort(model: string): boolean {
+  const { family, number } = generationOf(model) ?? {};
+  return !thinksByBudget(model) || (family === "opus" && number === 405);
 }

@@ -85,7 +85,7 @@ function hasSealed(messages: JsonValue | undefined): boolean {
 }
 
 /** resumesWithoutThinking reports whether the answer continues a turn of the assistant, after tool results or as a prefill. */
-function resumesWithoutThinking(messages: readonly JsonValue[]): boolean {
+export function resumesWithoutThinking(messages: readonly JsonValue[]): boolean {
   const last = messages.findLast((message) => isObject(message) && message.role !== "system");
   const isResult = (block: JsonValue) => isObject(block) && block.type === "tool_result";
   const goesOn = isObject(last) && (last.role === "assistant" || blocksIn(last).some(isResult));
@@ -95,8 +95,13 @@ function resumesWithoutThinking(messages: readonly JsonValue[]): boolean {
 }
 
 /** budgetIn returns the keys that ask for thinking within a budget, and for what depends on it. */
-function budgetIn({ thinking, context_management }: JsonObject): string[] {
-  if (!isObject(thinking) || thinking.type !== "enabled") return [];
+function budgetIn(json: JsonObject): string[] {
+  const { thinking } = json;
+  return isObject(thinking) && thinking.type === "enabled" ? thinkingKeys(json) : [];
+}
+
+/** thinkingKeys returns the keys that ask for thinking, and for what depends on it. */
+export function thinkingKeys({ context_management }: JsonObject): string[] {
   const edits = isObject(context_management) && Array.isArray(context_management.edits) ? context_management.edits : [];
   const needsIt = edits.some((edit) => isObject(edit) && isOneOf(edit, /^clear_thinking/));
   return needsIt ? ["thinking", "context_management"] : ["thinking"];

@@ -13,6 +13,19 @@ export function effortOfBudget(tokens: number): string {
   return tokens >= 1024 ? "low" : "minimal";
 }
 
+const budgets: ReadonlyMap<JsonValue | undefined, number> = new Map([
+  ["low", 1024],
+  ["medium", 2048],
+  ["high", 4096],
+  ["xhigh", 8192],
+  ["max", 16_384],
+]);
+
+/** budgetOfEffort returns the budget, in tokens, that stands for an effort; undefined for an unknown one. */
+export function budgetOfEffort(effort: JsonValue | undefined): number | undefined {
+  return budgets.get(effort);
+}
+
 /** budgetIn returns the budget in tokens; undefined without one, and beside an effort, which takes precedence. */
 export function budgetIn(reasoning: JsonValue | undefined): number | undefined {
   if (!isObject(reasoning) || (reasoning.effort ?? null) !== null || reasoning.enabled === false) return undefined;

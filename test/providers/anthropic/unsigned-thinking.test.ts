@@ -21,7 +21,7 @@ const result = { role: "user", content: [{ type: "tool_result", tool_use_id: "t1
 const budget = { type: "enabled", budget_tokens: 1024 };
 
 const { upstream, gateway } = scriptedStage(
-  (baseUrl) => anthropicUpstreamAt(baseUrl, "upstream-key", "claude-opus-4-8"),
+  (baseUrl) => anthropicUpstreamAt(baseUrl, "upstream-key", "claude-sonnet-4-6"),
   { script: (exchange) => exchange.json(200, exchange.path.endsWith("/count_tokens") ? { input_tokens: 9 } : answer) },
 );
 
@@ -83,7 +83,7 @@ describe("Claude after another model", () => {
     const messages = [long, { role: "assistant", content: [{ ...signed, signature: "" }, text] }, user];
     const { sent, dropped } = await ask({ messages });
     expect(sent.messages).toEqual([long, { role: "assistant", content: [text] }, user]);
-    expect(sent.model).toBe("claude-opus-4-8");
+    expect(sent.model).toBe("claude-sonnet-4-6");
     expect(dropped).toBe("messages[1].content[0]");
   });
 
