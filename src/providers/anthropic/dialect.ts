@@ -3,7 +3,8 @@
  *
  * In a request `model` is replaced and `stream` is set. Sampling settings that the caller's API version or the model
  * does not have are left out and named, and so are thinking that Claude has not signed, and fallback models: they have
- * prices and permissions of their own. Thinking is asked for as the model's generation takes it (`fit-thinking.ts`). `anthropic-version` and `anthropic-beta` pass through. Errors keep the vendor's
+ * prices and permissions of their own. Thinking, effort and tools are asked for as the
+ * model's generation takes them (`fit-generation.ts`). `anthropic-version` and `anthropic-beta` pass through. Errors keep the vendor's
  * wording, by which clients switch features off.
  */
 
@@ -23,7 +24,7 @@ import type { Timeouts } from "../upstream/timeouts.ts";
 import { createUpstream } from "../upstream/upstream.ts";
 import { createEventAccumulator } from "./accumulator.ts";
 import { anthropicFaults } from "./faults.ts";
-import { fitThinking } from "./fit-thinking.ts";
+import { fitGeneration } from "./fit-generation.ts";
 import { eventsOfMessage } from "./frames.ts";
 import { refusesSampling } from "./generation.ts";
 import { trackEvents } from "./tracker.ts";
@@ -80,14 +81,14 @@ function dropUnsupported<O extends Operation>(speak: Speak<O>, isSigned: (model:
     const given = signed.request.outline();
     const refused = refusedKeys(given, model, header);
     const isLost = (key: string) => !isDefault(key, given[key]) || versionOf(header) >= firstWithoutSampling;
-    const thinking = fitThinking(signed.request, model);
-    const dropped = [...refused.filter(isLost), ...signed.dropped, ...thinking.dropped];
-    const isChanged = refused.length > 0 || Object.keys(thinking.changes).length > 0;
+    const fitted = fitGeneration(signed.request, model);
+    const dropped = [...refused.filter(isLost), ...signed.dropped, ...fitted.dropped];
+    const isChanged = refused.length > 0 || Object.keys(fitted.changes).length > 0;
     if (!isChanged && dropped.length === 0) return speak({ ...attempt, request: signed.request });
     const isStrict = header("x-gateway-strict")?.trim().toLowerCase() === "true";
     if (isStrict && dropped.length > 0) throw wouldBeDropped(dropped);
     const left = Object.fromEntries(refused.map((key) => [key, undefined]));
-    const request = signed.request.with({ ...thinking.changes, ...left });
+    const request = signed.request.with({ ...fitted.changes, ...left });
     const answer = await speak({ ...attempt, request });
     if (dropped.length === 0) return answer;
     const further = answer.headers?.["x-gateway-dropped"] ?? [];

@@ -59,3 +59,29 @@ export function takesEffort(model: string): boolean {
   const { family, number } = generationOf(model) ?? {};
   return !thinksByBudget(model) || (family === "opus" && number === 405);
 }
+
+/** Unthinking is how a model is told not to think. */
+interface Unthinking {
+  /** The type of `thinking`. */
+  readonly thinking?: string;
+  /** The least effort, of a model that always thinks. */
+  readonly effort?: string;
+}
+
+/** withoutThinking returns nothing for models that think only when asked, as those before 5, and for unknown ones. */
+export function withoutThinking(model: string): Unthinking {
+  const { family = "", number = 0 } = generationOf(model) ?? {};
+  if (number < 500) return {};
+  if (alwaysThinks(family, number)) return { effort: "low" };
+  return { thinking: family === "sonnet" && number >= 505 ? "between_tools" : "disabled" };
+}
+
+function alwaysThinks(family: string, number: number): boolean {
+  return family === "fable" || family === "mythos" || (family === "opus" && number >= 505);
+}
+
+/** refusesForcing reports whether the model is known to refuse to be forced to call a tool, whether it thinks or not. */
+export function refusesForcing(model: string): boolean {
+  const { family = "", number = 0 } = generationOf(model) ?? {};
+  return alwaysThinks(family, number) || (family === "sonnet" && number >= 505);
+}

@@ -5,13 +5,14 @@
  */
 import type { CreateChatCompletionRequest } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { OutputConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import { refusesForcing } from "../../../providers/anthropic/generation.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 import type { TranslationContext } from "../../translation.ts";
 import type { CalledTool } from "../answer/parts.ts";
 import { fitsSchema } from "../fits-schema.ts";
-import { refusesForcing, takesForcing } from "../generations.ts";
+import { takesForcing } from "../generations.ts";
 import { conversationOf } from "./conversation.ts";
 import { answerToolName, type Format, formatOf, offerAnswerTool } from "./format.ts";
 import {

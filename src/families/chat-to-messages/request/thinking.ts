@@ -14,13 +14,18 @@ import {
   ReasoningEffortSchema,
 } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { ThinkingConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
-import { neverThinks, refusesBudget, takesXhigh, thinksByBudget } from "../../../providers/anthropic/generation.ts";
+import {
+  neverThinks,
+  refusesBudget,
+  takesXhigh,
+  thinksByBudget,
+  withoutThinking,
+} from "../../../providers/anthropic/generation.ts";
 import { besideEffort, budgetIn, effortIn } from "../../../providers/profile/reasoning-object.ts";
 import { definedFields, isObject, type JsonObject } from "../../../wire/json.ts";
 import { enumWords } from "../../../wire/plan.ts";
 import type { Dropped } from "../../dropped.ts";
 import { fitsSchema } from "../fits-schema.ts";
-import { withoutThinking } from "../generations.ts";
 
 /** The output bound where neither the caller nor the catalogue has one. */
 const defaultMaxTokens = 4096;

@@ -1,4 +1,4 @@
-/** Each generation of Claude is asked for thinking as it takes it, whichever its client knows. */
+/** Each generation of Claude is asked for thinking, effort and tools as it takes them, whichever its client knows. */
 import { describe, expect, test } from "vitest";
 import { ask } from "../../support/ask.ts";
 import { anthropicUpstreamAt, modelAt } from "../../support/gateway.ts";
@@ -8,6 +8,7 @@ import { answerAsAnthropic } from "../../support/vendors.ts";
 const names = [
   ...["claude-3-5-haiku-20241022", "claude-sonnet-4-20250514", "claude-haiku-4-5-20251001", "claude-sonnet-4-5"],
   ...["claude-opus-4-5", "claude-opus-4-6", "claude-sonnet-4-6", "claude-opus-4-8", "claude-sonnet-5", "an-alias"],
+  ...["claude-sonnet-5-5", "claude-opus-5-5", "claude-fable-5-1"],
 ] as const;
 type Name = (typeof names)[number];
 
@@ -34,8 +35,8 @@ const within = (budget_tokens: number) => ({ type: "enabled", budget_tokens });
 async function asked(model: Name, body: object, headers: Record<string, string> = {}) {
   const whole = { model, max_tokens: 9000, messages: [user], ...body };
   const { status, dropped } = await ask(gateway, "/v1/messages", whole, { headers });
-  const { thinking, output_config: config, context_management: management } = upstream.lastAsked;
-  return { status, dropped, thinking, config, management };
+  const { thinking, output_config: config, context_management: management, tool_choice: choice } = upstream.lastAsked;
+  return { status, dropped, thinking, config, management, choice };
 }
 
 describe("a budget", () => {
@@ -129,4 +130,56 @@ test.each([
   const told = await asked(model, { output_config: { effort, format } });
   expect(told.config).toEqual({ format, ...(taken && { effort: taken }) });
   expect(told.dropped).toBe(taken ? null : "output_config.effort");
+});
+
+describe("thinking is switched off", () => {
+  const off = { type: "disabled" };
+  const between = { type: "between_tools" };
+  test.each([
+    ["claude-sonnet-4-5", off],
+    ["claude-opus-4-8", off],
+    ["claude-sonnet-5", off],
+    ["claude-sonnet-5-5", between],
+  ] as const)("for %s by %j", async (model, word) => {
+    for (const thinking of [off, between])
+      expect(await asked(model, { thinking })).toMatchObject({ status: 200, dropped: null, thinking: word });
+    const { thinking, config } = await asked(model, { thinking: word, output_config: { effort: "low" } });
+    expect([thinking, config]).toEqual([word, model === "claude-sonnet-4-5" ? undefined : { effort: "low" }]);
+  });
+
+  test.each(["claude-opus-5-5", "claude-fable-5-1"] as const)("as far as %s can be", async (model) => {
+    const told = await asked(model, { thinking: off });
+    expect(told).toMatchObject({ dropped: "thinking", thinking: undefined, config: { effort: "low" } });
+    const { config } = await asked(model, { thinking: off, output_config: { effort: "medium" } });
+    expect(config).toEqual({ effort: "medium" });
+  });
+
+  test.each(["claude-sonnet-5", "claude-sonnet-5-5"] as const)(
+    "for %s at no effort of thinking alone",
+    async (model) => {
+      for (const effort of ["xhigh", "max"])
+        expect((await asked(model, { thinking: off, output_config: { effort } })).config).toEqual({ effort: "high" });
+      expect((await asked(model, { thinking: adaptive, output_config: { effort: "max" } })).config).toEqual({
+        effort: "max",
+      });
+    },
+  );
+
+  test("by the caller's own word for a model that nobody knows", async () => {
+    for (const thinking of [off, between]) expect((await asked("an-alias", { thinking })).thinking).toEqual(thinking);
+  });
+});
+
+test.each([
+  ["claude-sonnet-5-5", true],
+  ["claude-opus-5-5", true],
+  ["claude-sonnet-5", false],
+  ["an-alias", false],
+] as const)("a forced tool is left to %s: %j", async (model, isLeft) => {
+  for (const choice of [{ type: "any" }, { type: "tool", name: "f", disable_parallel_tool_use: true }]) {
+    const told = await asked(model, { tools, tool_choice: choice });
+    const { name: _, ...free } = { name: undefined, ...choice, type: "auto" };
+    expect(told).toMatchObject({ status: 200, dropped: isLeft ? "tool_choice" : null });
+    expect(told.choice).toEqual(isLeft ? free : choice);
+  }
 });
