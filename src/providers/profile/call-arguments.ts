@@ -6,15 +6,22 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 
-/** longest is the most characters that are parsed; longer text is judged by its ends, where what was cut off shows. */
-const longest = 65_536;
+/** ParseBudget is how many characters of a request may still be parsed. Text beyond it is judged by its ends, where what was cut off shows. */
+export interface ParseBudget {
+  left: number;
+}
+
+/** newParseBudget returns what is parsed in some milliseconds. */
+export function newParseBudget(): ParseBudget {
+  return { left: 524_288 };
+}
 
 /** withObjectArguments returns a message's calls with objects for arguments; the same list where all are. */
-export function withObjectArguments(calls: JsonValue | undefined): JsonValue | undefined {
+export function withObjectArguments(calls: JsonValue | undefined, budget: ParseBudget): JsonValue | undefined {
   if (!Array.isArray(calls)) return calls;
   return mapped(calls, (call) => {
     if (!isObject(call) || !isObject(call.function)) return call;
-    const written = objectText(call.function.arguments);
+    const written = objectText(call.function.arguments, budget);
     return written === undefined ? call : { ...call, function: { ...call.function, arguments: written } };
   });
 }
@@ -22,9 +29,10 @@ export function withObjectArguments(calls: JsonValue | undefined): JsonValue | u
 /** inMessages returns the messages of a chat with such calls; the same list where all are. */
 export function inMessages(messages: JsonValue | undefined): JsonValue | undefined {
   if (!Array.isArray(messages)) return messages;
+  const budget = newParseBudget();
   return mapped(messages, (message) => {
     if (!isObject(message)) return message;
-    const calls = withObjectArguments(message.tool_calls);
+    const calls = withObjectArguments(message.tool_calls, budget);
     return calls === message.tool_calls ? message : { ...message, tool_calls: calls as JsonValue };
   });
 }
@@ -32,8 +40,9 @@ export function inMessages(messages: JsonValue | undefined): JsonValue | undefin
 /** inItems returns the items of a response's input likewise. */
 export function inItems(input: JsonValue | undefined): JsonValue | undefined {
   if (!Array.isArray(input)) return input;
+  const budget = newParseBudget();
   return mapped(input, (item) => {
-    const written = isObject(item) && item.type === "function_call" ? objectText(item.arguments) : undefined;
+    const written = isObject(item) && item.type === "function_call" ? objectText(item.arguments, budget) : undefined;
     return written === undefined ? item : { ...(item as JsonObject), arguments: written };
   });
 }
@@ -50,13 +59,15 @@ function mapped(list: readonly JsonValue[], change: (value: JsonValue) => JsonVa
 }
 
 /** objectText returns the text of an object in place of what is none; undefined for one that can stay, and for what is no text. */
-function objectText(written: JsonValue | undefined): string | undefined {
+function objectText(written: JsonValue | undefined, budget: ParseBudget): string | undefined {
   if (written === undefined || written === null) return "{}";
   if (typeof written !== "string") return undefined;
   const text = written.trim();
   if (text === "") return "{}";
-  if (text.length > longest && text.startsWith("{") && text.endsWith("}")) return undefined;
-  const value = text.length > longest ? undefined : parsed(text);
+  const isParsed = text.length <= budget.left;
+  if (!isParsed && text.startsWith("{") && text.endsWith("}")) return undefined;
+  if (isParsed) budget.left -= text.length;
+  const value = isParsed ? parsed(text) : undefined;
   if (isObject(value)) return undefined;
   if (value === null) return "{}";
   // Some models write the object as a JSON string.

@@ -1,6 +1,6 @@
 /** Fits the messages of a chat request to a server's template. No text is lost. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { withObjectArguments } from "./call-arguments.ts";
+import { newParseBudget, type ParseBudget, withObjectArguments } from "./call-arguments.ts";
 import { placeInstructions } from "./instructions.ts";
 import type { Capabilities } from "./profile.ts";
 import { bridgeResults, endWithUser, fitCallIds } from "./tool-turns.ts";
@@ -16,19 +16,25 @@ export function fitMessages(
 ): { readonly messages: readonly JsonObject[]; readonly dropped: readonly string[] } | undefined {
   if (!Array.isArray(messages)) return undefined;
   const dropped: string[] = [];
+  const budget = newParseBudget();
   const fitted = messages.map((message, i) =>
-    fitMessage(message as JsonObject, capabilities, isOwn, `messages[${i}]`, dropped),
+    fitMessage(message as JsonObject, capabilities, { isOwn, path: `messages[${i}]`, budget }, dropped),
   );
   const folded = endWithUser(bridgeResults(placeInstructions(fitted, capabilities), capabilities), capabilities);
   const isChanged = folded.length !== messages.length || folded.some((message, i) => message !== messages[i]);
   return isChanged ? { messages: folded, dropped } : undefined;
 }
 
+interface MessagePlace {
+  readonly isOwn: boolean;
+  readonly path: string;
+  readonly budget: ParseBudget;
+}
+
 function fitMessage(
   message: JsonObject,
   capabilities: Capabilities,
-  isOwn: boolean,
-  path: string,
+  { isOwn, path, budget }: MessagePlace,
   dropped: string[],
 ): JsonObject {
   const changes: Record<string, JsonValue | undefined> = fitCallIds(message, capabilities);
@@ -41,7 +47,7 @@ function fitMessage(
   fitThoughts(message, capabilities, path, changes, dropped);
   fillThoughts(message, capabilities, changes);
   const calls = changes.tool_calls ?? message.tool_calls;
-  const fittedCalls = withObjectArguments(calls);
+  const fittedCalls = withObjectArguments(calls, budget);
   if (fittedCalls !== calls) changes.tool_calls = fittedCalls;
   // Servers answer with an empty list, which others refuse.
   if (Array.isArray(message.tool_calls) && message.tool_calls.length === 0) changes.tool_calls = undefined;

@@ -73,6 +73,9 @@ const written = [
   ['["a"]', '{"_raw":"[\\"a\\"]"}'],
   [`{"q": "${"a".repeat(70_000)}`, `{"_raw":"{\\"q\\": \\"${"a".repeat(70_000)}"}`],
   ["a".repeat(70_000), `{"_raw":"${"a".repeat(70_000)}"}`],
+  // These are judged by their ends.
+  [`{"q": "${"a".repeat(600_000)}" !}`, `{"q": "${"a".repeat(600_000)}" !}`],
+  [`{"q": "${"a".repeat(600_000)}`, `{"_raw":"{\\"q\\": \\"${"a".repeat(600_000)}"}`],
 ] as const;
 
 test.each([
