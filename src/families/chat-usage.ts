@@ -12,7 +12,9 @@ import type { Wire } from "../wire/wire.ts";
 export interface UsageParts {
   readonly input: number;
   readonly cacheRead: number;
+  /** What was written to the cache for its shortest lifetime, and for longer. */
   readonly cacheWrite: number;
+  readonly cacheWriteHour: number;
   /** Output tokens, reasoning included. */
   readonly output: number;
   readonly reasoning: number;
@@ -44,11 +46,12 @@ export class ChatUsageTracker {
 
   /** The usage so far. */
   get parts(): UsageParts {
-    const { input, cacheRead, cacheWrite, output, reasoning } = this.#counts.reported;
+    const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning } = this.#counts.reported;
     return {
       input: boundedCount(input),
       cacheRead: boundedCount(cacheRead),
       cacheWrite: boundedCount(cacheWrite),
+      cacheWriteHour: boundedCount(cacheWriteHour),
       output: boundedCount(output),
       reasoning: boundedCount(reasoning),
     };
@@ -61,6 +64,6 @@ export function boundedCount(count = 0): number {
 }
 
 /** totalInput returns all input tokens, cache reads and writes included. */
-export function totalInput({ input, cacheRead, cacheWrite }: UsageParts): number {
-  return input + cacheRead + cacheWrite;
+export function totalInput({ input, cacheRead, cacheWrite, cacheWriteHour }: UsageParts): number {
+  return input + cacheRead + cacheWrite + cacheWriteHour;
 }

@@ -84,7 +84,7 @@ export class ChatUsageReader {
     const sums = sumsOf(usage);
     const isOfInputOnly = choices === undefined && sums.output === undefined;
     const prompt = sums.prompt ?? (isOfInputOnly ? sums.total : undefined);
-    const input = inputParts(usage, { ...sums, prompt }, timings);
+    const input = inputParts(usage, { ...sums, prompt }, timings, this.#input?.cacheWriteHour);
     const output = outputParts(usage, sums, input);
     if (input && sumOf(input) >= sumOf(this.#input)) this.#input = input;
     if (output && output.output >= (this.#output?.output ?? 0)) this.#output = output;
@@ -179,28 +179,38 @@ function otherInput(usage: JsonObject): number | undefined {
 
 /**
  * inputParts splits the prompt's tokens, which include the cache's, except where these are more: some aggregators have left them out of the
- * prompt. No prompt at all is an unreported one.
+ * prompt. No prompt at all is an unreported one. `longerBefore` is what an earlier report said was written for longer.
  */
 function inputParts(
   usage: JsonObject,
   { prompt, output = 0, total }: Sums,
   timings: JsonValue | undefined,
+  longerBefore: number | undefined,
 ): InputParts | undefined {
   const [read, written] = [readIn(usage, timings), writtenIn(usage)];
   if (prompt === undefined || (prompt === 0 && read + written === 0)) return undefined;
   // Without a total that is true of the rest there is nothing to go by.
   const isBeside = Math.max(read, written) > prompt && total !== undefined && total >= prompt + output;
-  if (isBeside) return { input: prompt, cacheRead: read, ...writtenParts(usage, written) };
+  if (isBeside) return { input: prompt, cacheRead: read, ...writtenParts(usage, written, longerBefore) };
   const cacheRead = Math.min(prompt, read);
   const cacheWrite = Math.min(prompt - cacheRead, written);
-  return { input: prompt - cacheRead - cacheWrite, cacheRead, ...writtenParts(usage, cacheWrite) };
+  return { input: prompt - cacheRead - cacheWrite, cacheRead, ...writtenParts(usage, cacheWrite, longerBefore) };
 }
 
-/** writtenParts splits what was written to the cache by its lifetime, as OpenAI tells it: what is kept for 12 hours costs more. */
-function writtenParts(usage: JsonObject, written: number): Pick<InputParts, "cacheWrite" | "cacheWriteHour"> {
+/**
+ * writtenParts splits what was written to the cache by its lifetime, as OpenAI tells it: what is kept for 12 hours costs more. A report may
+ * have the sum alone: then as much is kept for longer as before.
+ */
+function writtenParts(
+  usage: JsonObject,
+  written: number,
+  longerBefore: number | undefined,
+): Pick<InputParts, "cacheWrite" | "cacheWriteHour"> {
   const details = membersOf(usage.input_tokens_details ?? usage.prompt_tokens_details);
-  const longer = Math.min(written, countOf(membersOf(details.cache_write_tokens_details).ttl_12h_tokens) ?? 0);
-  return longer === 0 ? { cacheWrite: written } : { cacheWrite: written - longer, cacheWriteHour: longer };
+  const longer = countOf(membersOf(details.cache_write_tokens_details).ttl_12h_tokens) ?? longerBefore;
+  if (longer === undefined) return { cacheWrite: written };
+  const cacheWriteHour = Math.min(written, longer);
+  return { cacheWrite: written - cacheWriteHour, cacheWriteHour };
 }
 
 /** Cached input by the names of OpenAI, Mistral (two), DeepSeek, Moonshot, Anthropic, Responses, llama.cpp and other APIs. */

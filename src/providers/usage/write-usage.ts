@@ -63,7 +63,9 @@ function inputDetails({ cacheRead, cacheWrite, cacheWriteHour, inputAudio, input
     audio_tokens: inputAudio,
     image_tokens: inputImage,
   };
-  return { cached_tokens: cacheRead, ...whereAny(others) };
+  // These are OpenAI's names, where what is kept for longer is kept for 12 hours.
+  const longer = cacheWriteHour > 0 && { cache_write_tokens_details: { ttl_12h_tokens: cacheWriteHour } };
+  return { cached_tokens: cacheRead, ...whereAny(others), ...longer };
 }
 
 function outputDetails({ reasoning, outputAudio }: Usage): JsonObject {

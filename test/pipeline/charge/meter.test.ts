@@ -236,6 +236,15 @@ describe("usage told by an upstream of OpenAI's dialect", () => {
     // It replaces all that was reported of the input before.
     const cached = { usage: { ...usage, prompt_tokens_details: { cached_tokens: 4 } } };
     expect(await used(chatChunk({}, "stop", cached), usageChunk())).toEqual(chatParts(9, 2));
+    // What is kept for twelve hours is part of what was written, also where a later report has the sum alone.
+    const written = (details: Json) => ({ usage: { ...usage, prompt_tokens_details: details } });
+    const longer = { cache_write_tokens: 5, cache_write_tokens_details: { ttl_12h_tokens: 3 } };
+    const after = (details: Json) =>
+      used(chatChunk({}, "stop", written(longer)), { ...chatChunk({}), choices: [], ...written(details) });
+    expect(await after({ cache_write_tokens: 5 })).toEqual(chatParts(4, 1, { cacheWrite: 2, cacheWriteHour: 3 }));
+    expect(await after({ cached_tokens: 9 })).toEqual(
+      chatParts(0, 1, { cacheRead: 9, cacheWrite: 0, cacheWriteHour: 0 }),
+    );
   });
 
   test("is what the caller who asks for it sees as well", async () => {

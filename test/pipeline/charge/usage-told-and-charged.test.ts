@@ -148,6 +148,16 @@ const shapes: Readonly<Record<string, readonly [usage: Json, parts: Partial<Part
     },
     { input: 10, cacheRead: 60, cacheWrite: 30, output: 20, reasoning: 15 },
   ],
+  "OpenAI's, of what is kept for twelve hours": [
+    {
+      ...{ prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 },
+      prompt_tokens_details: {
+        ...{ cached_tokens: 60, cache_write_tokens: 30 },
+        cache_write_tokens_details: { ttl_12h_tokens: 20, ttl_30m_tokens: 10 },
+      },
+    },
+    { input: 10, cacheRead: 60, cacheWrite: 30, output: 20 },
+  ],
   "xAI's: reasoning beside the completion": [
     {
       ...{ prompt_tokens: 32, completion_tokens: 9, total_tokens: 135 },

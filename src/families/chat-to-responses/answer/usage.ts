@@ -2,23 +2,26 @@
 
 import { ChatUsageReader } from "../../../providers/usage/chat-counts.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { boundedCount, totalInput } from "../../chat-usage.ts";
+import { boundedCount } from "../../chat-usage.ts";
 
 /** chatUsage returns undefined where no usage was reported. */
 export function chatUsage({ usage = null }: JsonObject): JsonObject | undefined {
   const counts = new ChatUsageReader();
   if (!counts.take({ usage })) return undefined;
   const { reported } = counts;
-  const [cacheRead, cacheWrite] = [boundedCount(reported.cacheRead), boundedCount(reported.cacheWrite)];
+  const cacheRead = boundedCount(reported.cacheRead);
+  const longer = boundedCount(reported.cacheWriteHour);
+  const written = boundedCount(reported.cacheWrite) + longer;
   const output = boundedCount(reported.output);
-  const input = totalInput({ input: boundedCount(reported.input), cacheRead, cacheWrite, output, reasoning: 0 });
+  const input = boundedCount(reported.input) + cacheRead + written;
   return {
     prompt_tokens: input,
     completion_tokens: output,
     total_tokens: input + output,
     prompt_tokens_details: {
       cached_tokens: cacheRead,
-      ...(cacheWrite === 0 ? {} : { cache_write_tokens: cacheWrite }),
+      ...(written === 0 ? {} : { cache_write_tokens: written }),
+      ...(longer === 0 ? {} : { cache_write_tokens_details: { ttl_12h_tokens: longer } }),
     },
     completion_tokens_details: { reasoning_tokens: boundedCount(reported.reasoning) },
   };

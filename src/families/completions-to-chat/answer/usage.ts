@@ -25,7 +25,7 @@ export function usageJson(
     total_tokens: input + output,
     ...withCounts("prompt_tokens_details", prompt_tokens_details, {
       cached_tokens: parts.cacheRead,
-      cache_write_tokens: parts.cacheWrite,
+      cache_write_tokens: parts.cacheWrite + parts.cacheWriteHour,
     }),
     ...(muted
       ? {}

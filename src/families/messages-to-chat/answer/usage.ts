@@ -1,12 +1,12 @@
 /** The usage of a chat answer as the Messages API reports it. Unreported usage counts as zero. */
 import type { JsonObject } from "../../../wire/json.ts";
-import { ChatUsageTracker } from "../../chat-usage.ts";
+import { ChatUsageTracker, type UsageParts } from "../../chat-usage.ts";
 
 /** usageOf returns the usage of a unary answer, or of the start of a stream. */
 export function usageOf(counted: ChatUsageTracker = new ChatUsageTracker()): JsonObject {
   return {
-    ...finalUsageOf(counted),
     cache_creation: null,
+    ...finalUsageOf(counted),
     service_tier: "standard",
     speed: null,
     inference_geo: null,
@@ -18,9 +18,15 @@ export function finalUsageOf({ parts, hasReasoning }: ChatUsageTracker): JsonObj
   return {
     input_tokens: parts.input,
     output_tokens: parts.output,
-    cache_creation_input_tokens: parts.cacheWrite,
+    cache_creation_input_tokens: parts.cacheWrite + parts.cacheWriteHour,
+    ...(parts.cacheWriteHour > 0 && { cache_creation: splitOf(parts) }),
     cache_read_input_tokens: parts.cacheRead,
     output_tokens_details: hasReasoning ? { thinking_tokens: parts.reasoning } : null,
     server_tool_use: null,
   };
+}
+
+/** splitOf tells what was written to the cache by lifetime, in the API's own two. */
+function splitOf({ cacheWrite, cacheWriteHour }: UsageParts): JsonObject {
+  return { ephemeral_5m_input_tokens: cacheWrite, ephemeral_1h_input_tokens: cacheWriteHour };
 }

@@ -89,5 +89,5 @@ export function responseJson(
 
 /** usageJson returns the usage of a chat answer as a response reports it. Unreported usage counts as zero. */
 export function usageJson({ parts }: ChatUsageTracker): JsonObject {
-  return writeUsage("responses", { ...parts, cacheWriteHour: 0 });
+  return writeUsage("responses", parts);
 }
