@@ -79,9 +79,10 @@ function tellUsage(
 ): void {
   const hasTold = counts.take(service_tier === undefined ? { usage } : { usage, service_tier });
   const billed = countOf(membersOf(membersOf(tool_usage).web_search).num_requests);
-  const { searches = billed ?? items, ...reported } = counts.reported;
-  const isTold = searches > 0 || billed !== undefined;
-  if (hasTold || searches > 0) meter.reportUsage(isTold ? { ...reported, searches } : reported);
+  const { searches: counted = billed, ...reported } = counts.reported;
+  const searches = counted ?? (items > 0 ? items : undefined);
+  if (searches !== undefined) meter.reportUsage({ ...reported, searches });
+  else if (hasTold) meter.reportUsage(reported);
 }
 
 function searchesIn(output: JsonValue | undefined): number {

@@ -393,6 +393,17 @@ describe("a request", () => {
     },
   );
 
+  test("that searches the web is charged no search where its usage counts none", async () => {
+    const usage = { ...(responseAnswer([]).usage as JsonObject), num_sources_used: 0 };
+    for (const stream of [false, true]) {
+      script((exchange) =>
+        respond(exchange, { ...responseAnswer([{ ...search, id: "ws_1" }, outputMessage("Found.")]), usage }),
+      );
+      const row = await written(await create({ input: "hi", tools: [{ type: "web_search" }], stream }));
+      expect(row.cost, `stream: ${stream}`).toBe(5 * cost.input + 4 * cost.cacheRead + 5 * cost.output);
+    }
+  });
+
   test("that searched before its stream broke off is charged for that, too", async () => {
     const charged = async (...before: readonly JsonObject[]) => {
       const events = responseEvents(responseAnswer([...before, outputMessage("Found.")]));
