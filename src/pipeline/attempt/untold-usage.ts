@@ -8,6 +8,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, Frames } from "../../call/call.ts";
 import type { Usage } from "../../call/usage.ts";
+import { countOf } from "../../providers/usage/count.ts";
 import { isFinished } from "../../providers/usage/finish-word.ts";
 import { completedUsage, type TellingOperation, tellsUsage } from "../../providers/usage/write-usage.ts";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
@@ -114,7 +115,7 @@ function lacksUsage({ type, message, delta, usage }: JsonObject, { isUntold }: U
 }
 
 function hasOutput(usage: JsonValue | undefined): boolean {
-  return isObject(usage) && typeof usage.output_tokens === "number";
+  return isObject(usage) && countOf(usage.output_tokens) !== undefined;
 }
 
 function completedEvent<O extends DescMessage>(event: Wire<O>, operation: TellingOperation, used: Usage): Wire<O> {

@@ -24,7 +24,7 @@ export interface AttemptMeter extends Meter {
   reasoned(tokens: number, max: number): void;
   /** Reports whether the upstream reported any input or output. */
   hasUsage(): boolean;
-  /** Reports whether the upstream has told no usage so far that its caller can read, or none of the output that there was. */
+  /** Reports whether the upstream has told no usage so far that its caller can read, none of the output that there was, or what is no count. */
   isUntold(): boolean;
   /** Notes that the upstream bills the attempt, so that it is charged even where the call fails later. */
   bill(): void;
@@ -67,6 +67,8 @@ export class MeteredAttempt implements AttemptMeter {
   isBilled = false;
   /** isBroken is whether a reported count was none, or was beyond all bounds and was cut. */
   isBroken = false;
+  /** hasNoCount is whether what was reported for a sum is no count: then callers are told what is charged. */
+  hasNoCount = false;
   /** isElsewhere is whether usage was reported only where, or as, no caller reads it. */
   isElsewhere = false;
   /** countedInput is the gateway's own count of the input, once it was asked for. */
@@ -92,7 +94,10 @@ export class MeteredAttempt implements AttemptMeter {
   reportUsage(reported: ToldUsage): void {
     const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, manner } = reported;
     const { usage } = this;
-    if (reported.isBroken) this.isBroken = true;
+    if (reported.isBroken) {
+      this.isBroken = true;
+      this.hasNoCount = true;
+    }
     if ((input ?? output) !== undefined) this.isElsewhere = reported.isElsewhere === true;
     if (manner) this.manner = manner;
     for (const part of rareParts) {
@@ -159,7 +164,7 @@ export class MeteredAttempt implements AttemptMeter {
   isUntold(): boolean {
     const { input, output } = this.usage;
     const isOutputUntold = !output && this.operation !== "embeddings" && !this.output.isEmpty();
-    return input === undefined || isOutputUntold || this.isElsewhere;
+    return input === undefined || isOutputUntold || this.isElsewhere || this.hasNoCount;
   }
 
   bill(): void {

@@ -18,6 +18,7 @@ import {
   helloChunks,
   helloEvents,
   messageAnswer,
+  messageEnd,
   openaiFrames,
   outputMessage,
   respond,
@@ -157,6 +158,29 @@ function partsTold(text: string): readonly number[] {
     last(/"(?:cache_write_tokens|cache_creation_input_tokens)":(\d+)/g),
   ];
 }
+
+test.each([-2, 1.5])("an output of %d is told to nobody, also where there is no text", async (wrong) => {
+  const usage = { prompt_tokens: 9, completion_tokens: wrong, input_tokens: 9, output_tokens: wrong };
+  upstream.script = (exchange) => {
+    const stream = exchange.asked.stream === true;
+    if (!exchange.path.endsWith("/messages")) {
+      if (!stream) return exchange.json(200, chatAnswer({ content: "" }, "stop", { usage }));
+      return exchange.stream(chatChunk({ content: "" }), chatChunk({}, "stop", { usage }));
+    }
+    if (!stream) return exchange.json(200, messageAnswer([], "end_turn", { usage }));
+    const [delta, stop] = messageEnd() as [Json, Json];
+    const start = messageAnswer([], null, { usage: { input_tokens: 9, output_tokens: 1 } });
+    exchange.head(200, eventStream);
+    exchange.end(anthropicFrames({ type: "message_start", message: start }, { ...delta, usage }, stop));
+  };
+  for (const [model, family] of [["gpt", "chat"] as const, ["claude", "messages"] as const]) {
+    for (const stream of [false, true]) {
+      const { answer, row } = await askPaid(model, family, stream, stream && isChunked(family) ? asksFor : {});
+      expect(row, answer.text).toMatchObject({ input: 9, implausible: 1 });
+      expect(lastUsage(answer.text, family), answer.text).toEqual({ input: 9, output: row?.output });
+    }
+  }
+});
 
 test("callers of chat find what their upstream tells elsewhere, or by other names, where they look for it", async () => {
   const counts = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
