@@ -113,11 +113,15 @@ function essence(value: string): string {
   return isUsual ? value.slice(0, at).trimEnd() : value;
 }
 
-/** isReadTwoWays reports whether a request has one of these fields with two values, or `host` twice. */
+/**
+ * isReadTwoWays reports whether a request has one of these fields with two values, or `host` twice; or a transfer coding besides `chunked`,
+ * which a proxy may undo and Node does not (RFC 9112, 6.1).
+ */
 export function isReadTwoWays({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">): boolean {
   let seen: Map<string, string> | undefined;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] as string;
+    if (name.length === coding.length && isOtherCoding(name, rawHeaders[at + 1] as string)) return true;
     if (name.length !== 4 && name.length !== 12 && name.length !== 13) continue;
     const known = name.toLowerCase();
     if (!single.has(known)) continue;
@@ -128,6 +132,12 @@ export function isReadTwoWays({ rawHeaders }: Pick<IncomingMessage, "rawHeaders"
     seen.set(known, value);
   }
   return false;
+}
+
+const coding = "transfer-encoding";
+
+function isOtherCoding(name: string, value: string): boolean {
+  return name.toLowerCase() === coding && value.trim().toLowerCase() !== "chunked";
 }
 
 /** inTurns begins requests in turns of the event loop, and never those that are over before their turn. */

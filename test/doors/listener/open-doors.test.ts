@@ -99,6 +99,23 @@ describe("a head that can be read in two ways is refused", () => {
     expect(text).toMatch(/^HTTP\/1\.1 200 /);
   });
 
+  test.each([
+    ["gzip, chunked", 400],
+    ["chunked, gzip", 400],
+    ["chunked, chunked", 400],
+    ["identity", 400],
+    ["Chunked ", 200],
+  ])("a body in the transfer coding %j is answered with %d", async (coding, status) => {
+    const body = JSON.stringify({ model: "embedded-chat", messages: [{ role: "user", content: "Hi" }] });
+    const type = `connection: close\r\ncontent-type: application/json\r\ntransfer-encoding: ${coding}\r\n`;
+    const socket = connectTcp(gateway.port, "127.0.0.1");
+    socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\n${key()}${type}\r\n`);
+    socket.write(`${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`);
+    let text = "";
+    for await (const chunk of socket) text += String(chunk);
+    expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  });
+
   test("and its sender is told by which fields", async () => {
     const socket = connectTcp(gateway.port, "127.0.0.1");
     socket.write("GET /v1/models HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n");
