@@ -58,7 +58,8 @@ function droppedOf({ background_options: options }: JsonObject): readonly string
   if (!isObject(options)) return [];
   const { completion_window: window, ...others } = options;
   const isAtOnce = window === undefined || window === null || window === "soonest";
-  const names = [...(isAtOnce ? [] : ["completion_window"]), ...Object.keys(others)];
+  const further = Object.keys(others).filter((name) => others[name] !== null);
+  const names = [...(isAtOnce ? [] : ["completion_window"]), ...further];
   return names.map((name) => `background_options.${name}`);
 }
 

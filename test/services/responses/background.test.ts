@@ -125,7 +125,7 @@ describe("a response in the background", () => {
     expect(streamed.headers.get("x-gateway-dropped")).toBe(told);
     await answer(await upstream.next());
     expect(await streamed.text()).toContain("response.completed");
-    const soonest = await post({ background_options: { completion_window: "soonest" } });
+    const soonest = await post({ background_options: { completion_window: "soonest", continuation_id: null } });
     expect([soonest.status, soonest.headers.get("x-gateway-dropped")]).toEqual([200, null]);
     await answer(await upstream.next());
     const strict = await post({ background_options: options }, { "x-gateway-strict": "true" });
