@@ -97,7 +97,7 @@ function fitReasoning({ reasoning }: JsonObject, capabilities: Capabilities) {
   const { changes, dropped, reasons } = fitEffort(requested, taken);
   const named = dropped.map(() => "reasoning.effort");
   if (!isObject(reasoning)) return { changes: {}, dropped: [], reasons };
-  if (capabilities.efforts?.length === 0) return { changes: { reasoning: undefined }, dropped: named, reasons };
+  if (taken.efforts?.length === 0) return { changes: { reasoning: undefined }, dropped: named, reasons };
   if (Object.keys(changes).length === 0) return { changes: {}, dropped: named, reasons };
   const { effort: _, ...rest } = asked;
   const fitted = changes.reasoning_effort;

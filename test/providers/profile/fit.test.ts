@@ -112,3 +112,14 @@ test("the arguments of earlier calls are objects in responses, too", () => {
     expect(fitted.input).toEqual([{ ...call, arguments: told }, input[1]]);
   }
 });
+
+test("a server that takes efforts of responses alone is sent the reasoning of these", () => {
+  const profile = createProfile({ operations: { responses: "/responses" }, efforts: [], efforts_responses: ["max"] });
+  const fit = (effort: string) => {
+    const json = { model: "m", input: "hi", reasoning: { effort } };
+    const request = Wire.ofJson(CreateResponseRequestSchema, json);
+    return fittingOf(profile.of("m"), undefined).fit("responses", request, true).request.json().reasoning;
+  };
+  expect(fit("max")).toEqual({ effort: "max" });
+  expect(fit("low")).toEqual({});
+});
