@@ -174,8 +174,8 @@ function fieldMember(field: DescField, plan: FieldPlan, zero: MessagePlan["zero"
 function schemaOfField(field: DescField, { shape, value }: FieldPlan, isOpen: boolean): ValueSchema {
   const bounds = boundsOf(field);
   if (shape === "one") return schemaOfValue(value, bounds, isOpen);
-  // The bounds of an enum speak of numbers, and the JSON has words.
-  if (bounds && value.kind === "enum") return nothingAccepted;
+  // The bounds of an enum and of a decimal speak of numbers, and the JSON has texts.
+  if (bounds && (value.kind === "enum" || value.kind === "decimal")) return nothingAccepted;
   const item = schemaOfValue(value, undefined, false);
   if (shape === "map") return { ...nothingAccepted, object: { ...anyObject, value: item, bounds } };
   return { ...nothingAccepted, list: { item, isOfMessages: value.kind === "message", bounds } };
