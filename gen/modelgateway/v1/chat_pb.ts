@@ -242,7 +242,7 @@ export type CreateChatCompletionRequest = Message<"modelgateway.v1.CreateChatCom
   store?: boolean | undefined;
 
   /**
-   * The vendor's service tier (auto, default, flex, scale, priority, fast).
+   * The vendor's service tier (auto, default, flex, scale, priority, fast, ultrafast).
    *
    * @generated from field: optional string service_tier = 29;
    */

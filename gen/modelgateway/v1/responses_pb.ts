@@ -246,7 +246,7 @@ export type CreateResponseRequest = Message<"modelgateway.v1.CreateResponseReque
   safetyIdentifier?: string | undefined;
 
   /**
-   * The vendor's service tier (auto, default, flex, scale, priority, fast).
+   * The vendor's service tier (auto, default, flex, scale, priority, fast, ultrafast).
    *
    * @generated from field: optional string service_tier = 27;
    */
