@@ -119,6 +119,11 @@ describe("a way of being served", () => {
     ["told so, and not asked for", { told: { tier: "fast" } }, 20],
   ])("is priority by its other name, fast, where that has no price: %s", (_, served, expected) => {
     expect(cost(openai, used, served)).toBe(expected);
+    const { tier } = served.asked ?? ordinary;
+    const holding = { asked: asked(tier || "auto"), prompt: 1, hasAttachments: false, isRegional: false };
+    expect(heldRates(openai, holding).input).toBe(expected * million);
+    const terms = { asked: ordinary, told: undefined, isRegional: false, ...served };
+    expect(chargedRates(openai, { ...nothingUsed, ...used }, terms).mode).toBe(served.told?.tier ?? tier);
     expect(unpricedKey(openai, { ...asked("fast"), searches: 0 })).toBeUndefined();
     expect(unpricedKey(openai, { ...asked("", "fast"), searches: 0 })).toBe("speed");
   });
@@ -288,19 +293,21 @@ const anyPrice = fc
     long,
     priority: card,
     fast: card,
+    ultrafast: card,
     flex: card,
     regional: fc.option(fc.integer({ min: 1, max: 3 * million }), { nil: undefined }),
   })
   .chain((made) => fc.record({ made: fc.constant(made), web_search: rate, request: rate, input_audio: rate }))
   .map(({ made: { base, regional, ...parts }, ...fees }) => {
     const cardOf = (part: typeof parts.fast) => part && { ...part[0], ...(part[1] && { long: [...part[1]] }) };
-    const { priority, fast, flex } = parts;
+    const { priority, fast, ultrafast, flex } = parts;
     const price = {
       ...base,
       ...fees,
       long: parts.long && [...parts.long],
       priority: cardOf(priority),
       fast: cardOf(fast),
+      ultrafast: cardOf(ultrafast),
       flex: cardOf(flex),
     };
     return {
@@ -311,7 +318,7 @@ const anyPrice = fc
 const count = fc.nat({ max: 400 });
 
 test("a charge is never more than the hold, whatever of what was asked for the upstream tells", () => {
-  const tiers = fc.constantFrom("", "auto", "priority", "flex");
+  const tiers = fc.constantFrom("", "auto", "priority", "fast", "ultrafast", "flex");
   fc.assert(
     fc.property(
       anyPrice,
@@ -330,7 +337,7 @@ test("a charge is never more than the hold, whatever of what was asked for the u
         searches: fc.nat({ max: 3 }),
         inputAudio: count,
       }),
-      fc.constantFrom("asked", "ordinary", "nothing"),
+      fc.constantFrom("asked", "by its other name", "ordinary", "nothing"),
       fc.boolean(),
       (price, asked, used, what, isRegional) => {
         if (unpricedKey(price, asked)) return;
@@ -341,8 +348,18 @@ test("a charge is never more than the hold, whatever of what was asked for the u
           searches: Math.min(used.searches, asked.searches),
         };
         const prompt = used.input + used.cacheRead + used.cacheWrite + used.cacheWriteHour;
+        // A model without a price of `fast` is served at that of `priority` by either name.
+        const otherNames = new Map<string, string>(
+          price.modes?.fast
+            ? []
+            : [
+                ["priority", "fast"],
+                ["fast", "priority"],
+              ],
+        );
+        const tier = asked.tier === "auto" ? "priority" : asked.tier;
         const words = {
-          tier: asked.tier === "auto" ? "priority" : asked.tier,
+          tier: what === "by its other name" ? (otherNames.get(tier) ?? tier) : tier,
           speed: asked.speed,
           region: asked.region,
         };
