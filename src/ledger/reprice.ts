@@ -13,7 +13,7 @@ import { cardOfMembers, type PriceCard } from "./price-card.ts";
 export interface RepricedRow {
   readonly input: number;
   readonly cache_read: number;
-  /** All that was written to a cache, that for an hour included. */
+  /** All that was written to a cache, that for longer included. */
   readonly cache_write: number;
   readonly cache_write_hour: number;
   readonly output: number;
