@@ -89,11 +89,12 @@ function refusalOfWords(words: ErrorFields, error: UpstreamError, dialect: Error
     return refusalOfStatus(error.status, status, retryAfter);
   const fault =
     error.status === undefined || callerStatusCode === error.status ? undefined : faultOfStatus(error.status);
+  // OpenAI's callers read a code where Anthropic's read details.
+  const code = callerStatusCode === 400 ? detailCodeOf(words.error) : undefined;
   const fields = {
     message: dialect.redact(words.message),
     param: words.param,
-    // OpenAI's callers read a code where Anthropic's read details.
-    openaiCode: callerStatusCode === 400 ? detailCodeOf(words.error) : undefined,
+    openaiCode: code && dialect.redact(code),
     fault: callerStatusCode < 500 ? undefined : fault,
     restMs: retryAfter === undefined ? undefined : retryAfter * 1000,
   };

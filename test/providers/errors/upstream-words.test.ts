@@ -385,6 +385,9 @@ test("a code beside Anthropic's type is told to OpenAI's callers, and to Anthrop
   for (const path of ["/chat/completions", "/responses"])
     expect((await ask("anthropic", path)).error, path).toMatchObject({ message: why, code: details.error_code });
   expect((await ask("anthropic", "/messages")).error).toMatchObject({ message: why, details });
+  const secret = { error_code: `bad_${key}` };
+  answer(400, { type: "error", error: { type: "invalid_request_error", message: why, details: secret } });
+  expect((await ask("anthropic", "/chat/completions")).error.code).toBe("bad_[hidden]");
 });
 
 describe("a conversation that is too long", () => {
