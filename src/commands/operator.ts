@@ -94,11 +94,8 @@ export function operatorClient(
     once?: Idempotency,
   ) => {
     const request = Wire.ofJson(method.input, Wire.ofMessage(method.input, create(method.input, init)).json());
-    const answer = await audit(
-      handle,
-      [method],
-      options,
-    )({
+    const audited = audit(handle, [method], options);
+    const answer = await audited({
       id: newId("req"),
       method,
       header: (name) => (name === "idempotency-key" ? once?.key : undefined),

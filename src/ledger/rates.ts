@@ -89,45 +89,47 @@ export function heldFees(price: Price, holding: Holding): number {
 /** chargedRates returns the rates by which a request is charged, with their factor, in millionths, and what they are of. */
 export function chargedRates(price: Price, used: CallUsage, { asked, told = {}, isRegional }: Served): ChosenRates {
   const prompt = used.input + used.cacheRead + used.cacheWrite + used.cacheWriteHour;
-  const base = bandOf(price, prompt);
-  const byTier = ratesOf(price, prompt, {
-    ...{ asked: asked.tier === "auto" ? "" : asked.tier, told: told.tier, cardOf: tierCardOf },
-  });
-  const bySpeed = ratesOf(price, prompt, { asked: asked.speed, told: told.speed, cardOf });
-  const rates = byTier && bySpeed ? dearer(byTier, bySpeed) : (byTier ?? bySpeed ?? base);
+  const [tier, speed] = [wayOfTier(price, asked, told), wayOfSpeed(price, asked, told)];
+  const [byTier, bySpeed] = [ratesOf(price, prompt, tier), ratesOf(price, prompt, speed)];
+  const rates = byTier && bySpeed ? dearer(byTier, bySpeed) : (byTier ?? bySpeed ?? bandOf(price, prompt));
   const isInRegion = isRegional || (told.region ?? asked.region) !== "";
-  return {
-    rates,
-    factor: isInRegion ? (price.regional ?? one) : one,
-    mode: modeOf(price, { asked, told, isRegional }),
-  };
+  return { rates, factor: isInRegion ? (price.regional ?? one) : one, mode: modeOf(tier, speed) };
+}
+
+/** Way is the tier, or the speed, that a request was served by, as far as is known. */
+interface Way {
+  /** The word that was reported, or else the one that was asked for; empty for the ordinary way. */
+  readonly word: string;
+  readonly isTold: boolean;
+  /** Its rates; undefined where the word has no price. */
+  readonly card: RateCard | undefined;
+}
+
+/** wayOfTier takes `auto` for the ordinary tier where none is reported. */
+function wayOfTier(price: Price, asked: Manner, told: ToldManner): Way {
+  const word = told.tier ?? (asked.tier === "auto" ? "" : asked.tier);
+  return { word, isTold: told.tier !== undefined, card: tierCardOf(price, word) };
+}
+
+function wayOfSpeed(price: Price, asked: Manner, told: ToldManner): Way {
+  const word = told.speed ?? asked.speed;
+  return { word, isTold: told.speed !== undefined, card: cardOf(price, word) };
 }
 
 /** modeOf names the tier and the speed that a request was charged by: `priority+fast`. A word without a price is `unknown`. */
-function modeOf(price: Price, { asked, told = {} }: Served): string | undefined {
-  const tier = told.tier ?? (asked.tier === "auto" ? "" : asked.tier);
-  const speed = told.speed ?? asked.speed;
-  const ways = [[tier, tierCardOf(price, tier)] as const, [speed, cardOf(price, speed)] as const];
-  const named = ways.filter(([word]) => word !== "").map(([word, card]) => (card ? word : "unknown"));
+function modeOf(...ways: readonly Way[]): string | undefined {
+  const named = ways.filter(({ word }) => word !== "").map(({ word, card }) => (card ? word : "unknown"));
   return named.length === 0 ? undefined : named.join("+");
 }
 
-interface Way {
-  readonly asked: string;
-  readonly told: string | undefined;
-  readonly cardOf: (price: Price, word: string) => RateCard | undefined;
-}
-
 /** ratesOf returns the rates for a tier or speed that was asked for or reported; undefined for the ordinary one. */
-function ratesOf(price: Price, prompt: number, { asked, told, cardOf }: Way) {
-  const word = told ?? asked;
+function ratesOf(price: Price, prompt: number, { word, isTold, card }: Way): Rates | undefined {
   if (word === "") return undefined;
   const base = bandOf(price, prompt);
-  const card = cardOf(price, word);
   if (!card) return tierCards(price).reduce<Rates>((rates, other) => dearer(rates, bandOf(other, prompt)), base);
   const own = bandOf(card, prompt);
   // A card without bands says nothing of long prompts; and an upstream that reports nothing may have served the ordinary way.
-  const isSure = told !== undefined && (card.long !== undefined || base === price);
+  const isSure = isTold && (card.long !== undefined || base === price);
   return isSure ? own : dearer(own, base);
 }
 
