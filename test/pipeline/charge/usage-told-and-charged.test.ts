@@ -304,7 +304,8 @@ describe("usage of an upstream of OpenAI's dialect", () => {
   }
 
   test("in any form at all is told as it is charged", async () => {
-    const count = fc.oneof(fc.nat({ max: 2000 }), fc.constantFrom(null, "7", -1, 2.5, 0, 2 ** 16));
+    // Two of the greatest are less input than is ever doubted: what is doubted is not charged as it is told.
+    const count = fc.oneof(fc.nat({ max: 2000 }), fc.constantFrom(null, "7", -1, 2.5, 0, 2 ** 15));
     const details = fc.oneof(
       fc.constantFrom(null, undefined, [], "x"),
       fc.record(
