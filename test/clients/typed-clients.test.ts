@@ -546,7 +546,7 @@ describe("what no schema knows", () => {
             },
           },
         ],
-        usage: { prompt_tokens: 3, completion_tokens: "4", total_tokens: 7, cost: 0.25, prompt_tokens_details: null },
+        usage: { prompt_tokens: 3, completion_tokens: "4", total_tokens: 7, cost: 0.25, queue: null },
       });
     const answer = await clientOf(odd).createChatCompletion(user("hi"), authorized(odd));
     expect(answer).toMatchObject({
@@ -554,8 +554,10 @@ describe("what no schema knows", () => {
       extra: { id: 17, created: 1790000000.25, provider: { name: "somebody", region: null } },
       usage: {
         promptTokens: 3,
+        // It is charged, and told, what the total leaves for it.
+        completionTokens: 4,
         totalTokens: 7,
-        extra: { completion_tokens: "4", cost: 0.25, prompt_tokens_details: null },
+        extra: { cost: 0.25, queue: null },
       },
     });
     const [choice] = answer.choices;

@@ -84,8 +84,11 @@ const textRules: Rules = {
   email: (bound) => (bound === true ? isEmail : acceptNothing),
 };
 
-/** Texts that are checked against patterns: printable ASCII, so that no version of Unicode's tables is asked, and short. */
-const plainText = /^[ -~]{0,256}$/;
+/**
+ * Texts that are checked against patterns: short, of printable ASCII and of the letters that most names are in (Latin, Russian, Japanese,
+ * Chinese, Korean), which all versions of Unicode's tables know alike.
+ */
+const plainText = /^[ -~\u00c0-\u024f\u0410-\u044f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3]{0,256}$/;
 
 /**
  * patternCheck checks a pattern by JavaScript's engine, which tries again where RE2 does not. A pattern without groups, with at most two

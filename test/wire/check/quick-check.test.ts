@@ -102,6 +102,7 @@ const ordinary: readonly (readonly [name: string, desc: DescMessage, json: JsonO
   ["a response", responses, { model: "m", input: [{ role: "user", content: "Hello" }], store: false }],
   ["speech", speech, { model: "m", input: "Hello", voice: "alloy" }],
   ["an account", CreateAccountRequestSchema, { name: " Ada & sons " }],
+  ["an account of other scripts", CreateAccountRequestSchema, { name: "研发 Müller ひらカタ 한글 Я" }],
   [
     "a key",
     CreateKeyRequestSchema,
@@ -172,6 +173,12 @@ describe("what the quick check accepts is valid", () => {
       "\u00a0",
       "\u200b",
       "é",
+      "\u00ad",
+      "\u3000",
+      "研\u0007",
+      "😀",
+      "中".repeat(200),
+      "中".repeat(201),
       "a".repeat(200),
       "a".repeat(201),
     ];
