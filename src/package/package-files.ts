@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import { join, relative, sep } from "node:path";
 import * as sea from "node:sea";
 import { pathToFileURL } from "node:url";
-import { Worker, type WorkerOptions } from "node:worker_threads";
+import type { Worker, WorkerOptions } from "node:worker_threads";
 
 /** isExecutable is whether this process is the executable with everything inside. */
 export const isExecutable = sea.isSea();
@@ -91,6 +91,8 @@ export function useBundledThreads(at: string): void {
  * startThread starts a thread. `options` are those of `Worker`; the process's own options are not passed on, for threads do not take some.
  */
 export function startThread(name: keyof typeof threads, options: WorkerOptions = {}): Worker {
+  // Loading it takes a millisecond of every command, and few of them start a thread.
+  const { Worker } = process.getBuiltinModule("node:worker_threads");
   const given: WorkerOptions = { name, execArgv: [], ...options };
   if (isExecutable) return new Worker(packageText(`dist/threads/${name}.js`), { ...given, eval: true });
   const program = isSource && !bundledThreads ? `src/${threads[name]}` : `dist/threads/${name}.js`;
