@@ -34,6 +34,6 @@ if (sea.isSea()) {
   const kept = new Set(sea.getAssetKeys().filter((key) => key.endsWith(".cache")));
   const readKept = (name) =>
     kept.has(`program/${name}.cache`) ? Buffer.from(sea.getRawAsset(`program/${name}.cache`)) : undefined;
-  const read = (name) => sea.getAsset(`program/${name}`, "latin1");
+  const read = (name) => Buffer.from(sea.getRawAsset(`program/${name}`)).latin1Slice();
   createLoad({ read, readKept, filename: __filename, dirname: __dirname })("main.js");
 } else module.exports = { createLoad };
