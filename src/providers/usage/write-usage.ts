@@ -64,7 +64,8 @@ function inputDetails({ cacheRead, cacheWrite, cacheWriteHour, inputAudio, input
     image_tokens: inputImage,
   };
   // These are OpenAI's names, where what is kept for longer is kept for 12 hours.
-  const longer = cacheWriteHour > 0 && { cache_write_tokens_details: { ttl_12h_tokens: cacheWriteHour } };
+  const split = { ttl_12h_tokens: cacheWriteHour, ttl_30m_tokens: cacheWrite };
+  const longer = cacheWriteHour > 0 && { cache_write_tokens_details: split };
   return { cached_tokens: cacheRead, ...whereAny(others), ...longer };
 }
 

@@ -21,7 +21,9 @@ export function chatUsage({ usage = null }: JsonObject): JsonObject | undefined 
     prompt_tokens_details: {
       cached_tokens: cacheRead,
       ...(written === 0 ? {} : { cache_write_tokens: written }),
-      ...(longer === 0 ? {} : { cache_write_tokens_details: { ttl_12h_tokens: longer } }),
+      ...(longer === 0
+        ? {}
+        : { cache_write_tokens_details: { ttl_12h_tokens: longer, ttl_30m_tokens: written - longer } }),
     },
     completion_tokens_details: { reasoning_tokens: boundedCount(reported.reasoning) },
   };
