@@ -34,7 +34,7 @@ const forms = new Map<string, (round: number) => Promise<Taken>>([
   ...commandLines.map((line) => [`executable: ${line.name}`, (round: number) => commandEnds(line, round)] as const),
 ]);
 
-/** What the commands printed, in their round. */
+/** printed holds the output of each command, by its name; a later round replaces it. */
 const printed = new Map<string, string>();
 
 async function commandEnds({ name, args, dataFolder }: CommandLine, round: number): Promise<Taken> {

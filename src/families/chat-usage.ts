@@ -12,8 +12,9 @@ import type { Wire } from "../wire/wire.ts";
 export interface UsageParts {
   readonly input: number;
   readonly cacheRead: number;
-  /** What was written to the cache for its shortest lifetime, and for longer. */
+  /** cacheWrite is the tokens that were written to the cache for its shortest lifetime. */
   readonly cacheWrite: number;
+  /** cacheWriteHour is the tokens that were written to the cache for longer: an hour, or 12 at OpenAI. */
   readonly cacheWriteHour: number;
   /** Output tokens, reasoning included. */
   readonly output: number;
