@@ -18,13 +18,13 @@ export interface ExecutableOptions {
 }
 
 /** Makes the executable of a platform. Throws where its Node cannot be had. */
-export function makeExecutable(name: string, { packageFolder, work, output }: ExecutableOptions): void {
+export async function makeExecutable(name: string, { packageFolder, work, output }: ExecutableOptions): Promise<void> {
   const platform = platforms.get(name);
   if (!platform) throw new Error(`there is no platform ${name}: choose of ${[...platforms.keys()].join(", ")}`);
   mkdirSync(work, { recursive: true });
   const assets = assetsOf(packageFolder, platform);
   const program = writeProgram(packageFolder, work);
-  if (name === ownPlatform) keepCompiled(program, join(packageFolder, serverFolder, serverChunk));
+  if (name === ownPlatform) await keepCompiled(program, join(packageFolder, serverFolder, serverChunk));
   for (const file of readdirSync(program)) assets[`program/${file}`] = join(program, file);
   const config = join(work, `${name}.json`);
   const settings = {

@@ -26,6 +26,8 @@ const load = createLoad({
 process.on("exit", () => {
   for (const [name, script] of scripts) writeFileSync(fileOf(name), script.createCachedData());
 });
+// The flags that serving sets once all is loaded would have the forms refused at a start, which is without them.
+require("node:v8").setFlagsFromString = () => {};
 const write = process.stdout.write.bind(process.stdout);
 process.stdout.write = (text, ...rest) => {
   // What follows the start is to be kept, too: the rules of requests are compiled then.

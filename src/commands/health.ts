@@ -2,16 +2,16 @@
  * `model-gateway health`: asks the gateway whether it is ready, prints one line, and ends with 1 where it is not. For health checks of
  * containers and supervisors: it loads next to nothing, and reads no configuration file.
  */
-import { get, type IncomingMessage } from "node:http";
 import { listeningAddress } from "../config/process-environment.ts";
+import { get, readText } from "../runtime/net/get.ts";
 import { UsageError } from "./line/errors.ts";
 import { readOptions } from "./line/read-options.ts";
 import { rootUrl } from "./serving/listening.ts";
 
 const defaultTimeoutSeconds = 5;
 const maxTimeoutSeconds = 3600;
-/** More than an answer of the gateway has; the rest is not read. */
-const maxChars = 1000;
+/** maxBytes is more than any answer of a gateway has, maxChars how much of its first line is printed. */
+const [maxBytes, maxChars] = [1_000_000, 1000];
 
 export async function health(args: readonly string[]): Promise<void> {
   const { url, timeout = String(defaultTimeoutSeconds) } = readOptions("health", args).values;
@@ -49,23 +49,11 @@ function timeoutMsOf(text: string): number {
 }
 
 async function ask(url: URL, timeoutMs: number): Promise<{ readonly isReady: boolean; readonly text: string }> {
-  const send = url.protocol === "https:" ? (await import("node:https")).get : get;
   const signal = AbortSignal.timeout(timeoutMs);
-  return new Promise((resolve, reject) => {
-    const fail = (error: Error) => reject(signal.aborted ? signal.reason : error);
-    const onAnswer = (answer: IncomingMessage) => {
-      let text = "";
-      answer.setEncoding("utf8").on("data", (piece: string) => {
-        text = (text + piece).slice(0, maxChars);
-      });
-      answer.on("error", fail);
-      answer.on("end", () => {
-        const [line = ""] = text.trim().split("\n");
-        resolve({ isReady: answer.statusCode === 200, text: `${answer.statusCode} ${line}`.trim() });
-      });
-    };
-    send(url, { signal, agent: false }, onAnswer).on("error", fail);
-  });
+  const reply = await get(url, { signal });
+  const { statusCode } = reply;
+  const [line = ""] = (await readText(reply, maxBytes, signal)).trim().split("\n");
+  return { isReady: statusCode === 200, text: `${statusCode} ${line.slice(0, maxChars)}`.trim() };
 }
 
 function whyOf({ code, message }: NodeJS.ErrnoException): string {

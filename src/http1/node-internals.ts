@@ -4,7 +4,7 @@
  */
 import type { Server } from "node:http";
 import { Socket } from "node:net";
-import { TLSSocket } from "node:tls";
+import type { TLSSocket } from "node:tls";
 
 /** SocketInternals is what a socket has inside. */
 interface SocketInternals {
@@ -48,7 +48,7 @@ export function readIntoMemory(
  * writes later leaves `writableLength` above 0, and the memory is not reused. TLS keeps what it encrypts, so it never qualifies.
  */
 export function writesAtOnce(socket: Socket): boolean {
-  return socket.writableLength === 0 && socket.writableCorked === 0 && !(socket instanceof TLSSocket);
+  return socket.writableLength === 0 && socket.writableCorked === 0 && !(socket as TLSSocket).encrypted;
 }
 
 /**

@@ -4,32 +4,34 @@
  * Source: RFC 9110, 8.4.
  */
 import type { Transform } from "node:stream";
-import {
-  constants,
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createInflateRaw,
-  createZstdDecompress,
-} from "node:zlib";
+
+/** zlib is loaded for the first body that is compressed: commands, and most gateways, read none. */
+const zlib = () => process.getBuiltinModule("node:zlib");
 
 /** A decompressor of Node's. `bytesWritten` is how much of its input it has consumed. */
 export type Decompressor = Transform & { readonly bytesWritten: number };
 
-/** RFC 9659: a decoder supports windows of 8 MB, and may refuse larger ones, which would cost as much memory. */
-const zstdParams = { [constants.ZSTD_d_windowLogMax]: 23 };
+/** RFC 9659: a decoder supports windows of 8 MB, and may refuse larger ones, which would cost as much memory. In its logarithm. */
+const maxZstdWindow = 23;
 
 type Create = (first: Uint8Array, chunkSize: number) => Decompressor;
 
 const decompressors: ReadonlyMap<string, Create> = new Map<string, Create>([
-  ["gzip", (_, chunkSize) => createGunzip({ chunkSize })],
+  ["gzip", (_, chunkSize) => zlib().createGunzip({ chunkSize })],
   // 8.4.1.2: some senders omit the zlib wrapper.
   [
     "deflate",
-    (first, chunkSize) => (hasZlibHeader(first) ? createInflate({ chunkSize }) : createInflateRaw({ chunkSize })),
+    (first, chunkSize) =>
+      hasZlibHeader(first) ? zlib().createInflate({ chunkSize }) : zlib().createInflateRaw({ chunkSize }),
   ],
-  ["br", (_, chunkSize) => createBrotliDecompress({ chunkSize })],
-  ["zstd", (_, chunkSize) => createZstdDecompress({ chunkSize, params: zstdParams })],
+  ["br", (_, chunkSize) => zlib().createBrotliDecompress({ chunkSize })],
+  [
+    "zstd",
+    (_, chunkSize) => {
+      const { constants, createZstdDecompress } = zlib();
+      return createZstdDecompress({ chunkSize, params: { [constants.ZSTD_d_windowLogMax]: maxZstdWindow } });
+    },
+  ],
 ]);
 
 /** hasZlibHeader reports whether data has a zlib header (RFC 1950, 2.2). Where the second byte has not arrived, the first decides. */

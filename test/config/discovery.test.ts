@@ -2,7 +2,9 @@
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
+import { createServer as createTcpServer, type Socket } from "node:net";
 import { join } from "node:path";
+import { finished } from "node:stream/promises";
 import { pino } from "pino";
 import { afterAll, describe, expect, test } from "vitest";
 import { builtInCatalogue } from "../../src/config/catalogue/built-in.ts";
@@ -345,6 +347,39 @@ describe("a list", () => {
     const told = await askForModels({ name: "n", kind: "openai", base_url }, new AbortController().signal);
     const parameters = { status: String(status) };
     expect(told).toEqual({ kind, cause: `it answered with status ${status}`, reason, parameters });
+  });
+});
+
+describe("a list that is not read", () => {
+  test.for<[string, string, (socket: Socket) => void]>([
+    ["is cut off", "CONNECTION_BROKEN", (to) => to.end("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{")],
+    ["stalls", "NO_ANSWER", (to) => void to.write("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{")],
+    ["never begins", "NO_ANSWER", () => {}],
+    ["is no HTTP", "TLS_EXPECTED", (to) => to.end("\x15\x03\x03\x00\x02\x02\x28")],
+    ["is refused by closing", "CONNECTION_BROKEN", (to) => to.end()],
+    [
+      "is too large",
+      "LIST_TOO_LARGE",
+      (to) => void to.write(`HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n${" ".repeat(4_200_000)}`),
+    ],
+    [
+      "is refused at endless length",
+      "STATUS_REFUSED",
+      (to) => void to.write(`HTTP/1.1 500 No\r\nconnection: close\r\n\r\n${" ".repeat(9_000_000)}`),
+    ],
+  ])("as it %s, says so: %s", async ([, reason, answer]) => {
+    const sockets = new Set<Socket>();
+    const server = createTcpServer((socket) => {
+      sockets.add(socket.on("error", () => {}));
+      socket.once("data", () => answer(socket));
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const base_url = `http://127.0.0.1:${(server.address() as { port: number }).port}/v1`;
+    const told = await askForModels({ name: "n", kind: "openai", base_url }, new AbortController().signal, 500);
+    expect(told).toMatchObject({ reason });
+    // Nobody is left at the other end.
+    for (const socket of sockets) await finished(socket).catch(() => {});
+    server.close();
   });
 });
 

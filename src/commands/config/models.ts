@@ -10,6 +10,7 @@ import { modelAsWritten } from "../../config/catalogue/written.ts";
 import type { UpstreamConfig } from "../../config/config.ts";
 import { differencesOf } from "../../config/stored/differences.ts";
 import { entryName, type Json, listAt } from "../../config/stored/documents.ts";
+import { discard, get, readText } from "../../runtime/net/get.ts";
 import { counted } from "../../runtime/words/counted.ts";
 import { UsageError, wrongAction } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
@@ -92,22 +93,14 @@ async function fetchText(address: string): Promise<string> {
   const isNear = url?.hostname === "localhost" || url?.hostname === "127.0.0.1" || url?.hostname === "[::1]";
   // Prices decide over money: nobody on the way may change them.
   if (!url || (url.protocol !== "https:" && !isNear)) throw new UsageError("models sync: expected an https address");
-  const failed = (why: string) => new UsageError(`models sync: ${url.origin} was not read: ${why}`);
-  const { request } = await import("undici");
   const signal = AbortSignal.timeout(timeoutMs);
-  const { statusCode, body } = await request(url, { signal }).catch((error: NodeJS.ErrnoException) => {
-    throw failed(error.code ?? error.message);
-  });
-  if (statusCode !== 200) {
-    body.on("error", () => {}).destroy();
-    throw failed(`it answered with status ${statusCode}`);
+  try {
+    const reply = await get(url, { signal });
+    if (reply.statusCode === 200) return await readText(reply, maxBytes, signal);
+    discard(reply);
+    throw new Error(`it answered with status ${reply.statusCode}`);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new UsageError(`models sync: ${url.origin} was not read: ${code ?? message}`);
   }
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw failed(`it has more than ${maxBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }

@@ -1,13 +1,12 @@
-/**
- * Configures V8 for serving: called by the owner of the process before anything is served.
- */
+/** Configures V8 for serving. */
 import { readdirSync, readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { putBehind } from "../../runtime/thread-priority.ts";
 import { flags } from "./options.ts";
 
+/** setEngine is called when all that serves is loaded: what is loaded under these flags is compiled anew, Node's own modules too. */
 export function setEngine(): void {
-  for (const flag of flags) if (!process.execArgv.includes(flag)) setFlagsFromString(flag);
+  for (const flag of flags) setFlagsFromString(flag);
   lowerWorkerPriority();
 }
 

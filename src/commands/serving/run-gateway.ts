@@ -47,7 +47,6 @@ export interface ReadOptions {
  */
 export async function runGateway(config: Config, options: RunOptions & ReadOptions): Promise<void> {
   const hasMemory = restartFor(config.memory);
-  setEngine();
   const log = openLog(config.logLevel);
   if (config.memory && !hasMemory)
     log.warn({ memory: config.memory }, "another size of V8's young generation is set already");
@@ -132,6 +131,7 @@ export async function serveUntil(config: Config, options: ServeOptions): Promise
     try {
       await prepare?.(gateway, storage);
       gateway.prepared();
+      setEngine();
       await greet(gateway, storage).catch((err: unknown) => {
         // It serves; what it would have said is said at its next start.
         if (troubleOf(err) === undefined) throw err;

@@ -69,7 +69,6 @@ interface Control {
 
 async function own(parent: Channel, task: OwnerTask, control: Control): Promise<void> {
   const given = unpackConfig(task.config);
-  setEngine();
   const log = openLog(given.logLevel);
   const { tell } = parent.by<PrimaryQuestions>();
   // The workers that it is to serve may be of a program that was replaced.
@@ -104,6 +103,7 @@ async function own(parent: Channel, task: OwnerTask, control: Control): Promise<
   };
   control.metrics = (isOwn) => takeMetrics(metrics, isOwn, log);
   control.greet = () => void greet(task, configuration.current(), shared, log);
+  setEngine();
   tell("owner.listens", null);
   await Promise.race([stopped, parent.closed.then(() => joined.ended(orphanMs))]);
   following.close();

@@ -13,7 +13,6 @@ import type { Link } from "../../runtime/ipc/link.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { openStorageOfWorker, type StorageOfWorker } from "../../storage/storage-of-owner.ts";
 import { databasePath, openConfigured } from "../command.ts";
-import { setEngine } from "../engine/engine.ts";
 import { openSource } from "../serving/configuration-source.ts";
 import { openLog } from "../serving/log-lines.ts";
 import { type Stop, serveUntil } from "../serving/run-gateway.ts";
@@ -127,7 +126,6 @@ async function serveTask(task: WorkerTask, control: Control, onReady: () => Prom
   const config = unpackConfig(task.config);
   const { number, count, generation } = task;
   const [fd, ...others] = task.fds;
-  setEngine();
   const log = openLog(config.logLevel, number);
   const { link, lead, onLost } = createOwnerLink({ number, generation });
   const { fileText, follow } = followOwner(link, task);

@@ -29,12 +29,18 @@ function as(reason: ConnectionReason, ...codes: readonly string[]) {
 /** OpenSSL's errors of certificates. */
 const ofCertificate = /^(?:CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|PATH_LENGTH_)/;
 
+/** What Node gives for OpenSSL's errors while it writes; which of them it is stands in the message. */
+const protocolError = "EPROTO";
+const noTls = /wrong version number|packet length too long/;
+
 /** connectionReason returns the reason of a connection's error; undefined where it is no such error. */
 export function connectionReason(error: unknown): ConnectionReason | undefined {
-  const { name, code } = (error ?? {}) as Partial<NodeJS.ErrnoException>;
+  const { name, code, message = "" } = (error ?? {}) as Partial<NodeJS.ErrnoException>;
   if (name === "TimeoutError") return "NO_ANSWER";
-  if (name === "HTTPParserError") return "TLS_EXPECTED";
   if (typeof code !== "string") return undefined;
+  // What is no HTTP at all is most often TLS's own alert.
+  if (name === "HTTPParserError" || code.startsWith("HPE_")) return "TLS_EXPECTED";
+  if (code === protocolError && noTls.test(message)) return "TLS_NOT_SPOKEN";
   if (ofCertificate.test(code)) return "CERTIFICATE_REFUSED";
   return reasonsByCode.get(code) ?? "CONNECTION_FAILED";
 }

@@ -3,7 +3,7 @@
  * all servers use (vLLM, llama.cpp, Ollama, LM Studio, SGLang), a bare list, or one under `models`. Invalid entries
  * are skipped. Causes of failures quote nothing from the answer.
  */
-import type { Agent } from "undici";
+import { discard, get, readText, TooLong } from "../../runtime/net/get.ts";
 import { lookupElsewhere } from "../../runtime/net/metadata-addresses.ts";
 import { credentialOf } from "../catalogue/vendors.ts";
 import type { ModelConfig, UpstreamConfig } from "../schema-models.ts";
@@ -63,7 +63,7 @@ export async function askForModels(
   try {
     // The signal bounds the whole exchange, including a body that never ends.
     const signal = AbortSignal.any([closing, AbortSignal.timeout(timeout)]);
-    return { kind: "list", list: readList(await readText(upstream, signal)) };
+    return { kind: "list", list: readList(await askForText(upstream, signal)) };
   } catch (error) {
     if (error instanceof NoModelList) return { kind: error.kind, cause: error.message, ...error.failure };
     const { name, code = name } = error as NodeJS.ErrnoException;
@@ -84,38 +84,30 @@ class NoModelList extends Error {
   }
 }
 
-/** The connections to all servers; made at the first question, for loading undici takes 20 ms. */
-let dispatcher: Agent | undefined;
-
 /** kindOf tells those that may answer otherwise soon, and those that want another key, from those that have no list. */
 function kindOf(reason: ListReason): NoModelList["kind"] {
   if (reason === "CREDENTIAL_REFUSED") return "refused";
   return reason === "STATUS_REFUSED" || reason === "RATE_LIMITED" ? "down" : "untold";
 }
 
-async function readText(upstream: UpstreamConfig, signal: AbortSignal): Promise<string> {
-  const { base_url, query = {}, kind } = upstream;
+async function askForText(upstream: UpstreamConfig, signal: AbortSignal): Promise<string> {
+  const url = new URL(`${upstream.base_url}/models`);
   // Anthropic's list comes in pages; this is the longest page.
-  const whole = kind === "anthropic" ? { limit: "1000", ...query } : query;
-  const headers = headersOf(upstream);
-  const { Agent, request } = await import("undici");
-  dispatcher ??= new Agent({ connect: { lookup: lookupElsewhere } });
-  const { statusCode, body } = await request(`${base_url}/models`, { headers, query: whole, signal, dispatcher });
+  const whole = upstream.kind === "anthropic" ? { limit: "1000", ...upstream.query } : upstream.query;
+  for (const [name, value] of Object.entries(whole ?? {})) url.searchParams.append(name, value);
+  const reply = await get(url, { headers: headersOf(upstream), lookup: lookupElsewhere, signal });
+  const { statusCode = 0 } = reply;
   if (statusCode !== 200) {
-    body.on("error", () => {}).destroy();
-    throw new NoModelList(`it answered with status ${statusCode}`, reasonOf(statusCode), {
-      status: String(statusCode),
-    });
+    discard(reply);
+    const status = String(statusCode);
+    throw new NoModelList(`it answered with status ${status}`, reasonOf(statusCode), { status });
   }
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxListBytes)
-      throw new NoModelList(`its answer is larger than ${maxListBytes} bytes`, "LIST_TOO_LARGE", listBound);
-    chunks.push(chunk);
+  try {
+    return await readText(reply, maxListBytes, signal);
+  } catch (error) {
+    if (!(error instanceof TooLong)) throw error;
+    throw new NoModelList(`its answer is larger than ${maxListBytes} bytes`, "LIST_TOO_LARGE", listBound);
   }
-  return Buffer.concat(chunks).toString();
 }
 
 function headersOf({ kind, api_keys, api_key = api_keys?.[0], credential, headers }: UpstreamConfig) {
@@ -214,7 +206,7 @@ function causeOf(error: unknown): string {
   const { name, message, code } = error as NodeJS.ErrnoException;
   if (name === "TimeoutError") return "it did not answer in time";
   // OpenSSL's own words name files of its sources.
-  if (code === "ERR_SSL_WRONG_VERSION_NUMBER" || code === "ERR_SSL_PACKET_LENGTH_TOO_LONG")
+  if (connectionReason(error) === "TLS_NOT_SPOKEN")
     return "it does not speak TLS there: write http:// where that is meant";
   return message || code || name;
 }

@@ -1,6 +1,6 @@
 /** Connects to a server, over TCP or TLS. */
 import { connect, isIP, type OnReadOpts, type Socket } from "node:net";
-import { type ConnectionOptions, connect as connectSecurely } from "node:tls";
+import type { ConnectionOptions } from "node:tls";
 import { lookupElsewhere } from "../../runtime/net/metadata-addresses.ts";
 import { sharedOnRead } from "../read-buffer.ts";
 
@@ -26,6 +26,8 @@ export function createConnector(origin: string): Connector {
     const options = { ...common, port: Number(port || 80) };
     return (onData) => ({ socket: connect({ ...options, onread: sharedOnRead(onData) }), connected: "connect" });
   }
+  // Loading TLS takes 10 ms, and many upstreams are on the same machine or network.
+  const { connect: connectSecurely } = process.getBuiltinModule("node:tls");
   // An address is no server name (RFC 6066, section 3).
   const named = isIP(host) === 0 ? { servername: host } : {};
   const options = { ...common, ...named, port: Number(port || 443), ALPNProtocols: ["http/1.1"] };

@@ -8,19 +8,23 @@ export type Printed = ReadonlyMap<string, string>;
 export interface CommandLine {
   /** The command, as the table has it. */
   readonly name: string;
-  /** Returns its arguments; `round` makes names that are new. */
-  readonly args: (round: number, printed: Printed) => readonly string[];
+  /** Returns its arguments; `round` makes names that are new, `asked` is the address of a server for those that ask one. */
+  readonly args: (round: number, printed: Printed, asked: string) => readonly string[];
+  /** The code that it ends with; default 0. */
+  readonly code?: number;
   /** The data folder, where it is not that of the others. */
   readonly dataFolder?: (round: number) => string;
 }
 
-/** writeInputs writes the files that commands read into their working folder. */
-export function writeInputs(folder: string): void {
+/** writeInputs writes the files that commands read into their working folder; `asked` is the address of the server that some ask. */
+export function writeInputs(folder: string, asked: string): void {
+  const upstream = `{ name: asked, kind: openai, base_url: "${asked}/v1" }`;
   const prices = { "gpt-4o": { litellm_provider: "openai", mode: "chat", input_cost_per_token: 2.5e-6 } };
-  writeFileSync(join(folder, "stored.yaml"), "embedded_models: true\n");
+  writeFileSync(join(folder, "stored.yaml"), `embedded_models: true\nupstreams: [${upstream}]\n`);
   writeFileSync(join(folder, "prices.json"), JSON.stringify(prices));
   writeFileSync(join(folder, "litellm.yaml"), "model_list: []\n");
   writeFileSync(join(folder, "channels.json"), '{"data":[]}\n');
+  writeFileSync(join(folder, "keys.json"), '{"keys":[]}\n');
 }
 
 const account = (round: number) => `account-${round}`;
@@ -42,13 +46,20 @@ function forKey(name: string, ...more: readonly string[]): CommandLine {
   return { name, args: (_, printed) => [...name.split(" "), keyIn(printed), ...more] };
 }
 
-/** commandLines has every command that ends by itself and asks no other server. */
+/** forNobody makes a command about a user who is not there, as nobody registers here: it looks, and refuses. */
+function forNobody(name: string): CommandLine {
+  return { ...line(name, "nobody@example.com"), code: 2 };
+}
+
+/** commandLines has every command that ends by itself, but `migrate-to`, which takes as long as there is data. */
 export const commandLines: readonly CommandLine[] = [
   line("version"),
   line("help"),
   line("help serve"),
+  line("help configuration"),
   line("files"),
   line("completion", "bash"),
+  { name: "health", args: (_round, _printed, asked) => ["health", "--url", asked] },
   { name: "accounts create", args: (round) => ["accounts", "create", "--name", account(round)] },
   line("accounts list"),
   { name: "accounts update", args: (round) => ["accounts", "update", account(round), "--time-zone", "Europe/Berlin"] },
@@ -65,11 +76,16 @@ export const commandLines: readonly CommandLine[] = [
   forKey("keys revoke"),
   line("users list"),
   line("users set-up"),
+  forNobody("users reset-password"),
+  forNobody("users no-second-factor"),
+  forNobody("users operator"),
+  forNobody("users no-operator"),
   { name: "users invite", args: (round) => ["users", "invite", "--email", `user-${round}@example.com`] },
   line("codes create", "--amount", "5"),
   line("codes list"),
   { name: "codes revoke", args: (_, printed) => ["codes", "revoke", batchIn(printed)] },
   line("config apply", "stored.yaml"),
+  line("config test-upstream", "asked", "--model", "small"),
   line("config export"),
   line("config versions"),
   line("config compare", "1"),
@@ -77,6 +93,7 @@ export const commandLines: readonly CommandLine[] = [
   line("models sync", "prices.json"),
   line("import litellm", "litellm.yaml"),
   line("import new-api", "channels.json"),
+  forAccount("import litellm-keys", "keys.json"),
   line("reconcile"),
   line("compact"),
   { name: "backup", args: (round) => ["backup", `backup-${round}`] },
