@@ -15,7 +15,7 @@ export interface GetOptions extends Pick<RequestOptions, "headers" | "lookup"> {
  */
 export function get(url: URL, options: GetOptions): Promise<IncomingMessage> {
   const { signal } = options;
-  // As `import()` gives all that a module has, it would load the `WebSocket` of `node:http` too, which takes 40 ms.
+  // To import it late would load all that it offers: the `WebSocket` of `node:http` takes 40 ms.
   const { request } = process.getBuiltinModule(url.protocol === "https:" ? "node:https" : "node:http");
   return new Promise((resolve, reject) => {
     request(url, { ...options, agent: false }, resolve)
