@@ -175,6 +175,14 @@ const facts = {
       named.`,
       examples: ["whole"],
     }),
+  cache_marks: z
+    .enum(["any", "cache_control", "prompt_cache_breakpoint", "none"])
+    .optional()
+    .meta({
+      description: `Which marks of the end of a cached prompt it takes: Anthropic's \`cache_control\`, OpenAI's
+      \`prompt_cache_breakpoint\`, any of them, or none. One of the other kind becomes that one.`,
+      examples: ["none"],
+    }),
   include_usage: z
     .boolean()
     .optional()

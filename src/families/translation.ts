@@ -39,6 +39,8 @@ export interface TranslationContext {
   readonly maxOutputTokens: number | undefined;
   /** customTools is whether the chat server takes custom tools; undefined where chat is translated further. */
   readonly customTools?: boolean | undefined;
+  /** marksCache is whether the server is known to take marks of a cached prompt; of which kind, its profile sees to. */
+  readonly marksCache?: boolean | undefined;
   readonly target?: Target | undefined;
   /** Set where the upstream is asked for responses. */
   readonly reasoningItems?: ReasoningItems | undefined;

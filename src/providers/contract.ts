@@ -9,6 +9,7 @@ import type { Answer, AnswerHeaders, Arrival } from "../call/call.ts";
 import type { AttemptRecord } from "../call/call-record.ts";
 import type { Form, Input, Operation, Output } from "../call/operations.ts";
 import type { ToldUsage } from "../call/usage.ts";
+import type { ProfileRule } from "../config/schema-profile.ts";
 import type { Signal } from "../runtime/caller-abort.ts";
 import type { MaybePromise } from "../runtime/maybe-promise.ts";
 import type { Wire } from "../wire/wire.ts";
@@ -86,6 +87,8 @@ export interface RequestFitter {
   readonly outputBound: "max_tokens" | "max_completion_tokens";
   /** customTools is whether chat requests may have custom tools, whose input is free text. */
   readonly customTools: boolean;
+  /** cacheMarks is which marks of a cached prompt the server takes; undefined where nobody stated it. */
+  readonly cacheMarks: ProfileRule["cache_marks"];
   /** takesFunctionsOnly is whether the server is known to take no other tools. */
   readonly takesFunctionsOnly: boolean;
   /** responses says which calls go to the upstream's `/responses`, where it has that (`config/schema-profile.ts`). */

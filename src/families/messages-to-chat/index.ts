@@ -4,7 +4,7 @@
  * Translated: the system prompt, turns with text, images, documents, search results, tool calls and results, those of
  * vendors' tools included; functions, tools that the caller runs by their type, web search, and the choice among tools;
  * the output bound, sampling, up to four stop texts, formats, thinking as reasoning effort, the end user, compaction.
- * Dropped and named: signed and redacted thinking of other vendors, cache marks, unknown keys. Refused: images and
+ * Dropped and named: signed and redacted thinking of other vendors, cache marks that the server does not take, unknown keys. Refused: images and
  * files that only the vendor has, tools that only the vendor runs, a stored thread.
  *
  * The answer has every key that clients know, and a stream's blocks follow one another. An unreadable answer, and a
@@ -45,15 +45,15 @@ export const messagesToChat: Translation<"messages", "chat"> = {
   *translate(request, context) {
     const asked = request.message();
     const names = new ToolNames();
-    const omitted = new Set<string>();
-    const chat = yield* chatRequestOf(asked, context, names, omitted);
+    const [omitted, marks] = [new Set<string>(), new Set<string>()];
+    const chat = yield* chatRequestOf(asked, context, names, { omitted, marks });
     const asks = Wire.ofJson(operations.chat.input, chat);
     const { answerId, target } = context;
     const compacts = asksToCompact(asked);
     const answerContext = { answerId, model: asked.model ?? "", stops: stopsOf(asked), names, target, compacts };
     return {
       request: asks,
-      dropped: yield* droppedOf(request.json(), omitted),
+      dropped: yield* droppedOf(request.json(), { omitted, marks }),
       answer: <F extends Form>(answer: Answer<Output<"chat", F>>) =>
         translateAnswer(answer, answerContext, () => context.estimateTokens(asks)) as Answer<Output<"messages", F>>,
     };

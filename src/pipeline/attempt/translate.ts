@@ -66,6 +66,7 @@ export function* translateAlongPath(
     form,
     maxOutputTokens: model.maxOutputTokens,
     customTools: fitting?.customTools,
+    marksCache: fitting?.cacheMarks !== undefined && fitting.cacheMarks !== "none",
     reasoningItems:
       operation === "responses" && fitting ? { upstream: target.upstream, ...fitting.reasoningItems } : undefined,
     isUnpriced: operation === "responses" ? unpricedToolsOf(model) : undefined,

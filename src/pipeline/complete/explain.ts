@@ -191,7 +191,8 @@ function createTranslator(translating: {
     const { operation, path, model, target, fitting } = candidate;
     const items = operation === "responses" ? [model.id, path.length, target.upstream, fitting?.reasoningItems] : [];
     const { maxOutputTokens, reasons } = model;
-    const key = JSON.stringify([operation, maxOutputTokens, reasons, fitting?.customTools, target.model, ...items]);
+    const { customTools, cacheMarks } = fitting ?? {};
+    const key = JSON.stringify([operation, maxOutputTokens, reasons, customTools, cacheMarks, target.model, ...items]);
     const translate = () => translateAlongPath(candidate, firstPart(path, call), translating);
     const translated = done.get(key) ?? (await runCooperatively(translate(), call.request.isLong));
     done.set(key, translated);

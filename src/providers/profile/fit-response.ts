@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { FittedRequest } from "../contract.ts";
+import { markItems, marksBeside } from "./cache-marks.ts";
 import { inItems } from "./call-arguments.ts";
 import { fitEffort } from "./effort.ts";
 import { placeInputInstructions } from "./input-instructions.ts";
@@ -29,19 +30,25 @@ function fitJson(json: JsonObject, capabilities: Capabilities) {
   const refused = refusedIn(json, capabilities.refuses_responses, capabilities, reasoning.reasons);
   const included = fitInclude(json, capabilities, reasoning.reasons);
   const placed = placeInputInstructions(json, capabilities);
-  const items = placed.input ?? json.input;
-  const tools = fitResponseTools(json.tools, inItems(fitItemIds(items, capabilities)), capabilities);
+  const marking = { taken: capabilities.cache_marks, dropped: [] as string[] };
+  const marks = marksBeside(json, marking);
+  const items = markItems(placed.input ?? json.input, marking);
+  const tools = fitResponseTools(marks.tools ?? json.tools, inItems(fitItemIds(items, capabilities)), capabilities);
   const changes: Changes = {
     ...boundIn(json, capabilities),
+    ...marks,
     ...reasoning.changes,
     ...Object.fromEntries(refused.map((key) => [key, undefined])),
     ...included.changes,
     ...placed,
-    ...(tools.input === items ? {} : { input: tools.input }),
+    ...(tools.input === json.input ? {} : { input: tools.input }),
     ...(tools.tools === json.tools ? {} : { tools: tools.tools }),
   };
   const named = refused.filter((key) => !isDefault(key, json[key]) && !isForKeeping(key));
-  return { changes, dropped: [...tools.dropped, ...reasoning.dropped, ...named, ...included.dropped] };
+  return {
+    changes,
+    dropped: [...tools.dropped, ...marking.dropped, ...reasoning.dropped, ...named, ...included.dropped],
+  };
 }
 
 interface FittedTools {

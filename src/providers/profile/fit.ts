@@ -8,6 +8,7 @@ import { isObject } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { FittedRequest, RequestFitter } from "../contract.ts";
+import { marksBeside } from "./cache-marks.ts";
 import { inMessages } from "./call-arguments.ts";
 import { fitEffort } from "./effort.ts";
 import { fitResponse } from "./fit-response.ts";
@@ -29,6 +30,7 @@ export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): 
   return {
     outputBound: conservative.output_bound,
     customTools: conservative.tools.includes("custom"),
+    cacheMarks: stated.cache_marks,
     takesFunctionsOnly: !isUnknown && !conservative.tools.includes("custom"),
     responses: conservative.responses,
     takesAnyItem: conservative.responses_items === "any",
@@ -40,7 +42,8 @@ export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): 
     fit(operation, request, isOwn) {
       const capabilities = isOwn ? stated : conservative;
       if (isOwn && isUnknown) return { request: operation === "chat" ? passable(request) : request, dropped: [] };
-      if (operation === "responses") return fitResponse(request, capabilities);
+      // What has OpenAI's responses may have its marks.
+      if (operation === "responses") return fitResponse(request, { ...capabilities, cache_marks: stated.cache_marks });
       return operation === "chat" ? fitChat(request, capabilities, isOwn) : { request, dropped: [] };
     },
   };
@@ -93,11 +96,14 @@ function fitJson(json: JsonObject, capabilities: Capabilities, isOwn: boolean): 
     thinksNot(asked) ? { ...capabilities, thoughts_demanded: false } : capabilities,
     isOwn,
   );
-  const tools = fitTools(json.tools, capabilities);
+  const marking = { taken: capabilities.cache_marks, dropped: [] as string[] };
+  const marks = marksBeside(json, marking);
+  const tools = fitTools(marks.tools ?? json.tools, capabilities);
   const refused = refusedIn(json, capabilities.refuses, capabilities, effort.reasons);
   const format = fitFormat(json, capabilities);
   const changes: Record<string, JsonValue | undefined> = {
     ...boundIn(json, capabilities),
+    ...marks,
     ...(word === undefined ? {} : { reasoning_effort: word }),
     ...effort.changes,
     ...Object.fromEntries(refused.map((key) => [key, undefined])),
@@ -108,6 +114,7 @@ function fitJson(json: JsonObject, capabilities: Capabilities, isOwn: boolean): 
   };
   const dropped = [
     ...(messages?.dropped ?? []),
+    ...marking.dropped,
     ...(tools?.dropped ?? []),
     ...(word === undefined ? effort.dropped : []),
     ...refused.flatMap((key) => {

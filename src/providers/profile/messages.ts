@@ -1,5 +1,6 @@
 /** Fits the messages of a chat request to a server's template. No text is lost. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isMarkedList, markMessage } from "./cache-marks.ts";
 import { newParseBudget, type ParseBudget, withObjectArguments } from "./call-arguments.ts";
 import { placeInstructions } from "./instructions.ts";
 import type { Capabilities } from "./profile.ts";
@@ -17,9 +18,16 @@ export function fitMessages(
   if (!Array.isArray(messages)) return undefined;
   const dropped: string[] = [];
   const budget = newParseBudget();
-  const fitted = messages.map((message, i) =>
-    fitMessage(message as JsonObject, capabilities, { isOwn, path: `messages[${i}]`, budget }, dropped),
-  );
+  const marking = { taken: capabilities.cache_marks, dropped };
+  const fitted = messages.map((message, i) => {
+    const path = `messages[${i}]`;
+    return fitMessage(
+      markMessage(message as JsonObject, path, marking),
+      capabilities,
+      { isOwn, path, budget },
+      dropped,
+    );
+  });
   const folded = endWithUser(bridgeResults(placeInstructions(fitted, capabilities), capabilities), capabilities);
   const isChanged = folded.length !== messages.length || folded.some((message, i) => message !== messages[i]);
   return isChanged ? { messages: folded, dropped } : undefined;
@@ -39,7 +47,8 @@ function fitMessage(
 ): JsonObject {
   const changes: Record<string, JsonValue | undefined> = fitCallIds(message, capabilities);
   const role = message.role === "developer" ? "system" : message.role;
-  if (capabilities.plain_text?.some((plain) => plain === role)) {
+  // Marked parts stay: only servers that take lists take marks.
+  if (capabilities.plain_text?.some((plain) => plain === role) && !isMarkedList(message.content, capabilities)) {
     const text = textOf(message.content);
     if (text !== undefined) changes.content = text;
   }

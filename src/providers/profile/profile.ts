@@ -66,6 +66,7 @@ const conservative: AllCapabilities = {
   after_tools: "any",
   last_turn: "any",
   schemas: "whole",
+  cache_marks: "none",
   include_usage: true,
   response_formats: ["json_object", "json_schema"],
 };

@@ -20,16 +20,18 @@ const requests = {
     max_tokens: 100,
     temperature: 0.2,
     messages: [
-      { role: "developer", content: "Be brief." },
-      { role: "user", content: text },
+      { role: "developer", content: "Be brief.", cache_control: { type: "ephemeral" } },
+      { role: "user", content: [{ type: "text", text, cache_control: { type: "ephemeral" } }] },
     ],
-    tools: [{ type: "function", function: { name: "weather", parameters: tool } }],
+    tools: [
+      { type: "function", function: { name: "weather", parameters: tool }, cache_control: { type: "ephemeral" } },
+    ],
   },
   "/messages": {
     max_tokens: 1,
     temperature: 0.2,
     stop_sequences: ["END"],
-    system: [{ type: "text", text: "Be brief." }],
+    system: [{ type: "text", text: "Be brief.", cache_control: { type: "ephemeral" } }],
     thinking: { type: "adaptive" },
     output_config: { effort: "xhigh", format: { type: "json_schema", schema: tool } },
     messages: [
@@ -48,7 +50,10 @@ const requests = {
     text: { verbosity: "low" },
     input: [
       { role: "user", content: text },
-      { role: "developer", content: [{ type: "input_text", text: "Be kind." }] },
+      {
+        role: "developer",
+        content: [{ type: "input_text", text: "Be kind.", prompt_cache_breakpoint: { mode: "explicit" } }],
+      },
     ],
     tools: [{ type: "function", name: "weather", parameters: tool, strict: false }],
   },

@@ -41,6 +41,17 @@ const only =
     return found && `Extra inputs are not permitted: ${found}`;
   };
 
+/** Refuses members that stand anywhere in messages or tools, as servers do that know every key. */
+const nowhere =
+  (...keys: readonly string[]): Rule =>
+  ({ messages, tools }) => {
+    const written = JSON.stringify([messages, tools]);
+    const found = keys.find((key) => written.includes(`"${key}":`));
+    return found && `property '${found}' is unsupported`;
+  };
+const noMarks = nowhere("cache_control", "prompt_cache_breakpoint");
+const noClaudeMarks = nowhere("cache_control");
+
 const noDeveloper: Rule = ({ messages }) =>
   messages.some(({ role }) => role === "developer") ? "unknown variant `developer`" : undefined;
 
@@ -192,6 +203,7 @@ export const strictServers: readonly StrictServer[] = [
     vendor: "azure",
     model: "gpt-5.6-sol",
     rules: [
+      noClaudeMarks,
       shortIds,
       reasoner("medium"),
       efforts("none", "low", "medium", "high", "xhigh", "max"),
@@ -203,6 +215,7 @@ export const strictServers: readonly StrictServer[] = [
     vendor: "deepseek",
     model: "deepseek-v4",
     rules: [
+      noMarks,
       noDeveloper,
       plainText("system", "assistant", "tool"),
       onlyFunctions,
@@ -215,6 +228,7 @@ export const strictServers: readonly StrictServer[] = [
     vendor: "google",
     model: "gemini-3-pro",
     rules: [
+      noMarks,
       noDeveloper,
       systemFirst,
       without("prompt_cache_key", "web_search_options", "reasoning", "store", "metadata", "verbosity", "logit_bias"),
@@ -226,6 +240,7 @@ export const strictServers: readonly StrictServer[] = [
     vendor: "groq",
     model: "llama-3.3-70b",
     rules: [
+      noMarks,
       noDeveloper,
       without("logprobs", "top_logprobs", "logit_bias", "reasoning_effort", "store", "metadata", "top_k"),
     ],
@@ -237,6 +252,7 @@ export const strictServers: readonly StrictServer[] = [
     vendor: "mistral",
     model: "mistral-medium-3.5",
     rules: [
+      noMarks,
       only(
         ...mistralKeys,
         "presence_penalty",
@@ -260,6 +276,7 @@ export const strictServers: readonly StrictServer[] = [
     vendor: "moonshot",
     model: "kimi-k3",
     rules: [
+      noMarks,
       noDeveloper,
       without("temperature", "top_p", "presence_penalty", "frequency_penalty"),
       efforts("low", "high", "max"),
@@ -275,25 +292,26 @@ export const strictServers: readonly StrictServer[] = [
   {
     vendor: "openai",
     model: "gpt-5.1",
-    rules: [shortIds, rooted, reasoner("none"), efforts("none", "low", "medium", "high")],
+    rules: [noMarks, shortIds, rooted, reasoner("none"), efforts("none", "low", "medium", "high")],
     responses: openAiResponses("none", ["none", "low", "medium", "high"]),
   },
   {
     vendor: "openai",
     model: "gpt-4.1",
-    rules: [shortIds, rooted, noEmptyTools, without("reasoning_effort", "top_k", "client_metadata")],
+    rules: [noMarks, shortIds, rooted, noEmptyTools, without("reasoning_effort", "top_k", "client_metadata")],
     responses: openAiResponses(undefined, []),
   },
   {
     vendor: "openai",
     model: "o3",
-    rules: [shortIds, rooted, reasoner("medium"), efforts("low", "medium", "high")],
+    rules: [noMarks, shortIds, rooted, reasoner("medium"), efforts("low", "medium", "high")],
     responses: openAiResponses("medium", ["low", "medium", "high"]),
   },
   {
     vendor: "openai",
     model: "gpt-5.4-mini",
     rules: [
+      noMarks,
       shortIds,
       reasoner("none"),
       efforts("none", "low", "medium", "high", "xhigh"),
@@ -305,6 +323,7 @@ export const strictServers: readonly StrictServer[] = [
     vendor: "openai",
     model: "gpt-6-sol",
     rules: [
+      noClaudeMarks,
       shortIds,
       reasoner("medium"),
       efforts("none", "low", "medium", "high", "xhigh"),
@@ -315,7 +334,13 @@ export const strictServers: readonly StrictServer[] = [
   {
     vendor: "openai",
     model: "gpt-6.2-astra",
-    rules: [shortIds, reasoner("medium"), efforts("low", "medium", "high", "xhigh"), noToolsWhileReasoning("medium")],
+    rules: [
+      noClaudeMarks,
+      shortIds,
+      reasoner("medium"),
+      efforts("low", "medium", "high", "xhigh"),
+      noToolsWhileReasoning("medium"),
+    ],
     responses: openAiResponses("medium", ["low", "medium", "high", "xhigh", "max"]),
   },
   {
@@ -331,7 +356,11 @@ export const strictServers: readonly StrictServer[] = [
     responses: openRouterResponses,
   },
   { vendor: "sglang", model: "any", rules: [noDeveloper, systemFirst, noEmptyTools, efforts("low", "medium", "high")] },
-  { vendor: "together", model: "meta-llama/Llama-4", rules: [noDeveloper, systemFirst, without("reasoning_effort")] },
+  {
+    vendor: "together",
+    model: "meta-llama/Llama-4",
+    rules: [noMarks, noDeveloper, systemFirst, without("reasoning_effort")],
+  },
   {
     vendor: "vllm",
     model: "mistralai/Mistral-Small-4",
@@ -343,6 +372,7 @@ export const strictServers: readonly StrictServer[] = [
     vendor: "xai",
     model: "grok-4.5",
     rules: [
+      noMarks,
       noDeveloper,
       without("store", "logit_bias", "top_k", "presence_penalty", "frequency_penalty", "stop"),
       efforts("low", "medium", "high"),
@@ -352,7 +382,7 @@ export const strictServers: readonly StrictServer[] = [
   {
     vendor: "zai",
     model: "glm-5.3-flash",
-    rules: [noDeveloper, systemFirst, noSchema, without("store", "reasoning_effort")],
+    rules: [noMarks, noDeveloper, systemFirst, noSchema, without("store", "reasoning_effort")],
   },
   {
     vendor: "nobody's",

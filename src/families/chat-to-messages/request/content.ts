@@ -9,7 +9,8 @@ import { type ChatMessage, type ContentPart, ContentPartType } from "../../../..
 import { CacheControlSchema, ContentBlockSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
-import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { partMarks, placedMark } from "../../cache-marks.ts";
 import type { Dropped } from "../../dropped.ts";
 import { fitsSchema } from "../fits-schema.ts";
 import { fileBlock, imageBlock } from "./media.ts";
@@ -54,11 +55,14 @@ export function textBlocks(text: string | undefined): JsonObject[] {
   return text === undefined || text.trim() === "" ? [] : [{ type: "text", text }];
 }
 
-/** cacheMark returns `{cache_control}` where a part, message, call or tool has a cache mark, else `{}`. */
+/** cacheMark returns `{cache_control}` where a part, message, call or tool has a cache mark, also of OpenAI's kind, else `{}`. */
 export function cacheMark(extra: JsonObject | undefined, path: string, dropped: Dropped): JsonObject {
   const mark = extra?.cache_control ?? null;
-  if (mark === null) return {};
-  if (fitsSchema(CacheControlSchema, mark)) return { cache_control: mark };
+  if (mark === null) {
+    const isMarked = isObject(extra?.prompt_cache_breakpoint);
+    return isMarked ? placedMark({ type: "ephemeral" }, `${path}.prompt_cache_breakpoint`) : {};
+  }
+  if (isObject(mark) && fitsSchema(CacheControlSchema, mark)) return placedMark(mark, `${path}.cache_control`);
   dropped.add(`${path}.cache_control`);
   return {};
 }
@@ -75,7 +79,7 @@ function* blockOf(
     dropped.addExtra(part.extra, path);
     return "blank";
   }
-  dropped.addExtra(part.extra, path, ["cache_control"]);
+  dropped.addExtra(part.extra, path, partMarks);
   return { ...block, ...cacheMark(part.extra, path, dropped) };
 }
 

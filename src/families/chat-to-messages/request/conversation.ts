@@ -100,7 +100,10 @@ class ConversationBuilder {
       return;
     }
     const result: JsonObject = { type: "tool_result", tool_use_id: id };
-    if (blocks.length > 0) result.content = content.case === "text" ? content.value : blocks;
+    // Claude refuses a mark inside a result: it is the result's.
+    const marked = blocks.findLast(({ cache_control: mark }) => mark !== undefined);
+    if (blocks.length > 0) result.content = content.case === "text" ? content.value : blocks.map(withoutMark);
+    if (marked) result.cache_control = marked.cache_control as JsonObject;
     const isError = isErrorOf(message);
     if (isError !== undefined) result.is_error = isError;
     this.#turn("user").results.push({ ...result, ...cacheMark(extra, path, this.#dropped) });
@@ -134,6 +137,10 @@ class ConversationBuilder {
     if (name) this.#dropped.add(`${path}.name`);
     this.#dropped.addExtra(extra, path, known);
   }
+}
+
+function withoutMark({ cache_control: _, ...block }: JsonObject): JsonObject {
+  return block;
 }
 
 /** isErrorOf reads `is_error`, which is no word of chat's, but some callers send it. */

@@ -8,12 +8,13 @@ import { OutputConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.
 import { refusesForcing } from "../../../providers/anthropic/generation.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
+import { keepLatestMarks } from "../../cache-marks.ts";
 import type { Dropped } from "../../dropped.ts";
 import type { TranslationContext } from "../../translation.ts";
 import type { CalledTool } from "../answer/parts.ts";
 import { fitsSchema } from "../fits-schema.ts";
 import { takesForcing } from "../generations.ts";
-import { conversationOf } from "./conversation.ts";
+import { type Conversation, conversationOf } from "./conversation.ts";
 import { answerToolName, type Format, formatOf, offerAnswerTool } from "./format.ts";
 import {
   dropUnsupported,
@@ -69,12 +70,11 @@ export function* messageRequest(
     called.set(name, { kind: "text", name, argumentNames });
   }
   const { instruction } = format;
+  const system = [...conversation.system, ...(instruction ? [{ type: "text", text: instruction }] : [])];
   const json = withoutEmpty({
     model: request.model,
     max_tokens: thinking.maxTokens,
-    system: [...conversation.system, ...(instruction ? [{ type: "text", text: instruction }] : [])],
-    messages: conversation.turns.map(turnJson),
-    tools: [...choice.tools],
+    ...withFewMarks({ system, turns: conversation.turns }, choice.tools, shared, dropped),
     tool_choice: choice.json,
     thinking: thinking.json,
     output_config: outputConfig(request, thinking, format, dropped),
@@ -86,6 +86,24 @@ export function* messageRequest(
     ...shared,
   });
   return { json, called };
+}
+
+/** withFewMarks returns all that may be marked for the prompt cache, with as many marks as Claude takes. */
+function withFewMarks(
+  { system, turns }: Conversation,
+  tools: Choice["tools"],
+  { cache_control: whole }: JsonObject,
+  dropped: Dropped,
+) {
+  const messages = turns.map(turnJson);
+  const contents = messages.map(({ content }) => content as JsonObject[]);
+  const lists = keepLatestMarks([tools, system, ...contents], whole === undefined ? 0 : 1, dropped);
+  const [keptTools = [], keptSystem = [], ...kept] = lists;
+  return {
+    system: [...keptSystem],
+    messages: messages.map((message, i) => ({ ...message, content: [...(kept[i] ?? [])] })),
+    tools: [...keptTools],
+  };
 }
 
 /** unforced leaves the model the choice whether it calls a tool. */

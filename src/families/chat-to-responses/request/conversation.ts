@@ -7,10 +7,11 @@
 
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { withBreakpoints } from "../../cache-marks.ts";
 import { unsignedId } from "../../call-signature.ts";
 import type { Dropped } from "../../dropped.ts";
 import { interrupted, withHeading } from "../../tools/paired-results.ts";
-import type { ReasoningItems } from "../../translation.ts";
+import type { ReasoningItems, TranslationContext } from "../../translation.ts";
 import { isCall } from "../answer/parts.ts";
 import { contentOf, textOfParts } from "./content.ts";
 import { PastReasoning } from "./reasoning.ts";
@@ -18,15 +19,20 @@ import { PastReasoning } from "./reasoning.ts";
 /** itemsOf throws a Refusal for what the model must not do without. */
 export function* itemsOf(
   messages: JsonValue | undefined,
-  reasoning: ReasoningItems | undefined,
+  { reasoningItems, marksCache = false }: TranslationContext,
   dropped: Dropped,
 ): CooperativeTask<JsonObject[]> {
-  const conversation = new Conversation(reasoning, dropped);
+  const conversation = new Conversation(reasoningItems, dropped);
   for (const [i, message] of (Array.isArray(messages) ? messages : []).entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    if (isObject(message)) yield* conversation.take(message, `messages[${i}]`);
+    if (isObject(message)) yield* conversation.take(marksCache ? marked(message) : message, `messages[${i}]`);
   }
   return pairedItems(conversation.items);
+}
+
+/** marked marks what is an item of its own: the model's turns are put together anew. */
+function marked(message: JsonObject): JsonObject {
+  return ["system", "developer", "user"].includes(message.role as string) ? withBreakpoints(message) : message;
 }
 
 /**

@@ -29,7 +29,7 @@ export function* responseRequest(
 ): CooperativeTask<JsonObject> {
   refuseImpossible(chat);
   dropUnsupported(chat, dropped);
-  const input = yield* itemsOf(chat.messages, context.reasoningItems, dropped);
+  const input = yield* itemsOf(chat.messages, context, dropped);
   yield;
   const tools = toolsOf(chat, context, dropped);
   const shared = Object.fromEntries(sharedKeys.map((key) => [key, chat[key] ?? undefined]));

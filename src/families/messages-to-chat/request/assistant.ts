@@ -24,7 +24,7 @@ import {
 } from "../../call-signature.ts";
 import type { Target } from "../../translation.ts";
 import type { ToolNames } from "../tool-names.ts";
-import type { PlacedBlock } from "./content.ts";
+import type { Marks, PlacedBlock } from "./content.ts";
 import { vendorCall } from "./vendor-blocks.ts";
 
 /** ConversationContext is what the translation of a conversation needs. */
@@ -33,6 +33,8 @@ export interface ConversationContext {
   readonly target: Target | undefined;
   /** readsSeals is whether sealed reasoning is unsealed further on. */
   readonly readsSeals: boolean;
+  /** marks receives the paths of the marks of a cached prompt that are taken over. */
+  readonly marks: Marks;
   /** Receives the paths of what is dropped. */
   readonly omitted: Set<string>;
 }

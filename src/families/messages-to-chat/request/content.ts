@@ -6,7 +6,7 @@
  */
 import { type BlockSource, type ContentBlock, ContentBlockType } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
-import type { JsonObject } from "../../../wire/json.ts";
+import { definedFields, type JsonObject } from "../../../wire/json.ts";
 
 /** PlacedBlock is a block with its public path. */
 export interface PlacedBlock {
@@ -44,6 +44,24 @@ export function partsOf({ block, path, takesLinks }: PlacedBlock): JsonObject[] 
   const { type, tool_name: toolName } = block.extra ?? {};
   if (type === "tool_reference" && typeof toolName === "string") return [textPart(toolName)];
   throw invalidValue(`${path}.type`, "the model behind this name cannot be given this kind of block here");
+}
+
+/** Marks are the paths of the marks of a cached prompt that are taken over; undefined where the server takes none. */
+export type Marks = Set<string> | undefined;
+
+/** markedParts returns the parts for a block, the last with the block's mark of the prompt cache. */
+export function markedParts(placed: PlacedBlock, marks: Marks): JsonObject[] {
+  const parts = partsOf(placed);
+  const last = parts.at(-1);
+  return last ? parts.with(-1, { ...last, ...markOf(placed, marks) }) : parts;
+}
+
+/** markOf returns `{cache_control}` where a block has a mark that the server takes, else `{}`. */
+export function markOf({ block: { cacheControl }, path }: PlacedBlock, marks: Marks): JsonObject {
+  if (!marks || !cacheControl) return {};
+  marks.add(`${path}.cache_control`);
+  const { type = "ephemeral", ttl } = cacheControl;
+  return { cache_control: definedFields({ type, ttl }) };
 }
 
 function sourceOf({ source }: ContentBlock, path: string): BlockSource {
@@ -113,9 +131,10 @@ export function paragraphs(...texts: readonly (string | undefined)[]): string {
   return texts.filter(Boolean).join("\n\n");
 }
 
-/** contentOf returns a message's content: a single text as a string, since not every server takes parts. */
+/** contentOf returns a message's content: a single text without a mark as a string, since not every server takes parts. */
 export function contentOf(parts: readonly JsonObject[]): JsonObject[] | string {
   const [first, ...others] = parts;
   if (!first) return "";
-  return others.length === 0 && isText(first) ? (first.text as string) : [...parts];
+  const isPlain = others.length === 0 && isText(first) && first.cache_control === undefined;
+  return isPlain ? (first.text as string) : [...parts];
 }

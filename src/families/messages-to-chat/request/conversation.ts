@@ -22,7 +22,16 @@ import { summaryFollows } from "../../responses-to-chat/compaction.ts";
 import { pairedResults } from "../../tools/paired-results.ts";
 import { isCompaction, summaryIn } from "../compaction.ts";
 import { assistantMessage, type ConversationContext } from "./assistant.ts";
-import { contentOf, type PlacedBlock, paragraphs, partsOf, placed } from "./content.ts";
+import {
+  contentOf,
+  type Marks,
+  markedParts,
+  markOf,
+  type PlacedBlock,
+  paragraphs,
+  placed,
+  textPart,
+} from "./content.ts";
 import { changesTools } from "./offered-tools.ts";
 import { toolResultOf } from "./tool-results.ts";
 import { turnParts } from "./vendor-blocks.ts";
@@ -31,10 +40,9 @@ export function* conversationOf(
   request: CreateMessageRequest,
   context: ConversationContext,
 ): CooperativeTask<JsonObject[]> {
-  const { omitted } = context;
   const messages: JsonObject[] = [];
-  const instructions = systemPrompt(request, omitted);
-  if (instructions) messages.push({ role: "system", content: instructions });
+  const instructions = systemPrompt(request, context);
+  if (instructions.length > 0) messages.push({ role: "system", content: instructions });
   let count = 0;
   const { summary, turns } = sinceCompaction(yield* turnsOf(request.messages, context.readsSeals));
   if (summary !== undefined) messages.push({ role: "user", content: `${summaryFollows}\n\n${summary}` });
@@ -50,7 +58,7 @@ export function* conversationOf(
         if (results.length === 0 || saysAnything(message)) messages.push(message);
         messages.push(...results);
       }
-    } else messages.push(...(yield* userMessages(blocks, context.readsSeals)));
+    } else messages.push(...(yield* userMessages(blocks, context)));
   }
   return pairedResults(messages);
 }
@@ -78,13 +86,26 @@ function sinceCompaction(turns: readonly Turn[]): { readonly summary?: string; r
  */
 const billingHeader = "x-anthropic-billing-header";
 
-function systemPrompt({ system }: CreateMessageRequest, omitted: Set<string>): string {
+function systemPrompt(
+  { system }: CreateMessageRequest,
+  { omitted, marks }: ConversationContext,
+): string | JsonObject[] {
   if (system.case === "systemText") return system.value;
   const blocks = placed(system.case === "systemBlocks" ? system.value.blocks : [], "system");
   const [first] = blocks;
-  if (!first?.block.text?.startsWith(billingHeader)) return instructionsIn(blocks);
-  omitted.add(first.path);
-  return instructionsIn(blocks.slice(1));
+  const isBilling = first?.block.text?.startsWith(billingHeader) === true;
+  if (isBilling) omitted.add(first.path);
+  const said = isBilling ? blocks.slice(1) : blocks;
+  return marks && said.some(({ block }) => block.cacheControl) ? markedInstructions(said, marks) : instructionsIn(said);
+}
+
+/** markedInstructions returns a part for all instructions up to each mark, and one for those behind. */
+function markedInstructions(blocks: readonly PlacedBlock[], marks: Marks): JsonObject[] {
+  const ends = blocks.flatMap(({ block }, i) => (block.cacheControl || i === blocks.length - 1 ? [i + 1] : []));
+  return ends.flatMap((end, i) => {
+    const text = instructionsIn(blocks.slice(i === 0 ? 0 : ends[i - 1], end));
+    return text === "" ? [] : [{ ...textPart(text), ...markOf(blocks[end - 1] as PlacedBlock, marks) }];
+  });
 }
 
 function instructionsIn(blocks: readonly PlacedBlock[]): string {
@@ -127,9 +148,12 @@ function textBlock(text: string): ContentBlock {
 
 /**
  * userMessages returns the user's messages. A tool message holds text only, so images and files of results open the user's message, each
- * with its call's id. Where chat is translated further (`holdsParts`), they stay in their results.
+ * with its call's id. Where chat is translated further (`readsSeals`), they stay in their results.
  */
-function* userMessages(blocks: readonly PlacedBlock[], holdsParts: boolean): CooperativeTask<JsonObject[]> {
+function* userMessages(
+  blocks: readonly PlacedBlock[],
+  { readsSeals: holdsParts, marks }: ConversationContext,
+): CooperativeTask<JsonObject[]> {
   const messages: JsonObject[] = [];
   const attached: JsonObject[] = [];
   const own: JsonObject[] = [];
@@ -137,9 +161,10 @@ function* userMessages(blocks: readonly PlacedBlock[], holdsParts: boolean): Coo
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     if (placed.block.type === ContentBlockType.TOOL_RESULT) {
       const result = toolResultOf(placed, holdsParts);
-      messages.push(result.message);
+      // What reads chat further knows no marks of results.
+      messages.push(holdsParts ? result.message : { ...result.message, ...markOf(placed, marks) });
       attached.push(...result.attached);
-    } else own.push(...partsOf(placed));
+    } else own.push(...markedParts(placed, marks));
   }
   const parts = [...attached, ...own];
   if (parts.length > 0 || messages.length === 0) messages.push({ role: "user", content: contentOf(parts) });

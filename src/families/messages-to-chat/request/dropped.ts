@@ -9,9 +9,15 @@
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
 
-/** droppedOf returns the paths of what is dropped. `omitted` are those that the translation dropped itself. */
-export function* droppedOf(request: JsonObject, omitted: ReadonlySet<string>): CooperativeTask<string[]> {
-  const walk: Walk = { omitted: omitted, dropped: [] };
+/** Told is what a translation tells itself: `omitted` are the paths of what it dropped, `marks` those of cache marks that it took over. */
+interface Told {
+  readonly omitted: ReadonlySet<string>;
+  readonly marks: ReadonlySet<string>;
+}
+
+/** droppedOf returns the paths of what is dropped. */
+export function* droppedOf(request: JsonObject, told: Told): CooperativeTask<string[]> {
+  const walk: Walk = { ...told, dropped: [] };
   for (const [key, value] of Object.entries(request)) {
     if (key === "messages" && Array.isArray(value)) yield* inMessages(value, walk);
     else visit(members.get(key) ?? lostValue, value, key, walk);
@@ -26,8 +32,7 @@ function* inMessages(messages: readonly JsonValue[], walk: Walk): CooperativeTas
   }
 }
 
-interface Walk {
-  readonly omitted: ReadonlySet<string>;
+interface Walk extends Told {
   readonly dropped: string[];
 }
 
@@ -66,6 +71,7 @@ function each(shape: Shape): Shape {
 }
 
 function visit(shape: Shape, value: JsonValue, path: string, walk: Walk): void {
+  if (walk.marks.has(path)) return;
   (walk.omitted.has(path) ? lostValue : shape)(value, path, walk);
 }
 

@@ -26,12 +26,15 @@ import { reasoningEffortOf } from "./thinking.ts";
 import { refuseThread } from "./thread.ts";
 import { functionsIn, toolChoiceOf, toolsOf } from "./tools.ts";
 
-/** chatRequestOf throws a Refusal. Adds the paths of what it drops to `omitted`, where the table of `dropped.ts` cannot tell. */
+/**
+ * chatRequestOf throws a Refusal. Adds the paths of what it drops to `omitted`, where the table of `dropped.ts` cannot tell, and those of the
+ * marks of a cached prompt that it takes over to `marks`.
+ */
 export function* chatRequestOf(
   request: CreateMessageRequest,
   context: TranslationContext,
   names: ToolNames,
-  omitted: Set<string>,
+  { omitted, marks }: { readonly omitted: Set<string>; readonly marks: Set<string> },
 ): CooperativeTask<JsonObject> {
   refuseThread(request);
   refuseServers(request);
@@ -41,7 +44,8 @@ export function* chatRequestOf(
   const tools = compacts ? {} : toolsOf(yield* offeredTools(request, omitted), names, omitted);
   const streamed = context.form === "stream";
   const readsSeals = context.reasoningItems !== undefined;
-  const conversation = { names, target: context.target, readsSeals, omitted };
+  const takenMarks = context.marksCache ? marks : undefined;
+  const conversation = { names, target: context.target, readsSeals, marks: takenMarks, omitted };
   return definedFields({
     model: request.model,
     messages: [...(yield* conversationOf(request, conversation)), ...(compacts ? [compactionRequest(request)] : [])],

@@ -1,0 +1,114 @@
+/**
+ * Marks of where the part of a prompt ends that is to be cached: Anthropic's `cache_control`, which agents send whatever model they call, at
+ * messages, parts, calls and tools, and OpenAI's `prompt_cache_breakpoint`, at parts. Most servers refuse those that they do not know.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../../wire/json.ts";
+import type { Changes } from "../../wire/splice.ts";
+import type { Capabilities } from "./profile.ts";
+
+/** Marking is which marks a server takes, undefined where that is not known, and where those are named that are left out. */
+export interface Marking {
+  readonly taken: Capabilities["cache_marks"];
+  readonly dropped: string[];
+}
+
+const keys = ["cache_control", "prompt_cache_breakpoint"] as const;
+/** plainMarks are what a mark of the other kind becomes. Lifetimes are not taken over: they have other prices. */
+const plainMarks = { cache_control: { type: "ephemeral" }, prompt_cache_breakpoint: { mode: "explicit" } } as const;
+
+/** markMessage returns a chat message with the marks that the server takes, at its parts; the same one where it has no others. */
+export function markMessage(message: JsonObject, path: string, marking: Marking): JsonObject {
+  if (marking.taken === undefined) return message;
+  const { content, tool_calls: calls } = message;
+  const parts = markParts(content, `${path}.content`, marking);
+  const unmarked = marking.taken === "any" ? calls : withoutMarks(calls, `${path}.tool_calls`, marking);
+  if (parts === content && unmarked === calls && !isMarked(message)) return message;
+  const mark = markOf(message, path, marking);
+  return {
+    ...without(message),
+    ...(parts === undefined ? {} : { content: withMark(parts, mark) }),
+    ...(unmarked === undefined ? {} : { tool_calls: unmarked }),
+  };
+}
+
+/** isMarkedList reports whether a message that was marked so has content with a mark. */
+export function isMarkedList(content: JsonValue | undefined, { cache_marks: taken = "none" }: Capabilities): boolean {
+  return taken !== "none" && Array.isArray(content) && content.some((part) => isObject(part) && isMarked(part));
+}
+
+/** markItems does the same for the items of a response's input, which are marked at their parts. */
+export function markItems(items: JsonValue | undefined, marking: Marking): JsonValue | undefined {
+  if (marking.taken === undefined || marking.taken === "any" || !Array.isArray(items)) return items;
+  const marked = items.map((item, i) => markItem(item, `input[${i}]`, marking));
+  return marked.every((item, i) => item === items[i]) ? items : marked;
+}
+
+function markItem(item: JsonValue, path: string, marking: Marking): JsonValue {
+  if (!isObject(item)) return item;
+  const content = markParts(item.content, `${path}.content`, marking);
+  const output = markParts(item.output, `${path}.output`, marking);
+  const changes = {
+    ...(content === item.content ? {} : { content: content as JsonValue }),
+    ...(output === item.output ? {} : { output: output as JsonValue }),
+  };
+  return Object.keys(changes).length === 0 ? item : { ...item, ...changes };
+}
+
+/** marksBeside returns the changes to the rest of a request: to its tools, and to its settings for the cache as a whole. */
+export function marksBeside(json: JsonObject, { taken, dropped }: Marking): Changes {
+  if (taken === undefined || taken === "any") return {};
+  const tools = withoutMarks(json.tools, "tools", { taken, dropped });
+  const changes: Record<string, JsonValue | undefined> = tools === json.tools ? {} : { tools };
+  const others = taken === "cache_control" ? ["prompt_cache_options"] : ["cache_control"];
+  for (const key of taken === "none" ? ["cache_control", "prompt_cache_options"] : others) {
+    if (json[key] === undefined) continue;
+    changes[key] = undefined;
+    if (json[key] !== null) dropped.push(key);
+  }
+  return changes;
+}
+
+function markParts(parts: JsonValue | undefined, path: string, marking: Marking): JsonValue | undefined {
+  if (!Array.isArray(parts) || marking.taken === "any") return parts;
+  if (!parts.some((part) => isObject(part) && isMarked(part))) return parts;
+  return parts.map((part, i) =>
+    isObject(part) && isMarked(part) ? { ...without(part), ...markOf(part, `${path}[${i}]`, marking) } : part,
+  );
+}
+
+/** withMark puts the mark of a message, where it has one, at its last part. */
+function withMark(content: JsonValue, mark: JsonObject): JsonValue {
+  if (Object.keys(mark).length === 0) return content;
+  if (typeof content === "string") return content === "" ? content : [{ type: "text", text: content, ...mark }];
+  const last = Array.isArray(content) ? content.at(-1) : undefined;
+  return Array.isArray(content) && isObject(last) ? content.with(-1, { ...mark, ...last }) : content;
+}
+
+/** markOf returns the mark that the server takes, where `marked` has any; else an empty object. */
+function markOf(marked: JsonObject, path: string, { taken, dropped }: Marking): JsonObject {
+  const given = keys.filter((key) => isObject(marked[key]));
+  if (given.length === 0 || taken === undefined) return {};
+  if (taken === "any") return Object.fromEntries(given.map((key) => [key, marked[key] as JsonObject]));
+  if (taken !== "none") return { [taken]: isObject(marked[taken]) ? marked[taken] : plainMarks[taken] };
+  dropped.push(...given.map((key) => `${path}.${key}`));
+  return {};
+}
+
+/** withoutMarks returns a list of tools or calls without marks, which are named; the same one where it has none. */
+function withoutMarks(list: JsonValue | undefined, path: string, { dropped }: Marking): JsonValue | undefined {
+  if (!Array.isArray(list) || !list.some((one) => isObject(one) && isMarked(one))) return list;
+  return list.map((one, i) => {
+    if (!isObject(one) || !isMarked(one)) return one;
+    dropped.push(...keys.filter((key) => isObject(one[key])).map((key) => `${path}[${i}].${key}`));
+    return without(one);
+  });
+}
+
+function isMarked(one: JsonObject): boolean {
+  return keys.some((key) => one[key] !== undefined);
+}
+
+function without({ cache_control: _, prompt_cache_breakpoint: __, ...rest }: JsonObject): JsonObject {
+  return rest;
+}
