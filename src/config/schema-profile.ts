@@ -62,6 +62,14 @@ const facts = {
       description: "Keys of a chat request that it refuses, as `[logit_bias, messages[].name]`: left out, and named.",
       examples: [[]],
     }),
+  message_keys: z
+    .array(key)
+    .optional()
+    .meta({
+      description: `Keys that it takes of messages, their parts and calls besides OpenAI's, as \`[prefix]\`: all others are left out, and named.
+      Without this all pass.`,
+      examples: [[]],
+    }),
   refuses_reasoning: z
     .array(key)
     .optional()

@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isMarkedList, markMessage } from "./cache-marks.ts";
 import { newParseBudget, type ParseBudget, withObjectArguments } from "./call-arguments.ts";
 import { placeInstructions } from "./instructions.ts";
+import { keepKnownKeys } from "./message-keys.ts";
 import type { Capabilities } from "./profile.ts";
 import { bridgeResults, endWithUser, fitCallIds } from "./tool-turns.ts";
 
@@ -21,12 +22,9 @@ export function fitMessages(
   const marking = { taken: capabilities.cache_marks, dropped };
   const fitted = messages.map((message, i) => {
     const path = `messages[${i}]`;
-    return fitMessage(
-      markMessage(message as JsonObject, path, marking),
-      capabilities,
-      { isOwn, path, budget },
-      dropped,
-    );
+    const marked = markMessage(message as JsonObject, path, marking);
+    const own = fitMessage(marked, capabilities, { isOwn, path, budget }, dropped);
+    return keepKnownKeys(own, path, capabilities, dropped);
   });
   const folded = endWithUser(bridgeResults(placeInstructions(fitted, capabilities), capabilities), capabilities);
   const isChanged = folded.length !== messages.length || folded.some((message, i) => message !== messages[i]);

@@ -9,8 +9,10 @@ import type { ProfileConfig, ProfileRule } from "../../config/schema-profile.ts"
 
 /** Capabilities is what a server takes of requests to one model, as far as stated. */
 export type Capabilities = Omit<ProfileRule, "match">;
-/** AllCapabilities leaves nothing out. */
-export type AllCapabilities = { readonly [fact in keyof Capabilities]-?: NonNullable<Capabilities[fact]> };
+/** AllCapabilities leaves nothing out, but the keys of messages: what the gateway writes is known to all. */
+export type AllCapabilities = Pick<Capabilities, "message_keys"> & {
+  readonly [fact in Exclude<keyof Capabilities, "message_keys">]-?: NonNullable<Capabilities[fact]>;
+};
 
 export interface ModelProfile {
   /** stated is what the profile states. */

@@ -99,9 +99,9 @@ const conversations = {
     messages: [
       { role: "user", content: text },
       {
-        role: "assistant",
-        content: "I look.",
-        tool_calls: [{ id: callId, type: "function", function: { name: "weather", arguments: "{}" } }],
+        ...{ role: "assistant", content: "I look.", refusal: null, annotations: [], audio: null, id: "msg_1" },
+        reasoning_details: [{ type: "reasoning.text", text: "Look.", format: "unknown" }],
+        tool_calls: [{ index: 0, id: callId, type: "function", function: { name: "weather", arguments: "{}" } }],
       },
       { role: "tool", tool_call_id: callId, content: "12" },
       { role: "user", content: "And now?" },

@@ -49,6 +49,19 @@ const nowhere =
     const found = keys.find((key) => written.includes(`"${key}":`));
     return found && `property '${found}' is unsupported`;
   };
+/** Refuses what OpenAI's requests do not have in a message or a call, but for `more`, as servers do that check each key. */
+const knownKeys =
+  (...more: readonly string[]): Rule =>
+  ({ messages }) => {
+    const ofMessages = ["role", "content", "name", "tool_calls", "tool_call_id", ...more];
+    const ofCalls = ["id", "type", "function", "custom", ...more];
+    const calls = messages.flatMap(({ tool_calls: list }) => (Array.isArray(list) ? (list as Json[]) : []));
+    const unknown = [
+      ...messages.flatMap((message) => Object.keys(message).filter((key) => !ofMessages.includes(key))),
+      ...calls.flatMap((one) => Object.keys(one).filter((key) => !ofCalls.includes(key))),
+    ];
+    return unknown[0] && `property '${unknown[0]}' is unsupported`;
+  };
 const noMarks = nowhere("cache_control", "prompt_cache_breakpoint");
 const noClaudeMarks = nowhere("cache_control");
 
@@ -203,6 +216,7 @@ export const strictServers: readonly StrictServer[] = [
     vendor: "azure",
     model: "gpt-5.6-sol",
     rules: [
+      knownKeys("refusal"),
       noClaudeMarks,
       shortIds,
       reasoner("medium"),
@@ -228,6 +242,7 @@ export const strictServers: readonly StrictServer[] = [
     vendor: "google",
     model: "gemini-3-pro",
     rules: [
+      knownKeys("extra_content"),
       noMarks,
       noDeveloper,
       systemFirst,
@@ -240,6 +255,7 @@ export const strictServers: readonly StrictServer[] = [
     vendor: "groq",
     model: "llama-3.3-70b",
     rules: [
+      knownKeys("reasoning"),
       noMarks,
       noDeveloper,
       without("logprobs", "top_logprobs", "logit_bias", "reasoning_effort", "store", "metadata", "top_k"),
@@ -252,6 +268,7 @@ export const strictServers: readonly StrictServer[] = [
     vendor: "mistral",
     model: "mistral-medium-3.5",
     rules: [
+      knownKeys("prefix"),
       noMarks,
       only(
         ...mistralKeys,
@@ -292,25 +309,40 @@ export const strictServers: readonly StrictServer[] = [
   {
     vendor: "openai",
     model: "gpt-5.1",
-    rules: [noMarks, shortIds, rooted, reasoner("none"), efforts("none", "low", "medium", "high")],
+    rules: [
+      knownKeys("refusal"),
+      noMarks,
+      shortIds,
+      rooted,
+      reasoner("none"),
+      efforts("none", "low", "medium", "high"),
+    ],
     responses: openAiResponses("none", ["none", "low", "medium", "high"]),
   },
   {
     vendor: "openai",
     model: "gpt-4.1",
-    rules: [noMarks, shortIds, rooted, noEmptyTools, without("reasoning_effort", "top_k", "client_metadata")],
+    rules: [
+      knownKeys("refusal"),
+      noMarks,
+      shortIds,
+      rooted,
+      noEmptyTools,
+      without("reasoning_effort", "top_k", "client_metadata"),
+    ],
     responses: openAiResponses(undefined, []),
   },
   {
     vendor: "openai",
     model: "o3",
-    rules: [noMarks, shortIds, rooted, reasoner("medium"), efforts("low", "medium", "high")],
+    rules: [knownKeys("refusal"), noMarks, shortIds, rooted, reasoner("medium"), efforts("low", "medium", "high")],
     responses: openAiResponses("medium", ["low", "medium", "high"]),
   },
   {
     vendor: "openai",
     model: "gpt-5.4-mini",
     rules: [
+      knownKeys("refusal"),
       noMarks,
       shortIds,
       reasoner("none"),
@@ -323,6 +355,7 @@ export const strictServers: readonly StrictServer[] = [
     vendor: "openai",
     model: "gpt-6-sol",
     rules: [
+      knownKeys("refusal"),
       noClaudeMarks,
       shortIds,
       reasoner("medium"),
@@ -335,6 +368,7 @@ export const strictServers: readonly StrictServer[] = [
     vendor: "openai",
     model: "gpt-6.2-astra",
     rules: [
+      knownKeys("refusal"),
       noClaudeMarks,
       shortIds,
       reasoner("medium"),

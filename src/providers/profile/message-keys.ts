@@ -1,0 +1,73 @@
+/**
+ * Keys of messages, their parts and calls. Clients send back what other servers have answered, with keys that OpenAI's requests do not
+ * have: servers that check each key refuse the whole conversation for one, again in each turn.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../../wire/json.ts";
+import type { Capabilities } from "./profile.ts";
+
+/** ofRoles are the keys of OpenAI's requests. Source: https://platform.openai.com/docs/api-reference/chat/create */
+const ofAll = ["role", "content", "name"];
+const ofRoles: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    system: ofAll,
+    developer: ofAll,
+    user: ofAll,
+    assistant: [...ofAll, "refusal", "audio", "tool_calls", "function_call"],
+    tool: [...ofAll, "tool_call_id"],
+    function: ofAll,
+  }),
+);
+const ofParts = ["type", "text", "image_url", "input_audio", "file", "refusal"];
+/** Marks of a cached prompt are fitted by themselves. */
+const marks = ["cache_control", "prompt_cache_breakpoint"];
+const ofCalls = ["id", "type", "function", "custom"];
+
+/** Kept is which keys stay, and where those are named that do not and say something. */
+interface Kept {
+  readonly taken: readonly string[];
+  readonly dropped: string[];
+}
+
+/** keepKnownKeys returns a message without keys that the server would refuse; the same one where it has none. */
+export function keepKnownKeys(
+  message: JsonObject,
+  path: string,
+  { message_keys: further, thoughts = "none" }: Capabilities,
+  dropped: string[],
+): JsonObject {
+  const ofRole = ofRoles.get(message.role as string);
+  if (further === undefined || !ofRole) return message;
+  const kept = { taken: [...further, thoughts, ...marks], dropped };
+  const fitted = keepKeys(message, ofRole, path, kept);
+  const content = keepInEach(fitted.content, ofParts, `${path}.content`, kept);
+  const calls = keepInEach(fitted.tool_calls, ofCalls, `${path}.tool_calls`, kept);
+  if (fitted === message && content === message.content && calls === message.tool_calls) return message;
+  return {
+    ...fitted,
+    ...(content === undefined ? {} : { content }),
+    ...(calls === undefined ? {} : { tool_calls: calls }),
+  };
+}
+
+function keepInEach(list: JsonValue | undefined, known: readonly string[], path: string, kept: Kept) {
+  if (!Array.isArray(list)) return list;
+  const fitted = list.map((one, i) => (isObject(one) ? keepKeys(one, known, `${path}[${i}]`, kept) : one));
+  return fitted.every((one, i) => one === list[i]) ? list : fitted;
+}
+
+/** keepKeys leaves out what is not known, and what says nothing: an empty content does. */
+function keepKeys(one: JsonObject, known: readonly string[], path: string, { taken, dropped }: Kept): JsonObject {
+  const entries = Object.entries(one);
+  const stays = ([key, value]: (typeof entries)[number]) =>
+    key === "content" || (saysSomething(value) && (known.includes(key) || taken.includes(key)));
+  if (entries.every(stays)) return one;
+  // The place of a call in a stream is no part of it.
+  for (const [key, value] of entries)
+    if (!stays([key, value]) && saysSomething(value) && key !== "index") dropped.push(`${path}.${key}`);
+  return Object.fromEntries(entries.filter(stays));
+}
+
+function saysSomething(value: JsonValue): boolean {
+  return typeof value === "object" ? value !== null && Object.keys(value).length > 0 : true;
+}

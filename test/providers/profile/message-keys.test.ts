@@ -1,0 +1,66 @@
+/** What clients send back of earlier answers reaches servers that check every key without what they would refuse. */
+import { expect, test } from "vitest";
+import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import { fittingOf } from "../../../src/providers/profile/fit.ts";
+import { createProfile } from "../../../src/providers/profile/profile.ts";
+import type { JsonObject } from "../../../src/wire/json.ts";
+import { Wire } from "../../../src/wire/wire.ts";
+import { vendors } from "../../support/upstreams/vendor-profiles.ts";
+
+function fitBy(vendor: string, model: string, messages: JsonObject[]) {
+  const profile = createProfile(vendors.find(({ name }) => name === vendor)?.profile ?? {});
+  const request = Wire.ofJson(CreateChatCompletionRequestSchema, { model, messages });
+  const fitted = fittingOf(profile.of(model), undefined).fit("chat", request, true);
+  return { messages: (fitted.request.json() as JsonObject).messages, dropped: fitted.dropped };
+}
+
+const call = { id: "abcdef123", type: "function", function: { name: "f", arguments: "{}" } };
+const signature = { extra_content: { google: { thought_signature: "s" } } };
+/** As SDKs keep an answer, and as aggregators and clients add to it. */
+const answered = {
+  ...{ role: "assistant", content: "I look.", refusal: null, annotations: [], audio: null, function_call: null },
+  ...{ id: "msg_1", status: "done", reasoning_details: [{ type: "reasoning.text", text: "r" }] },
+  tool_calls: [{ index: 0, ...call, ...signature }],
+};
+const history: JsonObject[] = [
+  { role: "user", content: [{ type: "text", text: "hi", id: "p1" }], timestamp: 1 },
+  answered,
+  { role: "tool", tool_call_id: call.id, content: "seen", metadata: { ms: 3 } },
+  { role: "assistant", content: null, tool_calls: [] },
+  { role: "user", content: "go on" },
+];
+const named = [
+  ...["messages[0].timestamp", "messages[0].content[0].id"],
+  ...["messages[1].id", "messages[1].status", "messages[1].reasoning_details"],
+];
+const signed = "messages[1].tool_calls[0].extra_content";
+
+test.each([
+  ["openai", "gpt-4o", [...named, signed], call],
+  ["groq", "llama-4", [...named, signed], call],
+  ["mistral", "mistral-large-latest", [...named, signed], call],
+  ["google", "gemini-4-pro", named, { ...call, ...signature }],
+])("%s", (vendor, model, paths, kept) => {
+  const { messages, dropped } = fitBy(vendor, model, history);
+  const [user, assistant, result, nothing] = messages as JsonObject[];
+  expect(user).toEqual({ role: "user", content: [{ type: "text", text: "hi" }] });
+  expect(assistant).toEqual({ role: "assistant", content: "I look.", tool_calls: [kept] });
+  expect(result).toEqual({ role: "tool", tool_call_id: call.id, content: "seen" });
+  expect(nothing).toMatchObject({ role: "assistant" });
+  expect(dropped).toEqual([...paths, "messages[2].metadata"]);
+});
+
+test("what a server takes besides stays, as does what is not known of it", () => {
+  const begun = { role: "assistant", content: "{", prefix: true };
+  expect(fitBy("mistral", "m", [{ role: "user", content: "a" }, begun]).messages).toContainEqual(begun);
+  const thought = { role: "assistant", content: "a", reasoning: "because" };
+  expect(fitBy("groq", "openai/gpt-oss-120b", [{ role: "user", content: "a" }, thought]).messages).toContainEqual(
+    thought,
+  );
+  const refused = { role: "assistant", content: null, refusal: "No." };
+  expect(fitBy("openai", "gpt-4o", [{ role: "user", content: "a" }, refused]).messages).toContainEqual(refused);
+  expect(fitBy("deepseek", "deepseek-chat", [{ role: "user", content: "a", timestamp: 1 }])).toEqual({
+    messages: [{ role: "user", content: "a", timestamp: 1 }],
+    dropped: [],
+  });
+});
