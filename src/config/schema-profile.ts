@@ -62,6 +62,14 @@ const facts = {
       description: "Keys of a chat request that it refuses, as `[logit_bias, messages[].name]`: left out, and named.",
       examples: [[]],
     }),
+  request_keys: z
+    .array(key)
+    .optional()
+    .meta({
+      description: `All keys of a chat request that it takes, besides those that every call has: others are left out, and named. Without this
+      all pass that it does not refuse.`,
+      examples: [["temperature", "tools", "tool_choice"]],
+    }),
   message_keys: z
     .array(key)
     .optional()

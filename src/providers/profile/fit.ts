@@ -15,7 +15,7 @@ import { fitResponse } from "./fit-response.ts";
 import { fitMessages } from "./messages.ts";
 import type { Capabilities, ModelProfile } from "./profile.ts";
 import { besideEffort, effortIn } from "./reasoning-object.ts";
-import { isDefault, refusedIn } from "./refused.ts";
+import { isDefault, refusedIn, unknownIn } from "./refused.ts";
 import { fitTools } from "./schemas/fit-tools.ts";
 
 /**
@@ -99,7 +99,9 @@ function fitJson(json: JsonObject, capabilities: Capabilities, isOwn: boolean): 
   const marking = { taken: capabilities.cache_marks, dropped: [] as string[] };
   const marks = marksBeside(json, marking);
   const tools = fitTools(marks.tools ?? json.tools, capabilities);
-  const refused = refusedIn(json, capabilities.refuses, capabilities, effort.reasons);
+  const unknown = unknownIn(json, capabilities).filter((key) => !Object.hasOwn(marks, key));
+  const always = [...(capabilities.refuses ?? []), ...unknown];
+  const refused = refusedIn(json, always, capabilities, effort.reasons);
   const format = fitFormat(json, capabilities);
   const changes: Record<string, JsonValue | undefined> = {
     ...boundIn(json, capabilities),

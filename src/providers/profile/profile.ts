@@ -9,9 +9,11 @@ import type { ProfileConfig, ProfileRule } from "../../config/schema-profile.ts"
 
 /** Capabilities is what a server takes of requests to one model, as far as stated. */
 export type Capabilities = Omit<ProfileRule, "match">;
-/** AllCapabilities leaves nothing out, but the keys of messages: what the gateway writes is known to all. */
-export type AllCapabilities = Pick<Capabilities, "message_keys"> & {
-  readonly [fact in Exclude<keyof Capabilities, "message_keys">]-?: NonNullable<Capabilities[fact]>;
+/** KnownKeys are lists of all keys that a server takes: there is none that nearly every server has. */
+type KnownKeys = "request_keys" | "message_keys";
+/** AllCapabilities leaves nothing else out. */
+export type AllCapabilities = Pick<Capabilities, KnownKeys> & {
+  readonly [fact in Exclude<keyof Capabilities, KnownKeys>]-?: NonNullable<Capabilities[fact]>;
 };
 
 export interface ModelProfile {

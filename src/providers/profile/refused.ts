@@ -16,6 +16,15 @@ export function refusedIn(
   return [...refused].filter((key) => json[key] !== undefined);
 }
 
+/** ofEveryCall are keys that every server takes, or that are fitted by themselves. */
+const ofEveryCall = ["model", "messages", "stream", "max_tokens", "max_completion_tokens"];
+
+/** unknownIn returns the keys of a chat request that its server does not know, where all are known that it takes. */
+export function unknownIn(json: JsonObject, { request_keys: taken }: Capabilities): string[] {
+  if (taken === undefined) return [];
+  return Object.keys(json).filter((key) => !taken.includes(key) && !ofEveryCall.includes(key));
+}
+
 /** Default values. Nothing is lost when they are left out. */
 const defaults: ReadonlyMap<string, JsonValue> = new Map<string, JsonValue>([
   ["temperature", 1],

@@ -7,11 +7,12 @@ import type { JsonObject } from "../../../src/wire/json.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 import { vendors } from "../../support/upstreams/vendor-profiles.ts";
 
-function fitBy(vendor: string, model: string, messages: JsonObject[]) {
+function fitBy(vendor: string, model: string, messages: JsonObject[], settings: JsonObject = {}) {
   const profile = createProfile(vendors.find(({ name }) => name === vendor)?.profile ?? {});
-  const request = Wire.ofJson(CreateChatCompletionRequestSchema, { model, messages });
+  const request = Wire.ofJson(CreateChatCompletionRequestSchema, { model, messages, ...settings });
   const fitted = fittingOf(profile.of(model), undefined).fit("chat", request, true);
-  return { messages: (fitted.request.json() as JsonObject).messages, dropped: fitted.dropped };
+  const json = fitted.request.json() as JsonObject;
+  return { json, messages: json.messages, dropped: fitted.dropped };
 }
 
 const call = { id: "abcdef123", type: "function", function: { name: "f", arguments: "{}" } };
@@ -59,8 +60,37 @@ test("what a server takes besides stays, as does what is not known of it", () =>
   );
   const refused = { role: "assistant", content: null, refusal: "No." };
   expect(fitBy("openai", "gpt-4o", [{ role: "user", content: "a" }, refused]).messages).toContainEqual(refused);
-  expect(fitBy("deepseek", "deepseek-chat", [{ role: "user", content: "a", timestamp: 1 }])).toEqual({
+  expect(fitBy("deepseek", "deepseek-chat", [{ role: "user", content: "a", timestamp: 1 }])).toMatchObject({
     messages: [{ role: "user", content: "a", timestamp: 1 }],
     dropped: [],
   });
+});
+
+test.each([
+  ["groq", { reasoning_format: "parsed", seed: 1 }],
+  ["mistral", { safe_prompt: true, random_seed: 1, prompt_cache_key: "k" }],
+  ["google", { extra_body: { google: { thinking_config: { include_thoughts: true } } }, seed: 1 }],
+])("%s gets the settings that it knows, its own too, and of the rest nothing", (vendor, own) => {
+  const others = {
+    provider: { order: ["a"] },
+    chat_template_kwargs: {},
+    min_p: 0.1,
+    session_id: "s",
+    min_tokens: null,
+  };
+  const usual = {
+    temperature: 0.5,
+    tools: [{ type: "function", function: { name: "f" } }],
+    tool_choice: "auto",
+    stop: ["x"],
+  };
+  const { json, dropped } = fitBy(vendor, "m", [{ role: "user", content: "a" }], {
+    ...usual,
+    ...own,
+    ...others,
+    stream: true,
+  });
+  expect(json).toMatchObject({ ...usual, ...own, stream: true });
+  expect(Object.keys(others).filter((key) => key in json)).toEqual([]);
+  expect(dropped).toEqual(["provider", "chat_template_kwargs", "min_p", "session_id"]);
 });
