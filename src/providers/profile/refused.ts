@@ -17,7 +17,7 @@ export function refusedIn(
 }
 
 /** ofEveryCall are keys that every server takes, or that are fitted by themselves. */
-const ofEveryCall = ["model", "messages", "stream", "max_tokens", "max_completion_tokens"];
+const ofEveryCall = ["model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens"];
 
 /** unknownIn returns the keys of a chat request that its server does not know, where all are known that it takes. */
 export function unknownIn(json: JsonObject, { request_keys: taken }: Capabilities): string[] {
