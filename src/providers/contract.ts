@@ -81,6 +81,12 @@ export interface FittedRequest<W extends Wire = Wire> {
   readonly dropped: readonly string[];
 }
 
+/**
+ * PlainFitters fit requests to a server that has refused keys of messages and tools, or further ones beside them (`request`): what OpenAI's
+ * API does not have is left out.
+ */
+export type PlainFitters = Readonly<Record<"messages" | "request", RequestFitter>>;
+
 /** RequestFitter says what an upstream takes of requests to one of its models. */
 export interface RequestFitter {
   /** The name of the output bound in chat requests. */
@@ -97,6 +103,8 @@ export interface RequestFitter {
   readonly takesAnyItem: boolean;
   /** reasoningItems is whether encrypted reasoning is requested, and which reasoning is accepted back. */
   readonly reasoningItems: { readonly areAskedFor: boolean; readonly taken: "encrypted" | "plain" | "either" };
+  /** plain is for a server of which nobody said which keys it takes; undefined for others. */
+  readonly plain: PlainFitters | undefined;
   /** Reports whether the model reasons at this effort, or without one. */
   reasonsBy(effort: JsonValue | undefined): boolean;
   /** Returns the request as the upstream takes it. `isOwn` says that the caller wrote it for this operation. */

@@ -5,6 +5,7 @@
 
 import { type Breaker, type BreakerOptions, type BreakerSettings, createBreaker } from "./breaker.ts";
 import type { Target } from "./catalog.ts";
+import { createFurtherKeys, type FurtherKeys } from "./further-keys.ts";
 import { createLoad, type Load } from "./load.ts";
 import { createPace, type Pace } from "./pace.ts";
 import { createRetryBudget, type RetryBudget } from "./retry-budget.ts";
@@ -16,6 +17,7 @@ export interface TargetState {
   readonly load: Load;
   readonly pace: Pace;
   readonly unserved: Unserved;
+  readonly furtherKeys: FurtherKeys;
 }
 
 export interface TargetsOptions extends Pick<BreakerOptions, "clock"> {
@@ -51,6 +53,7 @@ export function createTargets({ settings, clock, onResting = () => {} }: Targets
         load,
         pace: createPace(),
         unserved: createUnserved(clock),
+        furtherKeys: createFurtherKeys(clock),
       };
       states.set(target, state);
     }

@@ -48,7 +48,7 @@ export function fitted(
 }
 
 /** isRelay reports whether a translation leaves a request in its own dialect. */
-function isRelay({ from, to }: Translation): boolean {
+export function isRelay({ from, to }: Translation): boolean {
   return from === to;
 }
 

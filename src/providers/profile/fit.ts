@@ -13,6 +13,7 @@ import { inMessages } from "./call-arguments.ts";
 import { fitEffort } from "./effort.ts";
 import { fitResponse } from "./fit-response.ts";
 import { fitMessages } from "./messages.ts";
+import { plainFittersOf } from "./plain-keys.ts";
 import type { Capabilities, ModelProfile } from "./profile.ts";
 import { besideEffort, effortIn } from "./reasoning-object.ts";
 import { isDefault, refusedIn, unknownIn } from "./refused.ts";
@@ -38,6 +39,7 @@ export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): 
       areAskedFor: conservative.reasoning_items !== "plain" && (reasons ?? mayReason(conservative)),
       taken: conservative.reasoning_items,
     },
+    plain: plainFittersOf(profile, (plainer) => fittingOf(plainer, reasons)),
     reasonsBy: (effort) => fitEffort(effort === undefined ? {} : { reasoning_effort: effort }, conservative).reasons,
     fit(operation, request, isOwn) {
       const capabilities = isOwn ? stated : conservative;
