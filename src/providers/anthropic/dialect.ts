@@ -17,7 +17,7 @@ import type { Attempt, Provider, Speak } from "../contract.ts";
 import type { Dialect } from "../dialect.ts";
 import { createRedact, type Redact } from "../errors/redact.ts";
 import { type ErrorDialect, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
-import { isDefault } from "../profile/refused.ts";
+import { isDefault } from "../profile/keys/refused.ts";
 import { lowerCased } from "../upstream/lower-cased.ts";
 import { checkOver, commonFields, secretsOf, speakOver } from "../upstream/speak.ts";
 import type { Timeouts } from "../upstream/timeouts.ts";

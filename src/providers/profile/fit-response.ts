@@ -3,12 +3,12 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { FittedRequest } from "../contract.ts";
-import { markItems, marksBeside } from "./cache-marks.ts";
 import { inItems } from "./call-arguments.ts";
 import { fitEffort } from "./effort.ts";
 import { placeInputInstructions } from "./input-instructions.ts";
+import { markItems, marksBeside } from "./keys/cache-marks.ts";
+import { isDefault, refusedIn } from "./keys/refused.ts";
 import type { Capabilities } from "./profile.ts";
-import { isDefault, refusedIn } from "./refused.ts";
 import { rootedItems, rootedTools } from "./schemas/rooted-tools.ts";
 import { fitItemIds } from "./tool-turns.ts";
 

@@ -8,15 +8,15 @@ import { isObject } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { FittedRequest, RequestFitter } from "../contract.ts";
-import { marksBeside } from "./cache-marks.ts";
 import { inMessages } from "./call-arguments.ts";
 import { fitEffort } from "./effort.ts";
 import { fitResponse } from "./fit-response.ts";
+import { marksBeside } from "./keys/cache-marks.ts";
+import { plainFittersOf } from "./keys/plain-keys.ts";
+import { isDefault, refusedIn, unknownIn } from "./keys/refused.ts";
 import { fitMessages } from "./messages.ts";
-import { plainFittersOf } from "./plain-keys.ts";
 import type { Capabilities, ModelProfile } from "./profile.ts";
 import { besideEffort, effortIn } from "./reasoning-object.ts";
-import { isDefault, refusedIn, unknownIn } from "./refused.ts";
 import { fitTools } from "./schemas/fit-tools.ts";
 
 /**

@@ -1,9 +1,9 @@
 /** Fits the messages of a chat request to a server's template. No text is lost. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isMarkedList, markMessage } from "./cache-marks.ts";
 import { newParseBudget, type ParseBudget, withObjectArguments } from "./call-arguments.ts";
 import { placeInstructions } from "./instructions.ts";
-import { keepKnownKeys } from "./message-keys.ts";
+import { isMarkedList, markMessage } from "./keys/cache-marks.ts";
+import { keepKnownKeys } from "./keys/message-keys.ts";
 import type { Capabilities } from "./profile.ts";
 import { bridgeResults, endWithUser, fitCallIds } from "./tool-turns.ts";
 

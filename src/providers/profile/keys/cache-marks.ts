@@ -3,9 +3,9 @@
  * messages, parts, calls and tools, and OpenAI's `prompt_cache_breakpoint`, at parts. Most servers refuse those that they do not know.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../wire/json.ts";
-import type { Changes } from "../../wire/splice.ts";
-import type { Capabilities } from "./profile.ts";
+import { isObject } from "../../../wire/json.ts";
+import type { Changes } from "../../../wire/splice.ts";
+import type { Capabilities } from "../profile.ts";
 
 /** Marking is which marks a server takes, undefined where that is not known, and where those are named that are left out. */
 export interface Marking {

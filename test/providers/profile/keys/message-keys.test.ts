@@ -1,11 +1,11 @@
 /** What clients send back of earlier answers reaches servers that check every key without what they would refuse. */
 import { expect, test } from "vitest";
-import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import { fittingOf } from "../../../src/providers/profile/fit.ts";
-import { createProfile } from "../../../src/providers/profile/profile.ts";
-import type { JsonObject } from "../../../src/wire/json.ts";
-import { Wire } from "../../../src/wire/wire.ts";
-import { vendors } from "../../support/upstreams/vendor-profiles.ts";
+import { CreateChatCompletionRequestSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { fittingOf } from "../../../../src/providers/profile/fit.ts";
+import { createProfile } from "../../../../src/providers/profile/profile.ts";
+import type { JsonObject } from "../../../../src/wire/json.ts";
+import { Wire } from "../../../../src/wire/wire.ts";
+import { vendors } from "../../../support/upstreams/vendor-profiles.ts";
 
 function fitBy(vendor: string, model: string, messages: JsonObject[], settings: JsonObject = {}) {
   const profile = createProfile(vendors.find(({ name }) => name === vendor)?.profile ?? {});

@@ -1,6 +1,6 @@
 /** Fits requests to servers that turn out to know the keys of OpenAI's API alone. */
-import type { PlainFitters, RequestFitter } from "../contract.ts";
-import type { Capabilities, ModelProfile } from "./profile.ts";
+import type { PlainFitters, RequestFitter } from "../../contract.ts";
+import type { Capabilities, ModelProfile } from "../profile.ts";
 
 /** settings are the keys of a chat request besides those of every call. Source: https://platform.openai.com/docs/api-reference/chat/create */
 const settings = [

@@ -1,12 +1,12 @@
 /** Marks of a cached prompt reach each server as it takes them: agents send Claude's whatever they call, and most servers refuse them. */
 import { describe, expect, test } from "vitest";
-import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
-import { fittingOf } from "../../../src/providers/profile/fit.ts";
-import { createProfile } from "../../../src/providers/profile/profile.ts";
-import type { JsonObject } from "../../../src/wire/json.ts";
-import { Wire } from "../../../src/wire/wire.ts";
-import { vendors } from "../../support/upstreams/vendor-profiles.ts";
+import { CreateChatCompletionRequestSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { CreateResponseRequestSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
+import { fittingOf } from "../../../../src/providers/profile/fit.ts";
+import { createProfile } from "../../../../src/providers/profile/profile.ts";
+import type { JsonObject } from "../../../../src/wire/json.ts";
+import { Wire } from "../../../../src/wire/wire.ts";
+import { vendors } from "../../../support/upstreams/vendor-profiles.ts";
 
 const claudes = { cache_control: { type: "ephemeral", ttl: "1h" } };
 const openAis = { prompt_cache_breakpoint: { mode: "explicit", ttl: "12h" } };

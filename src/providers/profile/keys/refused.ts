@@ -1,6 +1,6 @@
 /** The keys of a request that its server refuses. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { Capabilities } from "./profile.ts";
+import type { Capabilities } from "../profile.ts";
 
 /**
  * refusedIn returns the refused keys that the request has: those refused always and those refused while the model reasons. A server that

@@ -3,8 +3,8 @@
  * have: servers that check each key refuse the whole conversation for one, again in each turn.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../wire/json.ts";
-import type { Capabilities } from "./profile.ts";
+import { isObject } from "../../../wire/json.ts";
+import type { Capabilities } from "../profile.ts";
 
 /** ofRoles are the keys of OpenAI's requests. Source: https://platform.openai.com/docs/api-reference/chat/create */
 const ofAll = ["role", "content", "name"];
