@@ -52,10 +52,11 @@ const maxSaid = 10_000;
 /** refusedPlace returns where the keys stand that a refusal names, of those that are not OpenAI's; undefined where it names none. */
 function refusedPlace(
   error: unknown,
-  { candidate, translated }: CallAttempt,
+  { candidate, record, translated }: CallAttempt,
   fitter: RequestFitter,
 ): RefusedPlace | undefined {
-  if (!(error instanceof Refusal) || (error.status !== 400 && error.status !== 422)) return undefined;
+  // Without a record the gateway has refused the call, before it was sent.
+  if (!record || !(error instanceof Refusal) || (error.status !== 400 && error.status !== 422)) return undefined;
   const said = `${error.message} ${error.upstream?.body.toString() ?? ""}`.slice(0, maxSaid);
   if (!saysUnknown.test(said)) return undefined;
   const words = new Set(said.split(/[^\w-]+/));
