@@ -1,5 +1,6 @@
 /**
- * Speech by an upstream of OpenAI's dialect: bytes pass through as they come, with the upstream's media type.
+ * Speech by an upstream of OpenAI's dialect: bytes pass through as they come, with their media type. What is no audio
+ * (`audio.ts`) is the upstream's failure, and not charged.
  *
  * The upstream is always asked for plain audio. The door decides whether the caller gets bytes or events.
  */
@@ -12,12 +13,14 @@ import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Attempt } from "../contract.ts";
 import type { Dialect } from "../dialect.ts";
+import { mediaTypeOf } from "../frames/answer-form.ts";
 import { ask, askWhole } from "../upstream/ask.ts";
 import type { UpstreamReply } from "../upstream/reply.ts";
 import { commonFields, forwardedHeaders } from "../upstream/speak.ts";
 import type { Upstream } from "../upstream/upstream.ts";
+import { AudioReader } from "./audio.ts";
+import { audioType } from "./audio-type.ts";
 
-const unknownType = "application/octet-stream";
 const maxAudioBytes = 256 * 1024 * 1024;
 
 /** speakSpeech returns the function that speaks the operation. */
@@ -27,14 +30,31 @@ export function speakSpeech(upstream: Upstream, dialect: Dialect, credential: Re
   return (attempt: Attempt<"speech">): MaybePromise<Answer<typeof SpeechSchema | typeof SpeechChunkSchema>> => {
     const call = { upstream, dialect: spoken, path, attempt };
     return attempt.form === "whole"
-      ? askWhole(call, maxAudioBytes, wholeAudio)
-      : ask(call, (reply) => ({ kind: "stream", frames: chunksOf(reply, attempt), ...forwardedHeaders(reply) }));
+      ? askWhole(call, maxAudioBytes, (bytes, reply) => wholeAudio(bytes, reply, attempt, dialect))
+      : ask(call, (reply) => ({
+          kind: "stream",
+          frames: chunksOf(reply, attempt, dialect),
+          ...forwardedHeaders(reply),
+        }));
   };
 }
 
-function wholeAudio(audio: Buffer, reply: UpstreamReply): Answer<typeof SpeechSchema> {
-  const body = Wire.ofMessage(SpeechSchema, create(SpeechSchema, { contentType: typeOf(reply) ?? unknownType, audio }));
+function wholeAudio(
+  bytes: Buffer,
+  reply: UpstreamReply,
+  { request }: Attempt<"speech">,
+  dialect: Dialect,
+): Answer<typeof SpeechSchema> {
+  const reader = readerOf(reply, dialect);
+  const pieces = [...reader.push(bytes), ...reader.end()];
+  const audio = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+  const contentType = audioType(audio, labelOf(reply), request.outline().response_format);
+  const body = Wire.ofMessage(SpeechSchema, create(SpeechSchema, { contentType, audio }));
   return { kind: "whole", body, ...forwardedHeaders(reply) };
+}
+
+function readerOf(reply: UpstreamReply, dialect: Dialect): AudioReader {
+  return new AudioReader(mediaTypeOf(reply), (json, bytes, place) => dialect.errorIn(json, bytes, "speech", place));
 }
 
 function requestBody({ request, model }: Attempt): Buffer {
@@ -48,14 +68,24 @@ function requestBody({ request, model }: Attempt): Buffer {
 async function* chunksOf(
   reply: UpstreamReply,
   { request, meter }: Attempt<"speech">,
+  dialect: Dialect,
 ): Frames<typeof SpeechChunkSchema> {
-  const contentType = typeOf(reply) ?? unknownType;
+  const reader = readerOf(reply, dialect);
+  const label = labelOf(reply);
+  const format = request.outline().response_format;
   let first = true;
-  for await (const chunks of reply.body) {
-    const audio = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
-    yield [chunk(first ? { contentType, audio } : { audio })];
-    first = false;
+  const chunks = (pieces: readonly Buffer[]) =>
+    pieces.map((audio) => {
+      const begun = first ? { contentType: audioType(audio, label, format), audio } : { audio };
+      first = false;
+      return chunk(begun);
+    });
+  for await (const batch of reply.body) {
+    const told = chunks(reader.push(batch.length === 1 ? (batch[0] as Buffer) : Buffer.concat(batch)));
+    if (told.length > 0) yield told;
   }
+  const rest = chunks(reader.end());
+  if (rest.length > 0) yield rest;
   meter.reportEnd();
   // The upstream reports no usage: every code point of the input counts as a token.
   const inputTokens = [...(request.message().input ?? "")].length;
@@ -66,8 +96,8 @@ function chunk(init: Parameters<typeof create<typeof SpeechChunkSchema>>[1]): Wi
   return Wire.ofMessage(SpeechChunkSchema, create(SpeechChunkSchema, init));
 }
 
-/** typeOf returns the media type of an answer; undefined where none or several are named. */
-function typeOf({ headers }: UpstreamReply): string | undefined {
+/** labelOf returns the media type of an answer with its parameters; undefined where none or several are named. */
+function labelOf({ headers }: UpstreamReply): string | undefined {
   const type = headers["content-type"];
   return typeof type === "string" ? type : undefined;
 }
