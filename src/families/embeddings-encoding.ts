@@ -3,14 +3,24 @@
  *
  * Upstreams answer in the encoding they support, and callers get the one they asked for. Clients take vectors by
  * position, so they are sorted into the order of the inputs. An answer that needs no change passes through.
- * Unreadable vectors are the upstream's failure. Base64 of other numbers, which some vendors have (`output_dtype`), is for who asked for it.
+ * Unreadable and empty vectors are the upstream's failure. Base64 of other numbers, which some vendors have (`output_dtype`), is for who
+ * asked for it.
  */
 import type { CreateEmbeddingsRequestSchema, EmbeddingListSchema } from "../../gen/modelgateway/v1/embeddings_pb.ts";
+import type { Answer } from "../call/call.ts";
 import { upstreamFailed } from "../call/refusals.ts";
 import type { JsonObject, JsonValue } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
 
 export type VectorFormat = "float" | "base64";
+
+/** vectorsAsAsked returns what makes an answer one of the encoding that a valid request asks for. It throws like `encodeVectors`. */
+export function vectorsAsAsked(request: Wire<typeof CreateEmbeddingsRequestSchema>) {
+  return (answer: Answer<typeof EmbeddingListSchema>): Answer<typeof EmbeddingListSchema> => {
+    if (answer.kind !== "whole") return answer;
+    return { ...answer, body: encodeVectors(answer.body, formatAskedFor(request), !asksForOtherNumbers(request)) };
+  };
+}
 
 /** formatAskedFor returns the encoding that a valid request asks for. */
 export function formatAskedFor(request: Wire<typeof CreateEmbeddingsRequestSchema>): VectorFormat {
@@ -29,25 +39,26 @@ export function encodeVectors(
   format: VectorFormat,
   areFloats = true,
 ): Wire<typeof EmbeddingListSchema> {
-  // An outline suffices to see that numbers stay as they are.
-  if (!changedItems(answer.outline(), format, areFloats)) return answer;
+  // An outline suffices to see that numbers stay as they are. Vectors of long answers are hardly ever empty.
+  if (answer.isLong && !changedItems(answer.outline(), format, areFloats, true)) return answer;
   const changed = changedItems(answer.json(), format, areFloats);
   return changed ? answer.with({ data: changed }) : answer;
 }
 
-/** changedItems returns undefined where nothing changes. */
-function changedItems({ data }: JsonObject, format: VectorFormat, areFloats: boolean): JsonValue[] | undefined {
+/** changedItems returns undefined where nothing changes. Vectors of an outline are empty. */
+function changedItems({ data }: JsonObject, format: VectorFormat, areFloats: boolean, isOutline = false) {
   if (!Array.isArray(data)) throw unreadable();
-  const ordered = inOrder(data.map((item) => encodedItem(item, format, areFloats)));
+  const ordered = inOrder(data.map((item) => encodedItem(item, format, areFloats, isOutline)));
   return ordered.every((item, i) => item === data[i]) ? undefined : ordered;
 }
 
 /** encodedItem returns the same object where nothing changes. */
-function encodedItem(item: JsonValue, format: VectorFormat, areFloats: boolean): JsonValue {
+function encodedItem(item: JsonValue, format: VectorFormat, areFloats: boolean, isOutline: boolean): JsonValue {
   const embedding = (item as JsonObject | null)?.embedding;
   if (Array.isArray(embedding)) {
     const vector = onlyVector(embedding);
     checkNumbers(vector);
+    if (vector.length === 0 && !isOutline) throw unreadable();
     if (format === "float") return vector === embedding ? item : { ...(item as JsonObject), embedding: vector };
     return { ...(item as JsonObject), embedding: toBase64(vector) };
   }
@@ -63,11 +74,13 @@ function onlyVector(embedding: JsonValue[]): JsonValue[] {
   return embedding.length === 1 && Array.isArray(first) ? first : embedding;
 }
 
-/** inOrder sorts items by their index. Those without one keep their position, which becomes their index. */
+/** inOrder sorts items by their index, which may be a text. Those without one keep their position, which becomes their index. */
 function inOrder(items: readonly JsonValue[]): JsonValue[] {
   const indexOf = (item: JsonValue, position: number) => {
     const index = (item as JsonObject | null)?.index;
-    return typeof index === "number" ? index : position;
+    return typeof index === "number" || (typeof index === "string" && /^\d{1,6}$/.test(index))
+      ? Number(index)
+      : position;
   };
   const placed = items.map((item, position) => ({ item, index: indexOf(item, position) }));
   const ordered = placed.sort((a, b) => a.index - b.index).map(({ item }) => item as JsonObject);
@@ -92,7 +105,7 @@ function toFloats(base64: string): Float32Array {
   const bytes = Buffer.from(base64, "base64");
   // The decoder ignores unknown characters, and stops at the first `=`.
   const whole = Math.floor((base64.replace(/={1,2}$/, "").length * 3) / 4);
-  if (bytes.length !== whole || bytes.length % 4 !== 0) throw unreadable();
+  if (bytes.length === 0 || bytes.length !== whole || bytes.length % 4 !== 0) throw unreadable();
   const vector = new Float32Array(bytes.length / 4);
   for (let i = 0; i < vector.length; i++) vector[i] = bytes.readFloatLE(4 * i);
   // JSON has finite numbers only.

@@ -3,7 +3,8 @@
  * are counted as the caller's.
  */
 import type { Call } from "../../call/call.ts";
-import type { Form, Operation } from "../../call/operations.ts";
+import type { Form, Input, Operation } from "../../call/operations.ts";
+import { vectorsAsAsked } from "../../families/embeddings-encoding.ts";
 import { callersPath, translateAll } from "../../families/index.ts";
 import type { Translated, Translation } from "../../families/translation.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
@@ -61,7 +62,7 @@ export function* translateAlongPath(
   // The fallback models concern the gateway, not the upstream.
   const isNamed = "models" in part.request.desc.field && part.request.outline().models !== undefined;
   const asked = (isNamed ? part.request.with({ models: undefined }) : part.request) as TranslatedRequest;
-  if (path.length === 0) return { request: asked, dropped: [], answer: (answer) => answer };
+  if (path.length === 0) return { request: asked, dropped: [], answer: relayed(operation, asked) };
   const translated = yield* translateAll(path, asked, {
     form,
     maxOutputTokens: model.maxOutputTokens,
@@ -78,6 +79,14 @@ export function* translateAlongPath(
   });
   return { ...translated, request: yield* counted(translated.request, part) };
 }
+
+/** relayed returns what makes the answer to a relayed request the caller's. Clients choose the encoding of vectors, and not all servers know both. */
+function relayed(operation: Operation, request: TranslatedRequest): Translated<Operation, Operation>["answer"] {
+  const answer = operation === "embeddings" ? vectorsAsAsked(request as Wire<Input<"embeddings">>) : undefined;
+  return (answer as Translated<Operation, Operation>["answer"] | undefined) ?? asItCame;
+}
+
+const asItCame: Translated<Operation, Operation>["answer"] = (answer) => answer;
 
 /** counted counts the bytes of a request that may have become too long. A long one is written for that, and sent as written. */
 function* counted(request: TranslatedRequest, { body, request: { isLong } }: Call): CooperativeTask<TranslatedRequest> {

@@ -1,6 +1,6 @@
 /**
  * Reads a unary answer, also one that an aggregator handed over in an envelope: `{"success": true, "data": {…}}`, or a
- * list of one. Only what would else be no answer is looked into, and only what is an answer by itself is taken out.
+ * list of one. Vectors may come in forms of their own. Only what would else be no answer is looked into, and only what is an answer by itself is taken out.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
@@ -9,6 +9,7 @@ import { Wire } from "../../wire/wire.ts";
 import type { Dialect } from "../dialect.ts";
 import { namesError } from "../errors/errors-in-answers.ts";
 import { readJson } from "./read-json.ts";
+import { vectorsIn } from "./vectors.ts";
 
 export interface ReadAnswer<O extends DescMessage> {
   readonly answer: Wire<O>;
@@ -44,7 +45,11 @@ const longestEnvelope = 1024 * 1024;
 
 function unwrapped(bytes: Buffer, dialect: Dialect, operation: Operation): JsonObject | undefined {
   if (bytes.length > longestEnvelope) return undefined;
-  return candidatesIn(parsed(bytes)).find((json) => dialect.errorIn(json, bytes, operation, "whole") === undefined);
+  const answer = parsed(bytes);
+  const vectors =
+    operation === "embeddings" && !(isObject(answer) && namesError(answer)) ? vectorsIn(answer) : undefined;
+  const candidates = vectors ? [vectors] : candidatesIn(answer);
+  return candidates.find((json) => dialect.errorIn(json, bytes, operation, "whole") === undefined);
 }
 
 function candidatesIn(outer: JsonValue | undefined): JsonObject[] {

@@ -20,7 +20,9 @@ export function openAiFaults(refusalOf: RefusalOf) {
     if (isObject(json.x_groq) && namesError({ error: json.x_groq.error ?? null }))
       return refusalOfError({ choices: [], error: json.x_groq.error ?? null }, bytes, refusalOf);
     if (!isPart(json, operation, place)) {
-      if (saysAnything(json)) return refusalOf(json, bytes);
+      // The status that MiniMax writes beside every answer says nothing here: it is not that of an error.
+      const { base_resp: _, ...said } = json;
+      if (saysAnything(said)) return refusalOf(said, bytes);
       if (place === "error") return upstreamFailed("it answered with an error");
       if (place === "whole") return upstreamFailed("its answer is empty");
     }

@@ -3,7 +3,6 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { SpeechChunkSchema } from "../../../gen/modelgateway/v1/speech_pb.ts";
 import type { Answer, Call, Frames, ServiceImplementation } from "../../call/call.ts";
-import { asksForOtherNumbers, encodeVectors, formatAskedFor } from "../../families/embeddings-encoding.ts";
 import { authorizeModel } from "../../pipeline/admit/authorize.ts";
 import type { Complete } from "../../pipeline/complete/complete.ts";
 import type { Catalog, Model } from "../../targets/catalog.ts";
@@ -47,14 +46,9 @@ export function inferenceService(parts: InferenceParts): ServiceImplementation<t
       const filled = withDefaults(catalog, call, defaults.completions);
       return complete("completions", "stream", filled);
     },
-    async createEmbeddings(call) {
+    createEmbeddings(call) {
       const filled = withDefaults(catalog, call, defaults.embeddings);
-      const answer = await complete("embeddings", "whole", filled);
-      if (answer.kind !== "whole") return answer;
-      return {
-        ...answer,
-        body: encodeVectors(answer.body, formatAskedFor(call.request), !asksForOtherNumbers(call.request)),
-      };
+      return complete("embeddings", "whole", filled);
     },
     ...responseMethods({ ...responses, complete, catalog }),
     createSpeech: (call) => complete("speech", "whole", call),

@@ -5,13 +5,33 @@ import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
 const { upstream, gateway } = scriptedStage((baseUrl) => {
   const config = paidModels(baseUrl);
-  const model = { ...paidModel("vectors", "openai"), kind: "embedding" as const };
-  return { ...config, models: [model] };
+  const kind = { kind: "embedding" as const };
+  const targets = (["openai", "well"] as const).map((at, priority) => ({
+    upstream: at,
+    model: "v",
+    priority,
+    weight: 1,
+  }));
+  return {
+    ...config,
+    upstreams: [
+      ...config.upstreams,
+      { name: "well", kind: "openai" as const, base_url: `${baseUrl}/well`, api_key: "k" },
+    ],
+    models: [paidModel("vectors", "openai", kind), paidModel("vectors-or-well", "openai", { ...kind, targets })],
+    retries: { attempts: 2, share: 1 },
+    breaker: { failures: 1000, openMs: 1 },
+  };
 });
 
 async function ask(data: readonly object[], input: unknown, more: object = {}) {
+  return askAny({ object: "list", model: "v", data, usage: { prompt_tokens: 3, total_tokens: 3 } }, input, more);
+}
+
+async function askAny(answer: unknown, input: unknown, more: object = {}) {
   upstream.script = (exchange) => {
-    exchange.json(200, { object: "list", model: "v", data, usage: { prompt_tokens: 3, total_tokens: 3 } });
+    if (exchange.path.includes("/well/")) exchange.json(200, { object: "list", data: [{ index: 0, embedding: two }] });
+    else exchange.json(200, answer);
   };
   const response = await fetch(`${gateway.baseUrl}/embeddings`, {
     method: "POST",
@@ -35,6 +55,10 @@ const labelled: Readonly<Record<string, readonly object[]>> = {
   "indexes in another order": [
     { index: 1, embedding: two },
     { index: 0, embedding: one },
+  ],
+  "indexes that are texts": [
+    { index: "1", embedding: two },
+    { index: "0", embedding: one },
   ],
   "indexes that begin at 1": [
     { index: 1, embedding: one },
@@ -90,4 +114,67 @@ test("base64 of other numbers stays as it came for who asked for them, and is th
     const unreadable = [{ index: 0, embedding: bytes.toString("base64") }];
     expect((await ask(unreadable, "a", { output_dtype, encoding_format: "base64" })).status).toBe(502);
   }
+});
+
+const base64 = Buffer.from(new Float32Array(one).buffer).toString("base64");
+const unreadable: Readonly<Record<string, unknown>> = {
+  "a vector without numbers": [],
+  "a base64 of nothing": "",
+  "a vector with null for a number": [null, 1],
+  "numbers that are texts": ["0.25"],
+  "a vector for each token": [one, two],
+  "a base64 that is cut off": base64.slice(0, -5),
+};
+
+test.each(Object.entries(unreadable))(
+  "%s is no answer: it is not charged, and another target is asked",
+  async (_, embedding) => {
+    for (const more of [{}, { encoding_format: "base64" }]) {
+      expect(await ask([{ index: 0, embedding }], "a", more)).toMatchObject({ status: 502 });
+      const [request] = await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
+      expect(request).toMatchObject({ cost: 0 });
+      const { status } = await ask([{ index: 0, embedding }], "a", { ...more, model: "vectors-or-well" });
+      expect(status).toBe(200);
+    }
+  },
+);
+
+test("an unreadable vector of a long answer is seen, too", async () => {
+  const data = Array.from({ length: 2000 }, (_, index) => ({
+    index,
+    embedding: Array.from({ length: 20 }, () => 0.123_456),
+  }));
+  const inputs = data.map(() => "a");
+  expect(await ask(data, inputs)).toMatchObject({ status: 200 });
+  const broken = data.map((item, i) => (i === 1999 ? { ...item, embedding: [0.5, null] } : item));
+  expect(await ask(broken, inputs)).toMatchObject({ status: 502 });
+});
+
+const otherForms: Readonly<Record<string, unknown>> = {
+  "llama.cpp's list": [
+    { index: 0, embedding: [one] },
+    { index: 1, embedding: [two] },
+  ],
+  "a list of vectors": [one, two],
+  "Ollama's object": { model: "v", embeddings: [one, two] },
+  "Cohere's object": { id: "x", embeddings: { float: [one, two] } },
+  "Alibaba's object": { output: { embeddings: [{ embedding: one }, { embedding: two }] }, usage: { total_tokens: 3 } },
+};
+
+test.each(Object.entries(otherForms))("%s is told as a list of vectors", async (_, answer) => {
+  const { status, json } = await askAny(answer, ["a", "b"]);
+  expect([status, json.data]).toMatchObject([
+    200,
+    [
+      { index: 0, embedding: one },
+      { index: 1, embedding: two },
+    ],
+  ]);
+  expect((await askAny(answer, ["a", "b", "c"])).status).toBe(502);
+});
+
+test("MiniMax's status of success is not told as the error of an answer without vectors", async () => {
+  const answer = { vectors: null, base_resp: { status_code: 0, status_msg: "success" } };
+  const { json } = await askAny(answer, "a");
+  expect(json).toMatchObject({ error: { message: expect.stringContaining("its answer is empty") } });
 });
