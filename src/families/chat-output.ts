@@ -3,15 +3,19 @@
  * vendor writes it.
  *
  * Reasoning is `reasoning_content`, `reasoning`, `reasoning_text`, `reasoning_details`, or parts of the content; content may be a part or
- * a list of them, which may be mere texts; arguments
- * may be an object instead of text; `function_call` is a call, too. A call's index is undefined where the vendor
- * gives none, and its id and name are empty where they did not come.
+ * a list of them, which may be mere texts, the JSON that was asked for, or what is spoken; arguments may be an object instead of text, and
+ * may stand beside the name in the call itself; `function_call` is a call, too, and an empty object is none. A call's index is undefined
+ * where the vendor gives none, and its id and name are empty where they did not come.
  */
+
+import { create } from "@bufbuild/protobuf";
 import {
   type AssistantMessage,
   AssistantMessageSchema,
+  type Choice,
   type ChunkChoice,
   type ToolCall,
+  ToolCallSchema,
 } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { isSealedReasoning } from "../providers/profile/reasoning-seal.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../wire/json.ts";
@@ -62,16 +66,26 @@ const nothing: ChatOutput = {
   signed: [],
 };
 
-/** deltaOf returns the next part of a choice. Some vendors have it in `message`, as in a unary answer. */
+/** deltaOf returns the next part of a choice. Some vendors have it in `message`, as in a unary answer, or in `text`, as in a completion. */
 export function deltaOf({ delta, extra }: Pick<ChunkChoice, "delta" | "extra">): AssistantMessage | undefined {
-  if (delta || !isObject(extra?.message)) return delta;
+  if (delta || !isObject(extra?.message)) return delta ?? messageOfText(extra);
   return readMessage(AssistantMessageSchema, extra.message, { lenient: true });
+}
+
+/** messageIn returns the message of a choice. Some vendors have a text instead, as in a completion. */
+export function messageIn({ message, extra }: Pick<Choice, "message" | "extra">): AssistantMessage | undefined {
+  return message ?? messageOfText(extra);
+}
+
+function messageOfText(extra: JsonObject | undefined): AssistantMessage | undefined {
+  const text = textOrEmpty(extra?.text);
+  return text === "" ? undefined : create(AssistantMessageSchema, { content: text });
 }
 
 export function readChatOutput(message: AssistantMessage | undefined): ChatOutput {
   if (!message) return nothing;
-  const { content, refusal = "", toolCalls, functionCall, extra } = message;
-  const calls = toolCalls.map(callOf);
+  const { content, refusal = "", toolCalls, functionCall, audio, extra } = message;
+  const calls = [...toolCalls, ...onlyCall(extra?.tool_calls)].map(callOf).filter(saysSomething);
   // Some servers have the key in every message: without a name and arguments it calls nothing.
   if (functionCall?.name || functionCall?.arguments) calls.push(callOf({ index: 0, function: functionCall }));
   const parts = partsOf(extra?.content);
@@ -79,7 +93,7 @@ export function readChatOutput(message: AssistantMessage | undefined): ChatOutpu
   return {
     reasoning: message.reasoningContent || otherReasoning(extra, parts) || detailedText(details),
     sealed: sealedIn(extra?.thinking_blocks),
-    text: content ?? textIn(parts),
+    text: (content ?? (textIn(parts) || valueIn(extra?.content))) || (audio?.transcript ?? ""),
     refusal,
     calls,
     signature: signatureOf(extra) || signatureIn(parts),
@@ -145,20 +159,39 @@ function signedIn(blocks: JsonValue | undefined): JsonObject[] {
   });
 }
 
+/** onlyCall returns a call that stands where a list of calls should. */
+function onlyCall(calls: JsonValue | undefined): ToolCall[] {
+  return isObject(calls) ? [readMessage(ToolCallSchema, calls, { lenient: true })] : [];
+}
+
+/** saysSomething reports whether a piece says anything of a call: some servers fill lists of calls up with empty objects. */
+function saysSomething({ id, name, input, signature }: CallPiece): boolean {
+  return id !== "" || name !== "" || input !== "" || signature !== "";
+}
+
 function callOf(call: Pick<ToolCall, "index" | "function"> & Partial<ToolCall>): CallPiece {
   const { index, id = "", function: called, custom, extra } = call;
-  const name = called?.name ?? custom?.name ?? "";
-  const input = called?.arguments ?? custom?.input ?? argumentsIn(called?.extra);
+  const name = called?.name ?? custom?.name ?? textOrEmpty(extra?.name);
+  const input = called?.arguments ?? custom?.input ?? (argumentsIn(called?.extra) || argumentsIn(extra));
   return { index, id, name, input, signature: signatureOf(extra) };
 }
 
 function argumentsIn(extra: JsonObject | undefined): string {
   const input = extra?.arguments;
+  if (typeof input === "string") return input;
+  // PHP writes an empty object as an empty list.
+  if (Array.isArray(input) && input.length === 0) return "{}";
   return typeof input === "object" && input !== null ? JSON.stringify(input) : "";
 }
 
 function textIn(parts: readonly JsonValue[]): string {
   return parts.map((part) => textOrEmpty(isObject(part) ? part.text : part)).join("");
+}
+
+/** valueIn returns the JSON of a content that is no text, which servers that parse the model's JSON have, such as Cloudflare's. */
+function valueIn(content: JsonValue | undefined): string {
+  if (typeof content === "number" || typeof content === "boolean") return JSON.stringify(content);
+  return isObject(content) && !("type" in content) && !("text" in content) ? JSON.stringify(content) : "";
 }
 
 /** thinkingIn reads Mistral's reasoning: `{type: "thinking", thinking: [{type: "text", text}]}`. */
@@ -172,7 +205,7 @@ function thinkingIn(parts: readonly JsonValue[]): string {
 /**
  * beginsAnotherCall reports whether a piece begins another call than the one it seems to belong to. Some vendors give every call index 0:
  * there another id begins another call, except where every piece has an id of its own. Some give calls neither index nor id, or all the same
- * id: there a name after a complete input does.
+ * id or index: there a name after a complete input does. With the same index, it is another name, or one with an input of its own.
  */
 export function beginsAnotherCall(
   call: { readonly id: string; readonly name: string; readonly input: ToolInput },
@@ -180,7 +213,17 @@ export function beginsAnotherCall(
 ): boolean {
   if (name === "") return false;
   if (id !== "" && id !== call.id) return call.id !== "" && !(call.name === name && call.input.isUnderWay);
-  return index === undefined && call.input.isComplete && !(id !== "" && call.input.repeats(input));
+  if (!call.input.isComplete) return false;
+  if (index === undefined) return !(id !== "" && call.input.repeats(input));
+  return !call.input.repeats(input) && (name !== call.name || (input.trim() !== "" && !call.input.repeats("{}")));
+}
+
+/**
+ * goesOn reports whether a piece with an index that no call has belongs to the last call. Some servers give the beginning of a call another
+ * index than its input.
+ */
+export function goesOn(last: { readonly input: ToolInput } | undefined, { id, name }: CallPiece): boolean {
+  return last !== undefined && id === "" && name === "" && !last.input.isComplete;
 }
 
 /**

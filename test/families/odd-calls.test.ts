@@ -81,6 +81,34 @@ const streamed: Readonly<Record<string, readonly [deltas: readonly Json[], calls
   "a name that another begins with": [[first("", "get"), piece("{}", {}, "get")], [{ name: "get", input: "{}" }]],
   "the beginning of a name, and no more": [[first('{"a":1}', "get_w")], [{ name: "get_w", input: '{"a":1}' }]],
   "an id of its own with each piece": [[first('{"a"'), piece(":1}", { id: "call_2" }, "get_weather")], [weather]],
+  "one index for all calls, and no ids, as Gemini's": [
+    [piece('{"a":1}', {}, "get_weather"), piece("{}", {}, "get"), piece('{"a":2}', {}, "get")],
+    [weather, { name: "get", input: '{"a":2}' }],
+  ],
+  "one index for all calls of one tool, and no ids": [
+    [piece('{"a":1}', {}, "get_weather"), piece('{"a":2}', {}, "get_weather")],
+    [weather, { name: "get_weather", input: '{"a":2}' }],
+  ],
+  "one index for all calls, whose input has the next one, as DeepSeek's": [
+    [first('{"a":1}'), piece("", { id: "call_2" }, "get"), piece('{"a"', { index: 1 }), piece(":2}", { index: 1 })],
+    [weather, { name: "get", input: '{"a":2}' }],
+  ],
+  "empty objects that fill the list up": [
+    [{ tool_calls: [{}] }, first('{"a":1}'), { tool_calls: [{}, {}] }],
+    [weather],
+  ],
+  "a call in the place of the list": [
+    [{ tool_calls: { index: 0, id: "call_1", function: { name: "get_weather", arguments: '{"a":1}' } } }],
+    [weather],
+  ],
+  "a name and an input beside the id, as Cloudflare's": [
+    [{ tool_calls: [{ id: "call_1", name: "get_weather", arguments: { a: 1 } }] }],
+    [weather],
+  ],
+  "an empty list for an empty input, as PHP writes it": [
+    [{ tool_calls: [{ index: 0, id: "call_1", function: { name: "get", arguments: [] } }] }],
+    [{ name: "get", input: "{}" }],
+  ],
   "one index for all calls": [
     [first('{"a":1}'), piece('{"a":2}', { id: "call_2" }, "get_weather")],
     [weather, { name: "get_weather", input: '{"a":2}' }],

@@ -15,6 +15,9 @@ const messages: Readonly<Record<string, Json>> = {
   "reasoning beside an empty member for it": { reasoning_content: "", reasoning: words },
   "GitHub Copilot's reasoning": { reasoning_text: words, content: "" },
   "one part instead of a list": { content: { type: "text", text: words } },
+  "reasoning in details alone": { reasoning_details: [{ type: "reasoning.text", text: words, index: 0 }] },
+  "JSON that its server has parsed": { content: { answer: words } },
+  "words that are spoken": { content: null, audio: { id: "a", data: "AAAA", transcript: words } },
   "a list of texts": { content: ["the quick brown ", "fox jumps over the lazy dog"] },
 };
 
@@ -33,6 +36,29 @@ describe.each([false, true])("stream: %s", (stream) => {
       const [row] = (await books.of(payer)).requests;
       // The upstream reported no usage: the gateway has counted the words.
       expect(row?.output, family).toBeGreaterThan(5);
+    }
+  });
+
+  test("a number that its server has parsed is told", async () => {
+    upstream.script = (exchange) =>
+      stream
+        ? exchange.stream(chatChunk({ content: 42 }), chatChunk({}, "stop"))
+        : exchange.json(200, chatAnswer({ content: 42 }, "stop"));
+    for (const family of ["messages", "responses"] as const) {
+      const answer = await call(gateway, { family, model: "gpt", stream, apiKey: gateway.apiKey });
+      expect(answer.text).toContain('"text":"42"');
+    }
+  });
+
+  test("the text of a completion is that of a chat", async () => {
+    const choice = { index: 0, text: words, finish_reason: "stop" };
+    upstream.script = (exchange) =>
+      stream
+        ? exchange.stream({ ...chatChunk({}), choices: [choice] })
+        : exchange.json(200, chatAnswer({}, "stop", { choices: [choice] }));
+    for (const family of ["messages", "responses"] as const) {
+      const answer = await call(gateway, { family, model: "gpt", stream, apiKey: gateway.apiKey });
+      expect(answer.text).toContain(words);
     }
   });
 

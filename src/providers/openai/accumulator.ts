@@ -84,8 +84,12 @@ class Calls {
   }
 
   add({ index, ...piece }: JsonObject): void {
+    // Some servers fill the list up with empty objects.
+    if (Object.keys(piece).length === 0) return;
     const key = index ?? (piece.id || undefined);
-    let call = key === undefined ? this.#last : this.#calls.get(key);
+    // Some servers give the beginning of a call another index than its input.
+    const isInput = !piece.id && !(isObject(piece.function) && piece.function.name);
+    let call = key === undefined ? this.#last : (this.#calls.get(key) ?? (isInput ? this.#last : undefined));
     // Some vendors give every call index 0: there another id begins another call.
     const id = call?.get("id");
     if (!call || (piece.id && id && piece.id !== id)) {

@@ -5,6 +5,7 @@
  * chunk, so nothing is built or joined.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../../wire/json.ts";
 import type { Meter } from "../contract.ts";
 import { ChatUsageReader } from "../usage/chat-counts.ts";
 import { finishWord } from "../usage/finish-word.ts";
@@ -64,9 +65,13 @@ function writeChoice(choice: Choice | null | undefined, meter: Meter): void {
   }
   writeText(content.content, meter);
   // Some vendors send the same text under both names.
-  writeText(content.reasoning_content || content.reasoning || content.reasoning_text, meter);
+  writeText(
+    content.reasoning_content || content.reasoning || content.reasoning_text || content.reasoning_details,
+    meter,
+  );
   writeText(content.refusal, meter);
-  if (Array.isArray(content.tool_calls)) for (const call of content.tool_calls) writeCall(call, meter);
+  // A call may stand where a list of them should.
+  for (const call of [content.tool_calls ?? []].flat()) writeCall(call as Call, meter);
   if (content.audio) {
     writeText(content.audio.transcript, meter);
     if (content.audio.data) meter.countText("");
@@ -76,26 +81,33 @@ function writeChoice(choice: Choice | null | undefined, meter: Meter): void {
   if (content.function_call) writeNamed(content.function_call, meter);
 }
 
-function writeCall(call: { function?: unknown; custom?: unknown } | null | undefined, meter: Meter): void {
-  writeNamed(call?.function ?? call?.custom, meter);
+type Call = { readonly function?: unknown; readonly custom?: unknown } | null | undefined;
+
+function writeCall(call: Call, meter: Meter): void {
+  writeNamed(call?.function ?? call?.custom ?? call, meter);
 }
 
 function writeNamed(called: unknown, meter: Meter): void {
   const { name, arguments: args, input } = (called ?? {}) as Record<"name" | "arguments" | "input", unknown>;
   writeText(name, meter);
-  writeText(args, meter);
+  writeText(isObject(args as JsonValue) ? JSON.stringify(args) : args, meter);
   writeText(input, meter);
 }
 
-/** writeText counts a text. Mistral's models send it in parts, reasoning in nested ones; other servers send one part, or mere texts. */
+/**
+ * writeText counts a text. Mistral's models send it in parts, reasoning in nested ones; other servers send one part, or mere texts, or the
+ * JSON that the model wrote.
+ */
 function writeText(value: unknown, meter: Meter, depth = 0): void {
   if (typeof value === "string") {
     if (value !== "") meter.countText(value);
   } else if (Array.isArray(value)) {
     for (const part of value) writeText(part, meter, depth);
-  } else if (typeof value === "object" && value !== null && depth < deepest) {
-    const { text, thinking } = value as Record<"text" | "thinking", unknown>;
-    writeText(text ?? thinking, meter, depth + 1);
+  } else if (typeof value === "number" || typeof value === "boolean") meter.countText(`${value}`);
+  else if (isObject(value as JsonValue) && depth < deepest) {
+    const { type, text, thinking, summary } = value as JsonObject;
+    const isPart = type !== undefined || text !== undefined || thinking !== undefined;
+    writeText(isPart ? (text ?? thinking ?? summary) : JSON.stringify(value), meter, depth + 1);
   }
 }
 

@@ -9,7 +9,7 @@ import { upstreamFailed } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { sealedDetails, sealedSignature } from "../../call-signature.ts";
-import { type ChatOutput, readChatOutput } from "../../chat-output.ts";
+import { type ChatOutput, messageIn, readChatOutput } from "../../chat-output.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
 import { finishOf } from "../../finish-words.ts";
 import { readAnswer } from "../../read-message.ts";
@@ -41,7 +41,7 @@ export function messageOf(
   const { model, choices, usage } = readAnswer<ChatCompletion>(answer);
   const choice = choices.find(({ index }) => index === 0) ?? choices[0];
   if (!choice) throw upstreamFailed("its answer is empty");
-  const output = readChatOutput(choice.message);
+  const output = readChatOutput(messageIn(choice));
   const { refusal } = output;
   const counted = new ChatUsageTracker();
   counted.take(answer, usage);

@@ -8,7 +8,7 @@
  */
 import { upstreamFailed } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { beginsAnotherCall, type CallPiece, nameAfter, type SealedThinking } from "../../chat-output.ts";
+import { beginsAnotherCall, type CallPiece, goesOn, nameAfter, type SealedThinking } from "../../chat-output.ts";
 import { ToolInput } from "../../tool-input.ts";
 import type { ToolIds, ToolNames } from "../tool-names.ts";
 import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
@@ -92,8 +92,12 @@ export class BlockQueue {
 
   #callOf(piece: CallPiece): CallBlock {
     const key = piece.index ?? (piece.id || undefined);
-    const known = key === undefined ? this.#lastCall : this.#calls.get(key);
-    if (known && !beginsAnotherCall(known, piece)) return known;
+    const last = this.#lastCall;
+    const known = key === undefined ? last : (this.#calls.get(key) ?? (goesOn(last, piece) ? last : undefined));
+    if (known && !beginsAnotherCall(known, piece)) {
+      if (key !== undefined) this.#calls.set(key, known);
+      return known;
+    }
     const call: CallBlock = { kind: "tool_use", ...noCall, waiting: "", input: new ToolInput(), ended: false };
     if (key !== undefined) this.#calls.set(key, call);
     this.#lastCall = call;

@@ -11,6 +11,7 @@ import {
 import { ModelResponseSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { upstreamFailed } from "../../../call/refusals.ts";
 import { Wire } from "../../../wire/wire.ts";
+import { messageIn } from "../../chat-output.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
 import { finishOf } from "../../finish-words.ts";
 import { readAnswer } from "../../read-message.ts";
@@ -26,7 +27,7 @@ export function responseOf(
   const choice = choices.find(({ index }) => index === 0) ?? choices[0];
   if (!choice) throw upstreamFailed("its answer is empty");
   const output = outputOf(context);
-  output.take(choice.message, choice.logprobs);
+  output.take(messageIn(choice), choice.logprobs);
   const counted = new ChatUsageTracker();
   counted.take(answer, usage);
   const { status, incomplete } = endOf(finishOf(choice), output);

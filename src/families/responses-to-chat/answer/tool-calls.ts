@@ -5,7 +5,7 @@
  * its name is known.
  */
 import type { JsonObject } from "../../../wire/json.ts";
-import { beginsAnotherCall, type CallPiece, nameAfter } from "../../chat-output.ts";
+import { beginsAnotherCall, type CallPiece, goesOn, nameAfter } from "../../chat-output.ts";
 import { ToolInput } from "../../tool-input.ts";
 import type { CallItem } from "./call-item.ts";
 
@@ -71,8 +71,12 @@ export class Calls {
 
   #callOf(piece: CallPiece): Call {
     const key = piece.index ?? (piece.id || undefined);
-    const known = key === undefined ? this.#all.at(-1) : this.#byKey.get(key);
-    if (known && !beginsAnotherCall(known, piece)) return known;
+    const last = this.#all.at(-1);
+    const known = key === undefined ? last : (this.#byKey.get(key) ?? (goesOn(last, piece) ? last : undefined));
+    if (known && !beginsAnotherCall(known, piece)) {
+      if (key !== undefined) this.#byKey.set(key, known);
+      return known;
+    }
     const call: Call = { id: "", name: "", signature: "", input: new ToolInput(), unreported: "", item: undefined };
     if (key !== undefined) this.#byKey.set(key, call);
     this.#all.push(call);
