@@ -4,6 +4,7 @@
  */
 import { countOf } from "../usage/count.ts";
 import type { ErrorFields } from "./error-fields.ts";
+import { withoutQuotations } from "./quotations.ts";
 
 /** ContextOverflow holds the refusal's words for either family. */
 export interface ContextOverflow {
@@ -17,6 +18,7 @@ export interface ContextOverflow {
 const codes: ReadonlySet<string> = new Set([
   ...["context_length_exceeded", "exceed_context_size_error", "contextwindowexceedederror", "context_window_exceeded"],
   ...["prompt_too_long", "tokens_limit_reached", "model_max_prompt_tokens_exceeded", "1261"],
+  ...["model_context_window_exceeded", "tokens_limit_exceeded", "input_too_long"],
   "too_many_prompt_tokens", // Perplexity
 ]);
 
@@ -57,11 +59,15 @@ const counted: readonly RegExp[] = [
   "\\((?<sent>#) tokens\\) exceeds the available context size \\((?<most>#)",
   "input \\((?<sent>#) tokens\\) is too large to process.{0,60}?batch size: (?<most>#)",
   "first (?<sent>#) tokens when context the overflows.{0,200}?context length of only (?<most>#)",
+  "prompt has (?<sent>#) tokens, but the configured context size is (?<most>#)",
+  "requested tokens \\((?<sent>#)\\) exceed context window of (?<most>#)",
   // Text Generation Inference and Together, Cohere, Anthropic through others.
   "must be <= (?<most>#)\\. given: (?<sent>#) `inputs` tokens and (?<output>#)",
   "`inputs` must have less than (?<most>#) tokens\\. given: (?<sent>#)",
   "tokens in the prompt cannot exceed (?<most>#) - received (?<sent>#)",
   "prompt is too long: (?<sent>#) tokens > (?<most>#)",
+  // Any two counts of which one is said to be more.
+  "(?<sent>#)(?: (?:input |prompt |total )?tokens)?\\)?,? (?:which )?(?:exceed(?:s|ing|ed)?|>|is (?:longer|greater|larger|more) than|is too (?:large|long)|over)(?![a-z]).{0,60}?(?<most>#)",
 ].map((pattern) => new RegExp(pattern.replaceAll("#", "\\d[\\d,]{0,14}"), "is"));
 
 /** Messages without counts, or whose counts do not suffice. */
@@ -89,9 +95,58 @@ const uncounted = new RegExp(
   "is",
 );
 
+/**
+ * excessive finds the messages of which no server is known, by their parts: what is too long, that it is so, and of what. `excess` stands
+ * for the second.
+ */
+const excessive = new RegExp(
+  [
+    "context[ _-]?(?:window|length|size|limit)\\b.{0,80}?(?:excess|\\breached\\b|\\b(?:you|your request) (?:requested|used)\\b)",
+    "excess.{0,80}?(?:\\bcontext\\b|\\bn_ctx\\b|\\bmax_(?:seq|model|input|prompt)_len)",
+    "\\b(?:prompts?|prompt_tokens|inputs?|input_tokens|messages|conversation|chat history|requests?|sequence length|token(?:s| count))\\b.{0,60}?excess",
+    "max_(?:seq|model)_len exceeded|\\bn_keep\\b.{0,20}>= n_ctx|\\b(?:maximum|model) context (?:limit )?(?:was |is |has been )?reached",
+    "\\btokens?\\b.{0,20}\\blimit (?:was |is |has been )?exceeded|\\bover the \\d[\\d,]* token limit|requires \\d[\\d,]* tokens, but",
+  ]
+    .join("|")
+    .replaceAll(
+      "excess",
+      "(?:\\bexceed(?:s|ed|ing)?\\b|\\btoo (?:long|large|many)\\b|\\b(?:longer|greater|larger|more) than\\b|\\bdoes(?: not|n.t) fit\\b|(?<!-)>(?!=)|\\bbut the model only supports\\b)",
+    ),
+  "is",
+);
+
+/** isOfTokens is what such a message speaks of: other things may be too long as well. */
+const isOfTokens =
+  /\btokens?\b|_tokens\b|\bprompts?\b|\bcontext\b|\bconversation\b|\bchat history\b|\b(?:input|sequence) length\b|max_(?:seq|model)_len/i;
+
+/** ofSomethingElse are the limits of a while, of money, of the output and of credentials. */
+const ofSomethingElse =
+  /\b(?:rate|quota|throttl\w*|concurren\w*|daily|hourly|weekly|monthly|budget|credits?|balance|wait|plan|subscription|usage limit|score|blocked|took|timed? ?out|seconds?|logit_bias)\b|\bper[ _-](?:second|minute|min|hour|day|week|month)\b|\/(?:min|day)\b|\b(?:api|access|bearer|auth\w*|refresh|id) token|\bcharacters?\b|\bimages?\b|\baudio\b|\bfiles?\b|\btools?\b/i;
+const ofOutput =
+  /max_(?:completion_|output_|new_)?tokens|(?:output|completion|generated|reasoning|thinking)[ _](?:tokens?|length)/i;
+const ofInput = /prompt|input|messages\b|context/i;
+
+/** leavesNothing finds vLLM's message where the prompt is longer than the model's window, so that less than no token is left for the output. */
+const leavesNothing = /max_(?:completion_|output_|new_)?tokens.{0,60}(?:got |\(|= ?)-\d/is;
+
+const chinese =
+  /(?:上下文|输入|提示词?|prompt|对话|tokens?|文本)[^。，\n]{0,16}(?:超过|超出|超限|超长|过长|太长)|(?:超过|超出)[^。，\n]{0,12}(?:上下文|最大输入|最大 ?tokens?)/i;
+const chineseOther = /频率|每分钟|每秒|每天|限流|余额|额度|配额|次数|并发|输出|图片|音频|文件/;
+
+/** The characters of a message that are searched for its parts. */
+const lookedAtInParts = 500;
+
+function saysExcess(whole: string): boolean {
+  const message = withoutQuotations(whole.slice(0, lookedAtInParts));
+  if (leavesNothing.test(message)) return true;
+  if (chinese.test(message) && !chineseOther.test(message)) return true;
+  if (!isOfTokens.test(message) || ofSomethingElse.test(message)) return false;
+  return excessive.test(message) && (!ofOutput.test(message) || ofInput.test(message.replaceAll(/max_input/gi, "")));
+}
+
 /** Limits on tokens a minute, or on the output alone, do not concern the conversation. */
 const another =
-  /tokens per (?:second|minute|hour|day)|\bTPM\b|maximum output|max_tokens.{0,60}must be less than or equal/is;
+  /tokens per (?:second|minute|hour|day)|\bTPM\b|(?<!input and )maximum output|max_tokens.{0,60}must be less than or equal/is;
 
 /** Characters of a message that are searched: the patterns may take quadratic time. */
 const lookedAt = 2000;
@@ -105,7 +160,9 @@ export function readOverflow(words: ErrorFields): ContextOverflow | undefined {
 }
 
 function saysOverflow(message: string): boolean {
-  return uncounted.test(message) || counted.some((pattern) => pattern.test(message));
+  return (
+    uncounted.test(message) || saysExcess(message) || counted.slice(0, -1).some((pattern) => pattern.test(message))
+  );
 }
 
 function vendorMessage(words: ErrorFields, message: string): string {

@@ -6,6 +6,7 @@
  * pass for the upstream's word on the gateway's own account.
  */
 import type { ErrorFields } from "./error-fields.ts";
+import { withoutQuotations } from "./quotations.ts";
 
 /** Meaning is the cause of an error, where its status alone does not tell. */
 export type Meaning = "credit" | "credential" | "model" | "late";
@@ -86,7 +87,7 @@ const statusesOfRequests: ReadonlySet<number> = new Set([404, 413, 422]);
 /** meaningOf returns undefined where the status says it all. */
 export function meaningOf(words: ErrorFields, status: number): Meaning | undefined {
   const codes = words.codes.map((code) => `${code}`.toLowerCase());
-  const message = (words.message ?? "").slice(0, lookedAt).replaceAll(quoted, "''");
+  const message = withoutQuotations((words.message ?? "").slice(0, lookedAt));
   const mayTell = !statusesOfRequests.has(status);
   if (status === 402 || codes.some((code) => creditCodes.has(code))) return "credit";
   if (mayTell && creditWords.test(message)) return "credit";
@@ -101,9 +102,6 @@ export function meaningOf(words: ErrorFields, status: number): Meaning | undefin
 
 /** Characters of a message that are read. */
 const lookedAt = 300;
-
-/** Quotations, also unfinished ones. An apostrophe does not open one. */
-const quoted = /(?<!\w)(['"`])[^\n]*?(?:\1(?!\w)|$)/g;
 
 function wordsOf(...patterns: readonly string[]): RegExp {
   return new RegExp(`(?<!\\w)(?:${patterns.join("|")})`, "i");

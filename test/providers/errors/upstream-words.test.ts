@@ -372,6 +372,24 @@ const overflows: readonly (readonly [status: number, message: string, told: stri
   [400, "too many tokens: size limit exceeded by 809 tokens. Try using fewer inputs. The limit is 8192 tokens.", /./],
   [400, "The total length of all messages is too long.", /./],
   [400, "Shorten it.", /./, { type: "too_many_prompt_tokens" }],
+  [400, "Prompt has 9001 tokens, but the configured context size is 8192 tokens", "9001 tokens > 8192"],
+  [400, "Requested tokens (9001) exceed context window of 8192", "9001 tokens > 8192"],
+  [400, "max_tokens must be at least 1, got -809. (parameter=max_tokens, value=-809)", /./],
+  [400, "Token limit exceeded", /./],
+  [400, "tokens in request more than max tokens allowed", /./],
+  [400, "Request payload is 9001 tokens, over the 8192 token limit.", "9001 tokens > 8192"],
+  [400, "Model context limit reached. Conversation size exceeds model capacity.", /./],
+  [
+    400,
+    "The estimated number of input and maximum output tokens (9001) exceeded this model context window limit.",
+    /./,
+  ],
+  [400, "Your request contains 9001 tokens, which exceeds the limit of 8192 of this model", "9001 tokens > 8192"],
+  [400, "Context window exceeded: requested 9001 tokens", /./],
+  [400, "Sequence length 9001 exceeds maximum 8192", "9001 tokens > 8192"],
+  [400, "Cannot truncate prompt with n_keep (9001) >= n_ctx (8192)", /./],
+  [400, "The prompt (total length 9001) is too long to fit into the model (context length 8192).", /./],
+  [400, "prompt 长度超过限制", /./],
   [400, "Something else", /./, { code: "context_length_exceeded" }],
 ];
 
@@ -450,6 +468,15 @@ describe("a conversation that is too long", () => {
       [400, "Model far is not supported with audio."],
       [400, "The audio (9001 samples) is too large to process."],
       [429, "Too many tokens, please wait before trying again."],
+      [429, "Daily token limit exceeded"],
+      [429, "Tokens have exceeded token rate limit of your current pricing tier. Please retry after 5 seconds."],
+      [400, "max_tokens must be at least 1, got 0"],
+      [400, "The value of max_tokens in the request exceeds the maximum allowed 8192 tokens"],
+      [400, "logit_bias: too many tokens: 301 > 300"],
+      [400, "Prompt was blocked: harm score exceeds threshold"],
+      [400, "Invalid value: 'the conversation exceeds the maximum of 8192 tokens'"],
+      [400, "stop: too many stop sequences: 5 > 4"],
+      [400, "Input text exceeds 4096 characters"],
       [400, why],
     ] as const) {
       answer(status, { error: { message, type: "invalid_request_error", code: null } });
@@ -692,7 +719,19 @@ test("messages crafted to take long are read quickly", () => {
     ..."context length is 1 tokens. |input token count |prompt contains 1 tokens |first 1 tokens when context the overflows ".split(
       "|",
     ),
-    ...["(1 in the ", "insufficient_", "your all your ", "<", "exceeds the the the ", "model ", "data:", '[{"error":'],
+    ...[
+      "(1 in the ",
+      "insufficient_",
+      "your all your ",
+      "<",
+      "exceeds the the the ",
+      "model ",
+      "context window ",
+      "1 > ",
+      "token exceeds ",
+      "data:",
+      '[{"error":',
+    ],
   ];
   const begun = performance.now();
   for (const piece of hostile) {
