@@ -196,6 +196,7 @@ const codeKeys = [
   "type",
   "error_type",
   "__type",
+  "reason",
 ];
 
 /** The code says more than the type, and the inner object more than the outer one. */

@@ -19,6 +19,7 @@ const creditCodes: ReadonlySet<string> = new Set([
   ...["1113", "1309"], // Z.ai
   ...["arrearage", "allocationquota.freetieronly"], // Alibaba
   "accountoverdueerror", // Volcengine
+  "not_enough_balance", // Novita
   // Anthropic: `details.error_code`.
   ...["contract_spend_limit_reached", "enforced_spend_limit_reached"],
   ...["linked_organization_billing_unavailable", "linked_organization_spend_limit_reached"],
@@ -30,7 +31,7 @@ const creditWords = wordsOf(
   "(?:used|exhausted|spent) all (?:of )?(?:your |its |the )?(?:available |prepaid |monthly )?credits",
   "credits (?:are|have been) (?:depleted|exhausted|used up)",
   "exceeded your monthly included credits",
-  "requires more credits",
+  "requires more credits|not enough (?:balance|credits?|funds|quota)|enable billing\\b",
   "monthly spending limit|spend(?:ing)? limit (?:has been )?(?:reached|exceeded)|reached your specified api usage limits",
   "arrearage|account is (?:in arrears|overdue)|account is in good standing",
   "please recharge|please top[ -]up|please add (?:more )?credits|please check your billing",
@@ -40,21 +41,31 @@ const creditWords = wordsOf(
 const credentialCodes: ReadonlySet<string> = new Set([
   ...["authentication_error", "permission_error", "invalid_api_key", "api_key_invalid", "insufficient_permissions"],
   ...["invalid_authentication_error", "unauthenticated", "permission_denied", "authenticationerror", "unauthorized"],
+  ...[
+    "organization_restricted",
+    "organization_disabled",
+    "account_deactivated",
+    "account_suspended",
+    "access_terminated",
+  ],
   // Anthropic: `details.error_code`.
   ...["organization_on_hold", "claude_code_key_creator_not_member", "cmek_key_disabled", "cmek_key_network_blocked"],
 ]);
 
 const credentialWords = wordsOf(
-  "api[ _-]?key (?:is )?(?:not valid|invalid|not found|expired|missing|required)",
+  "api[ _-]?key (?:is |was |has been )?(?:not valid|invalid|not found|expired|missing|required|disabled|revoked|inactive|blocked|suspended)",
+  "(?:organization|account|team|project) (?:is |was |has been )(?:restricted|disabled|deactivated|suspended|terminated|banned|locked|archived)",
   "(?:incorrect|invalid|missing|no|wrong) (?:x-)?api[ _-]?key",
   "(?:please )?pass a valid api key",
-  "authentication fails|invalid authentication|invalid (?:bearer|access) token",
+  "authentication (?:fails|failed|error|required)|unable to authenticate|invalid authentication|invalid (?:bearer|access) token",
   "user location is not supported",
 );
 
 const modelCodes: ReadonlySet<string> = new Set([
   ...["model_not_found", "model_not_available", "model_not_exist", "invalid_model", "deploymentnotfound"],
-  ...["model_not_supported", "model_decommissioned", "model_deprecated", "unknown_model"],
+  ...["model_not_supported", "model_decommissioned", "model_deprecated", "unknown_model", "model_retired"],
+  ...["operationnotsupported", "endpoint_not_found", "resource_does_not_exist"], // Azure, Databricks
+  ...["modelnotopen", "invalidendpointormodel.notfound", "invalidendpoint.closedendpoint"], // Volcengine
   "1211", // Z.ai
 ]);
 
@@ -72,6 +83,12 @@ const modelWords = new RegExp(
     "^no endpoints found for\\b|is not a valid model id|model identifier is invalid|invalid model name passed in\\b",
     "^the model '' has been (?:decommissioned|deprecated)|^no models? (?:is |are )?(?:currently )?loaded\\b",
     "^(?:the )?model (?:'' )?(?:is |was |has been )?unloaded\\b|^failed to load model\\b|^(?:the )?model has crashed\\b",
+    // Of a feature that a model lacks more is said.
+    "^(?:the |this |requested |selected )*model (?:'' |\\S{1,200} )?(?:is |was |has been )?(?:currently )?(?:not (?:available|loaded|deployed|supported)|unavailable|no longer (?:available|supported)|deprecated|retired|discontinued)(?=[.!:,;]|$| and\\b| (?:for|to|in|on) (?:your|this|new)\\b| by any\\b)",
+    "^(?:access denied\\. )?this model is marked by provider as legacy\\b|^unsupported model(?::| '')",
+    "^no (?:allowed )?(?:endpoints|providers) (?:found|available|are available) (?:matching your|for)\\b",
+    "^(?:there are )?no healthy deployments for\\b|^(?:litellm\\.\\w{1,40}: )?llm provider not provided\\b",
+    "^'' does not support (?:chat|completions?|generate|embed(?:ding)?s?)\\b|^could not find (?:the )?model\\b",
   ].join("|"),
   "i",
 );
@@ -79,7 +96,10 @@ const modelWordsOf404 =
   /^(?:not found the model|models\/\S{1,200} is not found|this model version has reached the end)/i;
 
 /** A provider that refuses the content says so with the status of a wrong key. */
-const moderated = wordsOf("flagged|moderation|content[ _]policy");
+const moderated = wordsOf(
+  "flagged|moderation|content[ _]policy",
+  "violat(?:es?|ed|ing) (?:\\w+ ){0,3}(?:usage|content|safety|acceptable)|safety[ _]check",
+);
 
 /** Statuses that leave no doubt: the words may only repeat the request. */
 const statusesOfRequests: ReadonlySet<number> = new Set([404, 413, 422]);
@@ -92,13 +112,15 @@ export function meaningOf(words: ErrorFields, status: number): Meaning | undefin
   if (status === 402 || codes.some((code) => creditCodes.has(code))) return "credit";
   if (mayTell && creditWords.test(message)) return "credit";
   if (isAboutModel(words, codes, message, status)) return "model";
-  if (status === 403 && moderated.test(message)) return undefined;
+  if (status === 403 && [message, ...codes].some((words) => moderated.test(words))) return undefined;
   if (status === 401 || status === 403 || status === 407) return "credential";
   if (codes.some((code) => credentialCodes.has(code))) return "credential";
   if (mayTell && credentialWords.test(message)) return "credential";
-  const isLate = status === 408 || status === 504 || codes.includes("timeout_error");
-  return isLate ? "late" : undefined;
+  return lateStatuses.has(status) || codes.includes("timeout_error") ? "late" : undefined;
 }
+
+/** lateStatuses are those of servers and, as Cloudflare's, of proxies that waited for one in vain. */
+const lateStatuses: ReadonlySet<number> = new Set([408, 504, 522, 524]);
 
 /** Characters of a message that are read. */
 const lookedAt = 300;
@@ -113,7 +135,7 @@ function wordsOf(...patterns: readonly string[]): RegExp {
 function isAboutModel({ param }: ErrorFields, codes: readonly string[], message: string, status: number): boolean {
   if (codes.some((code) => modelCodes.has(code))) return true;
   if (codes.includes("not_found_error") && /^model:/i.test(message)) return true;
-  if ((status === 400 || status === 404) && modelWords.test(message)) return true;
+  if ((status === 400 || status === 404 || status === 410) && modelWords.test(message)) return true;
   return status === 404 && (param === "model" || saysNoModel(message) || modelWordsOf404.test(message));
 }
 
@@ -127,9 +149,13 @@ function saysNoModel(message: string): boolean {
 const pathWords =
   /^(?:(?:404 )?(?:page |file |path |url |route |endpoint |resource )?not found|invalid url|method not allowed|cannot post|no (?:such )?(?:route|handler|static resource|endpoint)\b|unknown (?:path|url|route|endpoint)|unexpected endpoint)/i;
 
+/** misrouted finds what Alibaba and Cloudflare say of a wrong path with another status. */
+const misrouted = /^(?:url error, please check url|could not route to\b)/i;
+
 /** servesNothing reports that a server has nothing at the path that was asked, as far as its status and words tell. */
 export function servesNothing({ message, isText }: ErrorFields, status: number): boolean {
   if (status === 405 || status === 501) return true;
+  if (status === 400 && message !== undefined && misrouted.test(message)) return true;
   return status === 404 && (message === undefined || isText || pathWords.test(message.trim()));
 }
 
@@ -169,6 +195,16 @@ const statuses: ReadonlyMap<string, number> = new Map([
   ...["1302", "1303", "1304", "1308", "1310"].map(as(429)),
   ...["1305", "1312"].map(as(503)),
 ]);
+
+/**
+ * exactStatus returns the status that an error answer means: its own, unless its codes say that there is too much to do. Proxies, and some
+ * vendors, say so with a status for something else.
+ */
+export function exactStatus(answered: number, codes: ErrorFields["codes"]): number {
+  const meant = statusMeant(codes);
+  if (meant === 429 && (answered === 400 || answered === 403 || answered >= 500)) return meant;
+  return (meant === 503 || meant === 504) && (answered === 500 || answered === 502) ? meant : answered;
+}
 
 /** wordStatuses has the statuses of names that vendors make up of the same few words, without what separates these. */
 const wordStatuses: readonly (readonly [words: RegExp, status: number])[] = [

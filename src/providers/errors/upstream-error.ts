@@ -4,8 +4,8 @@
  * The caller's own mistakes (4xx) and overload (429, 503) keep the upstream's message, whatever its shape. 401 and
  * 403 mean that the gateway's own credential failed, and 402 its own credit: the caller gets 502 in the gateway's
  * words, and so it does where the upstream lacks the configured model. Other 5xx become 502, or 504 after a timeout.
- * A conversation that is too long is 400 whatever the status. An error with status 200, as in streams, gets the
- * status that its codes mean.
+ * A conversation that is too long is 400 whatever the status, and codes of overload count with the statuses of other
+ * errors. An error with status 200, as in streams, gets the status that its codes mean.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
@@ -24,7 +24,7 @@ import {
 import { retryDelayIn } from "../upstream/retry-delay.ts";
 import { type ContextOverflow, readOverflow } from "./context-overflow.ts";
 import { detailCodeOf, type ErrorFields, readErrorBody, readErrorJson } from "./error-fields.ts";
-import { type Meaning, meaningOf, servesNothing, statusMeant } from "./error-meaning.ts";
+import { exactStatus, type Meaning, meaningOf, servesNothing, statusMeant } from "./error-meaning.ts";
 import type { Redact } from "./redact.ts";
 
 export interface UpstreamError {
@@ -76,7 +76,9 @@ export function refusalOfErrorIn(json: JsonObject, body: Buffer, dialect: ErrorD
 }
 
 function refusalOfWords(words: ErrorFields, error: UpstreamError, dialect: ErrorDialect): Refusal {
-  const status = dialect.statusOf(words) ?? error.status ?? statusMeant(words.codes) ?? 500;
+  const { codes } = words;
+  const told = error.status === undefined ? statusMeant(codes) : exactStatus(error.status, codes);
+  const status = dialect.statusOf(words) ?? told ?? 500;
   const { retryAfter = retryDelayIn(words.error, words.message), model } = error;
   const meaning = meaningOf(words, status);
   const overflow = meaning === "credit" ? undefined : readOverflow(words);

@@ -537,6 +537,16 @@ const unpaid: readonly (readonly [status: number, body: unknown])[] = [
   [403, { code: 30001, message: "Sorry, your account balance is insufficient", data: null }],
   [403, { error: { message: "user quota is not enough", code: "insufficient_user_quota" } }],
   [400, { error: "You have reached your specified API usage limits." }],
+  [400, { code: 400, reason: "NOT_ENOUGH_BALANCE", message: "See the reason." }],
+  [
+    400,
+    {
+      error: {
+        message: "Gemini API free tier is not available in your country. Please enable billing on your project.",
+      },
+    },
+  ],
+  [412, { error: { message: "Account x is suspended, possibly due to reaching the monthly spending limit." } }],
   [400, { base_resp: { status_code: 1008, status_msg: "insufficient balance" } }],
 ];
 
@@ -568,6 +578,10 @@ const wrongKey: readonly (readonly [status: number, body: unknown])[] = [
   [400, { error: { message: "no", type: "authentication_error" } }],
   [400, detailed("invalid_request_error", "organization_on_hold")],
   [400, detailed("invalid_request_error", "cmek_key_disabled")],
+  [400, { error: { message: "Reach out to support.", code: "organization_restricted" } }],
+  [400, { type: "error", error: { type: "invalid_request_error", message: "This organization has been disabled." } }],
+  [400, { error: { message: "Your API key has been revoked" } }],
+  [400, { success: false, errors: [{ code: 10000, message: "Authentication error" }] }],
   [401, { detail: "Unauthorized" }],
   [403, { message: "Forbidden" }],
   [407, "Proxy Authentication Required"],
@@ -588,6 +602,21 @@ const noModel: readonly (readonly [status: number, body: unknown])[] = [
   [400, { error: { message: "The model `far` has been decommissioned.", code: "model_decommissioned" } }],
   [400, { error: { message: "The model 'far' is not supported by any provider.", code: "model_not_supported" } }],
   [400, { message: "The provided model identifier is invalid." }],
+  [400, { error: '"far" does not support chat' }],
+  [404, { error: { code: "ModelNotOpen", message: "Your account has not activated the model far." } }],
+  [
+    400,
+    { error: { code: "InvalidEndpoint.ClosedEndpoint", message: "The request targeted an endpoint that is closed." } },
+  ],
+  [404, [{ error: { code: 404, message: "This model models/far is no longer available to new users." } }]],
+  [404, { message: "Access denied. This Model is marked by provider as Legacy." }],
+  [404, { error: { message: "No endpoints found matching your data policy.", code: 404 } }],
+  [404, { error: { message: "No allowed providers are available for the selected model.", code: 404 } }],
+  [400, { error: { code: "OperationNotSupported", message: "The operation does not work with the specified model." } }],
+  [404, { error_code: "RESOURCE_DOES_NOT_EXIST", message: "The given endpoint does not exist." }],
+  [400, { error: { message: "There are no healthy deployments for this model." } }],
+  [410, { error: { message: "The model far is no longer available. It was retired." } }],
+  [400, { error: { message: "Unsupported model: far" } }],
   [404, { message: "This model version has reached the end of its life." }],
   [400, { success: false, errors: [{ code: 5007, message: "No such model @cf/far or task" }] }],
   [400, { error: { code: 400, message: "model 'far' not found", type: "invalid_request_error" } }],
@@ -612,6 +641,11 @@ const noPath: readonly (readonly [status: number, body: unknown])[] = [
   [404, { error: { message: "Invalid URL (POST /v1/v1/chat/completions)", type: "invalid_request_error" } }],
   [404, { error: { code: 404, message: "File Not Found", type: "not_found_error" } }],
   [405, { detail: "Method Not Allowed" }],
+  [400, { code: "InvalidParameter", message: "url error, please check url！" }],
+  [
+    400,
+    { success: false, errors: [{ code: 7003, message: "Could not route to /accounts/x, perhaps it is invalid?" }] },
+  ],
 ];
 
 test.each(noPath)(
@@ -646,6 +680,44 @@ const meant: readonly (readonly [body: unknown, status: number])[] = [
 test.each(meant)("%j with status 200 means %i", async (body, status) => {
   answer(200, body, "application/json");
   expect(await ask("openai", "/chat/completions")).toMatchObject({ status, error: { message: why } });
+});
+
+/** Errors whose codes say that there is too much to do, though their status does not, and the status that callers see. */
+const busy: readonly (readonly [status: number, body: unknown, seen: number])[] = [
+  [403, { error: { code: "rate_limit_exceeded", message: why } }, 429],
+  [400, { code: "Throttling.RateQuota", message: why }, 429],
+  [500, [{ error: { code: 429, status: "RESOURCE_EXHAUSTED", message: why } }], 429],
+  [503, { error: { code: 429, message: why } }, 429],
+  [500, { error: { type: "overloaded", message: why } }, 503],
+  [502, { error: { code: 503, message: why } }, 503],
+  [400, { error: { code: "service_unavailable", message: why } }, 400],
+  [404, { error: { code: 429, message: why } }, 404],
+];
+
+test.each(busy)("status %i with %j means %i", async (status, body, seen) => {
+  answer(status, body, "application/json");
+  expect(await ask("openai", "/chat/completions")).toMatchObject({ status: seen, error: { message: why } });
+});
+
+test.each([
+  [500, { error: { type: "timeout", message: why } }],
+  [524, "<html>A timeout occurred</html>"],
+  [522, "<html>Connection timed out</html>"],
+])("status %i with %j is a time-out", async (status, body) => {
+  answer(status, body, "text/html");
+  expect(await ask("openai", "/chat/completions")).toMatchObject({ status: 504, error: { code: "timeout" } });
+});
+
+test("a feature that a model lacks is the request's matter", async () => {
+  for (const [status, message] of [
+    [404, "No endpoints found that support tool use."],
+    [400, "This model is not supported with audio."],
+    [400, "The model `far` does not support image input."],
+    [400, "Unsupported model parameter: seed"],
+  ] as const) {
+    answer(status, { error: { message } });
+    expect(await ask("openai", "/messages")).toMatchObject({ status, error: { message } });
+  }
 });
 
 const operators: Readonly<Record<string, readonly [cases: typeof unpaid, why: string]>> = {
@@ -696,6 +768,13 @@ describe("the operator's trouble", () => {
       { error: { code: 429, message: "You exceeded your current quota, …", status: "RESOURCE_EXHAUSTED" } },
     ]);
     expect((await ask("openai", "/chat/completions")).status).toBe(429);
+    for (const error of [
+      "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO",
+      "violates our content policies",
+    ]) {
+      answer(403, { code: "The caller does not have permission to execute the specified operation", error });
+      expect(await ask("openai", "/chat/completions")).toMatchObject({ status: 403, error: { message: error } });
+    }
     answer(403, { error: { code: 403, message: "Your input was flagged by moderation" } });
     expect(await ask("openai", "/messages")).toMatchObject({ status: 403, error: { message: /flagged/ } });
   });
