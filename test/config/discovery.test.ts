@@ -5,6 +5,7 @@ import { createServer, type Server } from "node:http";
 import { createServer as createTcpServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
+import { gzipSync } from "node:zlib";
 import { pino } from "pino";
 import { afterAll, describe, expect, test } from "vitest";
 import { builtInCatalogue } from "../../src/config/catalogue/built-in.ts";
@@ -310,6 +311,61 @@ describe("a list", () => {
       { "gpt-oss": { contextWindow: 131072, maxOutputTokens: 65536 } },
     ],
     [
+      "Groq's, with what takes no calls, and what is served nowhere",
+      {
+        data: [
+          { id: "old", active: false },
+          { id: "whisper-large-v3", active: true },
+          { id: "playai-tts", active: true },
+        ],
+      },
+      { "playai-tts": { kind: "speech" } },
+    ],
+    [
+      "Mistral's",
+      {
+        data: [
+          { id: "mistral-large", type: "base", capabilities: { completion_chat: true }, max_context_length: 9 },
+          { id: "mistral-embed", type: "base", capabilities: { completion_chat: false } },
+          { id: "mistral-ocr", type: "base", capabilities: { completion_chat: false } },
+        ],
+      },
+      { "mistral-large": { kind: "chat", contextWindow: 9 }, "mistral-embed": { kind: "embedding" } },
+    ],
+    [
+      "Volcengine's",
+      {
+        data: [
+          { id: "doubao", domain: "VLM", token_limits: { context_window: 9, max_output_token_length: 4 } },
+          { id: "gone", domain: "LLM", status: "Shutdown" },
+          { id: "seedream", domain: "ImageGeneration" },
+        ],
+      },
+      { doubao: { kind: "chat", contextWindow: 9, maxOutputTokens: 4 } },
+    ],
+    [
+      "GitHub's",
+      [
+        { id: "a", limits: { max_input_tokens: 9, max_output_tokens: 4 }, supported_output_modalities: ["text"] },
+        { id: "b", supported_output_modalities: ["embeddings"] },
+        { id: "c", supported_output_modalities: ["image"] },
+      ],
+      { a: { kind: "chat", contextWindow: 9, maxOutputTokens: 4 }, b: { kind: "embedding" } },
+    ],
+    [
+      "Cohere's",
+      {
+        models: [
+          { name: "command", endpoints: ["generate", "chat"], context_length: 9 },
+          { name: "vectors", endpoints: ["embed"] },
+          { name: "order", endpoints: ["rerank"] },
+        ],
+      },
+      { command: { kind: "chat", contextWindow: 9 }, vectors: { kind: "embedding" } },
+    ],
+    ["one within an envelope", { code: 0, data: { object: "list", data: [{ id: "a" }] } }, { a: {} }],
+    ["one within a result", { success: true, result: { models: [{ model_name: "a" }] } }, { a: {} }],
+    [
       "one with nonsense in it",
       { data: [null, 5, { id: 5 }, { id: "a b" }, { id: "m", max_model_len: "x" }] },
       { m: {} },
@@ -317,6 +373,21 @@ describe("a list", () => {
   ])("of %s form is read", async ([, answer, expected]) => {
     const { told } = await asked(answer);
     expect(JSON.parse(JSON.stringify(told))).toEqual(expected);
+  });
+
+  test.each([
+    ["with a byte order mark", {}, (json: string) => Buffer.from(`\uFEFF${json}`)],
+    ["compressed, though nobody asked for that", { "content-encoding": "gzip" }, gzipSync],
+    ["not compressed, though it says so", { "content-encoding": "utf-8" }, (json: string) => Buffer.from(json)],
+  ] as const)("%s is read", async (_, fields, written) => {
+    const server = createServer((_, res) => {
+      res.writeHead(200, { "content-type": "application/json", ...fields }).end(written('{"data":[{"id":"a"}]}'));
+    }).listen(0, "127.0.0.1");
+    servers.push(server);
+    await once(server, "listening");
+    const base_url = `http://127.0.0.1:${(server.address() as { port: number }).port}/v1`;
+    const told = await askForModels({ name: "n", kind: "openai", base_url }, new AbortController().signal);
+    expect(told.kind === "list" && [...told.list.keys()]).toEqual(["a"]);
   });
 
   test("is asked of Anthropic's servers in their own way, whole", async () => {

@@ -1,27 +1,15 @@
 /**
- * Asks a server for its models (`GET {base_url}/models`) and parses the list in any known form: OpenAI's, which nearly
- * all servers use (vLLM, llama.cpp, Ollama, LM Studio, SGLang), a bare list, or one under `models`. Invalid entries
- * are skipped. Causes of failures quote nothing from the answer.
+ * Asks a server for its models (`GET {base_url}/models`) and parses the list in any known form (`listed-models.ts`). Causes of failures quote
+ * nothing from the answer.
  */
-import { discard, get, readText, TooLong } from "../../runtime/net/get.ts";
+import { discard, get, readBytes, TooLong } from "../../runtime/net/get.ts";
 import { lookupElsewhere } from "../../runtime/net/metadata-addresses.ts";
 import { credentialOf } from "../catalogue/vendors.ts";
-import type { ModelConfig, UpstreamConfig } from "../schema-models.ts";
-import { modelKind } from "../schema-models.ts";
-import { modelIdSchema } from "../values.ts";
+import type { UpstreamConfig } from "../schema-models.ts";
 import { type ConnectionReason, connectionReason, hostOf } from "./connection-failure.ts";
+import { entriesIn, type ModelList, readEntries } from "./listed-models.ts";
 
-/** ListedModel is the facts of a listed model besides its name; undefined if the list does not have them. */
-export interface ListedModel {
-  readonly kind: ModelConfig["kind"] | undefined;
-  /** contextWindow is in tokens. */
-  readonly contextWindow: number | undefined;
-  /** maxOutputTokens is in tokens. */
-  readonly maxOutputTokens: number | undefined;
-}
-
-/** ModelList is a server's models by their names there. */
-export type ModelList = ReadonlyMap<string, ListedModel>;
+export type { ModelList };
 
 /**
  * ListAnswer is a list, or why there is none: the server does not provide one (`untold`), rejects the key (`refused`),
@@ -103,11 +91,34 @@ async function askForText(upstream: UpstreamConfig, signal: AbortSignal): Promis
     throw new NoModelList(`it answered with status ${status}`, reasonOf(statusCode), { status });
   }
   try {
-    return await readText(reply, maxListBytes, signal);
+    return decoded(await readBytes(reply, maxListBytes, signal), reply.headers["content-encoding"]);
   } catch (error) {
     if (!(error instanceof TooLong)) throw error;
     throw new NoModelList(`its answer is larger than ${maxListBytes} bytes`, "LIST_TOO_LARGE", listBound);
   }
+}
+
+/** decoded returns the text of a body. Some proxies compress what nobody asked them to. */
+function decoded(body: Buffer, coding = ""): string {
+  if (coding === "") return body.toString();
+  const { brotliDecompressSync, inflateSync, gunzipSync, zstdDecompressSync } = process.getBuiltinModule("node:zlib");
+  const options = { maxOutputLength: maxListBytes };
+  try {
+    switch (coding.trim().toLowerCase()) {
+      case "gzip":
+      case "x-gzip":
+        return gunzipSync(body, options).toString();
+      case "deflate":
+        return inflateSync(body, options).toString();
+      case "br":
+        return brotliDecompressSync(body, options).toString();
+      case "zstd":
+        return zstdDecompressSync(body, options).toString();
+    }
+  } catch {
+    throw new NoModelList("its answer cannot be decompressed", "LIST_NOT_JSON");
+  }
+  return body.toString();
 }
 
 function headersOf({ kind, api_keys, api_key = api_keys?.[0], credential, headers }: UpstreamConfig) {
@@ -130,76 +141,20 @@ function isTransient(status: number): boolean {
 }
 
 function readList(text: string): ModelList {
-  const json = parsed(text);
-  const { object, data, models } = (json ?? {}) as { object?: unknown; data?: unknown; models?: unknown };
-  const entries = [json, data, models].find(Array.isArray) ?? (object === "list" && data === null ? [] : undefined);
+  const entries = entriesIn(parsed(text));
   if (!entries) throw new NoModelList("its answer has no list of models", "LIST_MALFORMED");
   if (entries.length > maxModels)
     throw new NoModelList(`its list has more than ${maxModels} models`, "LIST_TOO_LARGE", listBound);
-  // Some servers list the names alone.
-  const named = (entry: unknown) => (typeof entry === "string" ? { id: entry } : ((entry ?? {}) as Entry));
-  return new Map(entries.flatMap((entry: unknown) => entryOf(named(entry))));
+  return readEntries(entries);
 }
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch {
     // The parser's message would quote the answer.
     throw new NoModelList("its answer is not JSON", "LIST_NOT_JSON");
   }
-}
-
-/** Entry is the members of an entry that are read. Servers may put anything into them. */
-type Entry = Partial<
-  Readonly<Record<"id" | "name" | "model" | "kind" | "type", unknown>> &
-    Readonly<Record<(typeof contextWindowKeys)[number] | (typeof maxOutputKeys)[number], unknown>>
->;
-
-/**
- * contextWindowKeys are servers' names for the context window: vLLM and SGLang, Together and OpenRouter, Groq, Mistral
- * and LM Studio, Anthropic.
- */
-const contextWindowKeys = [
-  "max_model_len",
-  "context_length",
-  "context_window",
-  "max_context_length",
-  "max_input_tokens",
-] as const;
-/** maxOutputKeys are servers' names for the output limit. */
-const maxOutputKeys = ["max_completion_tokens", "max_output_tokens"] as const;
-
-function entryOf(entry: Entry): readonly (readonly [string, ListedModel])[] {
-  const id = modelIdSchema.safeParse(entry.id ?? entry.model ?? entry.name).data;
-  if (id === undefined || otherTypes.has(entry.type as string)) return [];
-  const kind = modelKind.safeParse(entry.kind).data ?? kindsByType.get(entry.type as string) ?? kindOfName(id);
-  return [
-    [id, { kind, contextWindow: countAt(entry, contextWindowKeys), maxOutputTokens: countAt(entry, maxOutputKeys) }],
-  ];
-}
-
-/**
- * kindsByType are the model types of LM Studio and Together: those that the gateway serves, and those that it does
- * not.
- */
-const kindsByType: ReadonlyMap<string, ModelConfig["kind"]> = new Map([
-  ...["llm", "vlm", "chat", "language", "code"].map((type) => [type, "chat"] as const),
-  ...["embedding", "embeddings"].map((type) => [type, "embedding"] as const),
-]);
-const otherTypes: ReadonlySet<string> = new Set(["image", "video", "rerank", "moderation", "transcribe"]);
-
-/**
- * kindOfName guesses the kind from the name: most local servers list only names, and those of embedding models contain
- * "embed".
- */
-function kindOfName(id: string): ModelConfig["kind"] | undefined {
-  return /(^|[^a-z])embed(ding|der|dings)?([^a-z]|$)/i.test(id) ? "embedding" : undefined;
-}
-
-function countAt(entry: Entry, keys: readonly (keyof Entry)[]): number | undefined {
-  const counts = keys.map((key) => entry[key]);
-  return counts.find((count): count is number => Number.isSafeInteger(count) && (count as number) > 0);
 }
 
 function causeOf(error: unknown): string {

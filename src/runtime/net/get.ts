@@ -27,8 +27,13 @@ export function get(url: URL, options: GetOptions): Promise<IncomingMessage> {
 /** TooLong says that a body has more bytes than are wanted. */
 export class TooLong extends Error {}
 
-/** readText reads the body of a reply. Throws TooLong past `maxBytes`; else the connection's error, or the reason of `signal`. */
+/** readText reads the body of a reply as readBytes does. */
 export async function readText(reply: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<string> {
+  return (await readBytes(reply, maxBytes, signal)).toString();
+}
+
+/** readBytes reads the body of a reply. Throws TooLong past `maxBytes`; else the connection's error, or the reason of `signal`. */
+export async function readBytes(reply: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
@@ -40,7 +45,7 @@ export async function readText(reply: IncomingMessage, maxBytes: number, signal:
   } catch (error) {
     throw signal.aborted ? signal.reason : error;
   }
-  return Buffer.concat(chunks).toString();
+  return Buffer.concat(chunks);
 }
 
 /** discard breaks off a reply whose body is not wanted. */

@@ -1,0 +1,152 @@
+/**
+ * Reads a server's list of models in any known form: OpenAI's, which nearly all servers use (vLLM, llama.cpp, Ollama,
+ * LM Studio, SGLang), a bare list, one under `models` or `result`, or one of these within another object. Invalid
+ * entries are skipped, and so are models that are switched off, or of a kind that the gateway does not serve.
+ */
+import type { ModelConfig } from "../schema-models.ts";
+import { modelKind } from "../schema-models.ts";
+import { modelIdSchema } from "../values.ts";
+
+type Kind = ModelConfig["kind"];
+
+/** ListedModel is the facts of a listed model besides its name; undefined if the list does not have them. */
+export interface ListedModel {
+  readonly kind: Kind | undefined;
+  /** contextWindow is in tokens. */
+  readonly contextWindow: number | undefined;
+  /** maxOutputTokens is in tokens. */
+  readonly maxOutputTokens: number | undefined;
+}
+
+/** ModelList is a server's models by their names there. */
+export type ModelList = ReadonlyMap<string, ListedModel>;
+
+/** Members are those of an object of the list. Servers may put anything into them. */
+type Members = Readonly<Record<string, unknown>>;
+
+/** listKeys are the members that hold the list, or an object with it. */
+const listKeys = ["data", "models", "result", "items"] as const;
+
+/** entriesIn returns the entries of a list; undefined for an answer without one, such as an error. */
+export function entriesIn(answer: unknown, depth = 0): readonly unknown[] | undefined {
+  if (Array.isArray(answer)) return answer;
+  const members = membersOf(answer);
+  const values = listKeys.map((key) => members[key]);
+  const list = values.find(Array.isArray);
+  if (list) return list;
+  // Ollama has null where it has no model.
+  if (members.object === "list" && members.data === null) return [];
+  return depth < 2 ? values.map((value) => value && entriesIn(value, depth + 1)).find(Array.isArray) : undefined;
+}
+
+export function readEntries(entries: readonly unknown[]): ModelList {
+  // Some servers list the names alone.
+  const named = (entry: unknown) => (typeof entry === "string" ? { id: entry } : membersOf(entry));
+  return new Map(entries.flatMap((entry) => entryOf(named(entry))));
+}
+
+function entryOf(entry: Members): readonly (readonly [string, ListedModel])[] {
+  const id = modelIdSchema.safeParse(entry.id ?? entry.model ?? entry.model_name ?? entry.name ?? entry.key).data;
+  if (id === undefined || isOff(entry)) return [];
+  const kind = kindOf(entry) ?? kindOfName(id) ?? (chats(entry) === false ? "other" : undefined);
+  if (kind === "other") return [];
+  return [
+    [id, { kind, contextWindow: countAt(entry, contextWindowKeys), maxOutputTokens: countAt(entry, maxOutputKeys) }],
+  ];
+}
+
+/** isOff reports a model that takes no calls any more: Groq's, Volcengine's. */
+function isOff({ active, status }: Members): boolean {
+  return active === false || (typeof status === "string" && /^(?:shutdown|retired)$/i.test(status));
+}
+
+/** kindOf returns what an entry itself says: `other` is what the gateway does not serve. */
+function kindOf(entry: Members): Kind | "other" | undefined {
+  const own = modelKind.safeParse(entry.kind).data;
+  if (own) return own;
+  const words = typeKeys.map((key) => entry[key]).filter((word) => typeof word === "string");
+  return (
+    words.map((word) => kindsByType.get(word.toLowerCase())).find((kind) => kind !== undefined) ??
+    kindOfAbilities(entry) ??
+    kindOfOutput(
+      entry.output_modalities ?? entry.supported_output_modalities ?? membersOf(entry.architecture).output_modalities,
+    )
+  );
+}
+
+/** typeKeys are the names for a model's type of LM Studio and Together, of Novita, Volcengine and Hugging Face. */
+const typeKeys = ["type", "model_type", "domain", "task", "pipeline_tag"] as const;
+
+const kindsByType: ReadonlyMap<string, Kind | "other"> = new Map([
+  ...["llm", "vlm", "chat", "language", "code", "text-generation"].map((type) => [type, "chat"] as const),
+  ...["embedding", "embeddings", "text-embedding", "feature-extraction"].map((type) => [type, "embedding"] as const),
+  ...["audio", "tts", "speech", "text-to-speech"].map((type) => [type, "speech"] as const),
+  ...["image", "video", "rerank", "reranker", "moderation", "transcribe", "classify"].map(
+    (type) => [type, "other"] as const,
+  ),
+  ...["imagegeneration", "videogeneration", "3dgeneration", "text-to-image", "text-to-video"].map(
+    (type) => [type, "other"] as const,
+  ),
+  ...["automatic-speech-recognition", "asr", "stt", "ocr"].map((type) => [type, "other"] as const),
+]);
+
+/** chats returns whether a model chats, as Mistral, Azure and Fireworks say it; undefined where nothing is said. */
+function chats({ capabilities, supports_chat }: Members): boolean | undefined {
+  const { completion_chat, chat_completion } = membersOf(capabilities);
+  return [completion_chat, chat_completion, supports_chat].find((one) => typeof one === "boolean");
+}
+
+/** kindOfAbilities reads what a model can do, also as Cohere says it. */
+function kindOfAbilities(entry: Members): Kind | "other" | undefined {
+  const { capabilities, endpoints } = entry;
+  if (membersOf(capabilities).embeddings === true) return "embedding";
+  if (chats(entry)) return "chat";
+  if (!Array.isArray(endpoints) || endpoints.length === 0) return undefined;
+  if (endpoints.some((one) => one === "chat" || one === "chat/completions")) return "chat";
+  if (endpoints.some((one) => one === "embed" || one === "embeddings")) return "embedding";
+  return endpoints.some((one) => one === "rerank" || one === "classify") ? "other" : undefined;
+}
+
+/** kindOfOutput reads what OpenRouter and GitHub say that a model puts out. */
+function kindOfOutput(modalities: unknown): Kind | "other" | undefined {
+  if (!Array.isArray(modalities) || modalities.length === 0) return undefined;
+  if (modalities.includes("text")) return "chat";
+  if (modalities.some((one) => one === "embeddings" || one === "embedding")) return "embedding";
+  return modalities.some((one) => one === "audio" || one === "speech") ? "speech" : "other";
+}
+
+/** namesOfKinds guess the kind from the name: most servers list only names. */
+const namesOfKinds: readonly (readonly [name: RegExp, kind: Kind | "other"])[] = [
+  [/(?:^|[^a-z])embed(?:ding|der|dings)?(?:[^a-z]|$)/i, "embedding"],
+  [/(?:^|[^a-z])tts(?:[^a-z]|$)/i, "speech"],
+  [/(?:^|[^a-z])(?:whisper|dall-e|gpt-image|transcribe|moderation|rerank(?:er)?)(?:[^a-z]|$)/i, "other"],
+];
+
+function kindOfName(id: string): Kind | "other" | undefined {
+  return namesOfKinds.find(([name]) => name.test(id))?.[1];
+}
+
+/**
+ * contextWindowKeys are servers' names for the context window: vLLM and SGLang, Together and OpenRouter, Groq, Mistral
+ * and LM Studio, Anthropic and GitHub, Novita, llama.cpp.
+ */
+const contextWindowKeys = [
+  ...["max_model_len", "context_length", "context_window", "max_context_length", "max_input_tokens"],
+  ...["context_size", "n_ctx"],
+];
+/** maxOutputKeys are servers' names for the output limit. */
+const maxOutputKeys = ["max_completion_tokens", "max_output_tokens", "max_output_token_length"];
+/** factKeys are the members of an entry that hold such facts: GitHub's, Volcengine's, OpenRouter's, DeepInfra's, llama.cpp's. */
+const factKeys = ["limits", "token_limits", "top_provider", "metadata", "meta"];
+
+function countAt(entry: Members, keys: readonly string[]): number | undefined {
+  const places = [entry, ...factKeys.map((key) => membersOf(entry[key]))];
+  const counts = places.flatMap((place) => keys.map((key) => place[key]));
+  return counts.find((count): count is number => Number.isSafeInteger(count) && (count as number) > 0);
+}
+
+function membersOf(value: unknown): Members {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Members) : nothing;
+}
+
+const nothing: Members = {};
