@@ -32,7 +32,7 @@ export function ask<A>(call: UpstreamCall, answerOf: (reply: UpstreamReply) => M
   const coming = timeWait(record, () => post(call));
   return andThen(coming, (coded) => {
     const reply = decoded(coded);
-    if (reply.status === 200) return answerOf(reply);
+    if (isSuccess(reply)) return answerOf(reply);
     const reading = timeWait(record, () => readError(reply));
     return andThen(reading, (bytes): never => {
       throw refusalOf(reply, bytes, call);
@@ -52,7 +52,7 @@ export function askWhole<A>(
 ): MaybePromise<A> {
   const read = (coded: UpstreamReply): MaybePromise<() => MaybePromise<A>> => {
     const reply = decoded(coded);
-    if (reply.status !== 200)
+    if (!isSuccess(reply))
       return andThen(readError(reply), (bytes) => () => {
         throw refusalOf(reply, bytes, call);
       });
@@ -62,6 +62,11 @@ export function askWhole<A>(
   };
   const reading = timeWait(call.attempt.record, () => andThen(post(call), read));
   return andThen(reading, (answer) => answer());
+}
+
+/** isSuccess reports a reply that may hold an answer. Proxies that have changed an answer may say so by 203. */
+function isSuccess({ status }: UpstreamReply): boolean {
+  return status >= 200 && status <= 203;
 }
 
 function post({ upstream, dialect, path, attempt }: UpstreamCall): MaybePromise<UpstreamReply> {

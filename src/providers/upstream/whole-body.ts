@@ -1,7 +1,11 @@
-/** Reads the whole body of an upstream's reply, or of an error if it is not too long. */
+/**
+ * Reads the whole body of an upstream's reply, or of an error if it is not too long. A body that is complete JSON is whole, however its
+ * transfer ends: its upstream has billed it, and would answer the same way again.
+ */
 import { upstreamFailed } from "../../call/refusals.ts";
 import { Deferred } from "../../runtime/maybe-promise.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { countsForHealth, faultOf } from "../errors/fault.ts";
 import type { Body, Reader, UpstreamReply } from "./reply.ts";
 
 /**
@@ -24,19 +28,20 @@ const maxLingering = 256 * 1024;
 const maxErrorBytes = 64 * 1024;
 
 /**
- * readError reads the body of an error. Resolves to an empty body if it is too large: some repeat the whole request; the status still
- * counts.
+ * readError reads the body of an error. Resolves to an empty body if it is too large, as some repeat the whole request, or breaks off: the
+ * status still counts.
  */
 export function readError(reply: UpstreamReply): Deferred<Buffer> {
   const whole = new Deferred<Buffer>();
-  reply.read(new WholeBody(whole, maxErrorBytes, true));
+  const mayLinger = reply.headers["content-length"] === undefined;
+  reply.read(new WholeBody(whole, maxErrorBytes, true, mayLinger ? reply.source : undefined));
   return whole;
 }
 
 class WholeBody implements Reader {
   readonly #whole: Deferred<Buffer>;
   readonly #maxBytes: number;
-  readonly #mayBeMore: boolean;
+  readonly #isOfError: boolean;
   readonly #chunks: Buffer[] = [];
   readonly #lingering: Pick<Body, "leave"> | undefined;
   #bytes = 0;
@@ -45,13 +50,13 @@ class WholeBody implements Reader {
   #isLeft = false;
 
   /**
-   * `mayBeMore`: a body that is too large counts as empty, and does not fail. `lingering` is the body, where it may go on after its
-   * answer.
+   * `isOfError`: a body that is too large, or breaks off, counts as empty, and does not fail. `lingering` is the body, where it may go on
+   * after its answer.
    */
-  constructor(whole: Deferred<Buffer>, maxBytes: number, mayBeMore = false, lingering?: Pick<Body, "leave">) {
+  constructor(whole: Deferred<Buffer>, maxBytes: number, isOfError = false, lingering?: Pick<Body, "leave">) {
     this.#whole = whole;
     this.#maxBytes = maxBytes;
-    this.#mayBeMore = mayBeMore;
+    this.#isOfError = isOfError;
     this.#lingering = lingering;
   }
 
@@ -67,10 +72,14 @@ class WholeBody implements Reader {
   }
 
   readonly #leaveComplete = (): void => {
-    if (this.#bytes > maxLingering || !isComplete(Buffer.concat(this.#chunks))) return;
+    if (!this.#isComplete()) return;
     this.#isLeft = true;
     this.#lingering?.leave();
   };
+
+  #isComplete(): boolean {
+    return this.#bytes > 0 && this.#bytes <= maxLingering && isComplete(Buffer.concat(this.#chunks));
+  }
 
   /** Concatenates the body. Allocating it may fail, which is passed on as a failure. */
   resolve(): void {
@@ -88,8 +97,10 @@ class WholeBody implements Reader {
 
   reject(failure: unknown): void {
     clearTimeout(this.#settled);
-    if (this.#isLeft) this.resolve();
-    else if (this.#mayBeMore && this.#isTooLarge()) this.#whole.resolve(Buffer.alloc(0));
+    // Who leaves, or waits no longer, gets no answer.
+    const isBroken = faultOf(failure) !== undefined && countsForHealth(failure);
+    if (this.#isLeft || (isBroken && this.#isComplete())) this.resolve();
+    else if (this.#isOfError && (isBroken || this.#isTooLarge())) this.#whole.resolve(Buffer.alloc(0));
     else this.#whole.reject(failure);
   }
 

@@ -1,7 +1,8 @@
 /** An upstream's unary answer: its reader learns of its end, or of its failure. */
 import { afterEach, expect, test, vi } from "vitest";
+import { cancelled, upstreamFailed, upstreamTimeout } from "../../../src/call/refusals.ts";
 import { type Reader, UpstreamReply } from "../../../src/providers/upstream/reply.ts";
-import { readWhole } from "../../../src/providers/upstream/whole-body.ts";
+import { readError, readWhole } from "../../../src/providers/upstream/whole-body.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -78,5 +79,44 @@ test("a first line of a stream is not taken for a complete body, however long th
     }
   } finally {
     vi.useRealTimers();
+  }
+});
+
+const complete = '{"object":"chat.completion","choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}';
+
+test("complete JSON is whole, however its transfer ends", async () => {
+  for (const failure of [upstreamFailed("the connection to it broke"), upstreamTimeout("no piece in 60 s")]) {
+    const { reader, whole } = reading(1000);
+    reader.take([Buffer.from(complete)]);
+    reader.reject(failure);
+    expect(String(await whole)).toBe(complete);
+  }
+});
+
+test.each([
+  ["what is cut off", complete.slice(0, -1), upstreamFailed("the connection to it broke")],
+  ["nothing", "", upstreamFailed("the connection to it broke")],
+  ["a chunk of a stream", '{"object":"chat.completion.chunk","choices":[]}', upstreamFailed("it broke")],
+  ["the answer of a call that nobody awaits", complete, cancelled()],
+  ["the answer of a call whose caller waits no longer", complete, upstreamTimeout("no answer in 1 s", true)],
+])("%s is not", async (_, body, failure) => {
+  const { reader, whole } = reading(1000);
+  if (body !== "") reader.take([Buffer.from(body)]);
+  reader.reject(failure);
+  await expect((async () => whole)()).rejects.toBe(failure);
+});
+
+test("an error that breaks off keeps its status, and its words where they are complete", async () => {
+  for (const [body, read] of [
+    [complete, complete],
+    ['{"error":{"mess', ""],
+    ["", ""],
+  ] as const) {
+    let reader: Reader | undefined;
+    const source = { read: (one: Reader) => (reader = one), leave: () => {}, lifeless: () => {} };
+    const whole = readError(new UpstreamReply(400, {}, source as never));
+    if (body !== "") reader?.take([Buffer.from(body)]);
+    reader?.reject(upstreamFailed("the connection to it broke"));
+    expect(String(await whole)).toBe(read);
   }
 });
