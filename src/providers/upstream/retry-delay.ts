@@ -10,21 +10,32 @@ import { lowerCased } from "./lower-cased.ts";
 
 /**
  * retryAfterIn returns the delay that the headers of an answer ask for, in seconds; undefined where they ask for none. Azure and OpenAI
- * have it in milliseconds, too, and others say only when a limit that is used up is renewed.
+ * have it in milliseconds, too, GitHub by a name of its own, and others say only when a limit that is used up is renewed.
  */
 export function retryAfterIn(headers: ReplyFields): number | undefined {
   const ms = numberOf(textOf(headers["retry-after-ms"])) ?? numberOf(textOf(headers["x-ms-retry-after-ms"]));
   if (ms !== undefined) return ms / 1000;
-  const after = delayOf(textOf(headers["retry-after"]));
+  const after = delayNames.map((name) => delayOf(textOf(headers[name]))).find((delay) => delay !== undefined);
   if (after !== undefined) return after;
-  const used = limits.filter((limit) => textOf(headers[`${ofLimits}remaining-${limit}`]) === "0");
-  const renewed = used.map((limit) => delayOf(textOf(headers[`${ofLimits}reset-${limit}`])) ?? 0);
+  const renewed = Object.keys(headers).flatMap((name) => (ofLimits.test(name) ? renewalIn(name, headers) : []));
   return renewed.length > 0 ? Math.max(...renewed) : undefined;
 }
 
-/** ofLimits begins the names of the headers about a vendor's limits; the gateway has such headers of its own. */
-const ofLimits = "x-ratelimit-";
-const limits = ["requests", "tokens"];
+const delayNames = ["retry-after", "x-retry-after", "x-ratelimit-retry-after", "x-ratelimit-timeremaining"] as const;
+
+/** ofLimits finds the names of headers about limits: `x-ratelimit-…`, `anthropic-ratelimit-…`, the IETF's drafts. */
+const ofLimits = /ratelimit|rate-limit/;
+const remaining = /(?:^|-)remaining(?=-|$)/;
+
+/** renewalIn returns when the limit of a header is renewed, in seconds, if it is used up. Its two headers differ in one word; the IETF has one. */
+function renewalIn(name: string, headers: ReplyFields): number[] {
+  const value = textOf(headers[name]) ?? "";
+  const inOne = /(?:\br|remaining)=(?:0|-\d+)\b.*?(?:\bt|reset)=(\d{1,9})/.exec(value)?.[1];
+  if (inOne !== undefined) return [Number(inOne)];
+  if (!remaining.test(name) || !(Number(value) <= 0) || value.trim() === "") return [];
+  const renewal = textOf(headers[name.replace("remaining", "reset")]);
+  return renewal === undefined ? [] : [delayOf(renewal) ?? 0];
+}
 
 /**
  * retryDelayIn returns the delay that an error asks for, in seconds; undefined without one. Google has it in the error's details,
@@ -39,23 +50,41 @@ export function retryDelayIn(error: JsonObject, message: string | undefined): nu
     delayOf(info) ??
     memberDelay(error) ??
     memberDelay(beside) ??
+    memberDelay(membersOf(details)) ??
     delayOf(headers["retry-after"]) ??
-    delayOf(headers[`${ofLimits}reset`]) ??
-    delayOf(asked.exec((message ?? "").slice(0, lookedAt))?.[1])
+    delayOf(headers["x-ratelimit-reset"]) ??
+    delayInWords((message ?? "").slice(0, lookedAt))
   );
 }
 
-/** memberDelay reads the names of several vendors, and Hugging Face's for the time that loading a model takes. */
-function memberDelay({ retry_after, retry_after_seconds, retry_after_ms, estimated_time }: JsonObject) {
-  const ms = numberOf(retry_after_ms);
-  const inMs = ms === undefined ? undefined : ms / 1000;
-  return delayOf(retry_after) ?? delayOf(retry_after_seconds) ?? inMs ?? delayOf(estimated_time);
+/** memberDelay reads the names of several vendors, those of ChatGPT's plans, and Hugging Face's for the time that loading a model takes. */
+function memberDelay(members: JsonObject): number | undefined {
+  const ms = numberOf(members.retry_after_ms) ?? numberOf(members.retryAfterMs);
+  const delays = delayMembers.map((name) => delayOf(members[name]));
+  return delays.find((delay) => delay !== undefined) ?? (ms === undefined ? undefined : ms / 1000);
 }
+
+const delayMembers = [
+  ...["retry_after", "retryAfter", "retry_after_seconds", "retryAfterSeconds", "wait_seconds", "resets_in_seconds"],
+  ...["reset_at", "resets_at", "resetAt", "estimated_time"],
+] as const;
 
 /** The characters of a message that are searched. */
 const lookedAt = 1000;
 const duration = String.raw`(?:\d{1,9}(?:\.\d{1,9})? ?(?:ms|milliseconds?|seconds?|secs?|s|minutes?|mins?|m|hours?|h)\b ?|\d{1,3}[hm](?=\d))+`;
-const asked = new RegExp(`(?:try again|retry)(?: your request)?(?: in| after) (?:about )?(${duration})`, "i");
+const asked = new RegExp(
+  `(?:(?:try again|retry)(?: your request)?(?: in| after)|(?:please|must) wait(?: for)?|resets? in) (?:about )?(${duration})`,
+  "i",
+);
+const askedAsHeader = /\bretry[-_ ]after["']?[:=] ?["']?(\d{1,6}(?:\.\d{1,9})?)\b(?! ?ms)/i;
+const askedInChinese = /(\d{1,6}(?:\.\d{1,3})?) ?(秒|分钟)(?:钟)?(?:之?后|以后)/;
+
+function delayInWords(message: string): number | undefined {
+  const delay = delayOf(asked.exec(message)?.[1]) ?? delayOf(askedAsHeader.exec(message)?.[1]);
+  if (delay !== undefined) return delay;
+  const [, number, unit] = askedInChinese.exec(message) ?? [];
+  return number === undefined ? undefined : Number(number) * (unit === "秒" ? 1 : 60);
+}
 
 const secondsOfUnit = { ms: 0.001, s: 1, m: 60, h: 3600 } as const;
 
@@ -70,6 +99,9 @@ function delayOf(value: JsonValue | undefined): number | undefined {
     return Math.max(0, (seconds < firstMomentMs ? seconds : seconds / 1000) - Date.now() / 1000);
   }
   if (typeof value !== "string" || value.trim() === "") return undefined;
+  // Of a field that came twice one is enough, and some vendors quote it.
+  const first = /^\s*"?(\d{1,15}(?:\.\d{1,9})?)"?\s*(?:,[\s\d.]*)?$/.exec(value)?.[1];
+  if (first !== undefined) return delayOf(Number(first));
   const parts = [...value.matchAll(/(\d+(?:\.\d+)?) ?(ms|milli|[smh])/gi)];
   if (parts.length > 0 && new RegExp(`^${duration}$`, "i").test(value.trim()))
     return parts.reduce((sum, [, number, unit = "s"]) => sum + Number(number) * secondsOf(unit.toLowerCase()), 0);
@@ -83,13 +115,14 @@ function secondsOf(unit: string): number {
 
 /** numberOf reads a number, or one in a text, from 0. */
 function numberOf(value: JsonValue | undefined): number | undefined {
-  const isText = typeof value === "string" && /^\s*\d{1,15}(?:\.\d{1,9})?\s*$/.test(value);
+  const isText = typeof value === "string" && /^\s*\d{1,15}(?:\.\d{1,20})?\s*$/.test(value);
   const number = isText ? Number(value) : value;
   return typeof number === "number" && number >= 0 && Number.isFinite(number) ? number : undefined;
 }
 
+/** textOf returns a field of an answer, and of one that came several times the first. */
 function textOf(field: ReplyFields[string]): string | undefined {
-  return typeof field === "string" ? field : undefined;
+  return Array.isArray(field) ? field[0] : field;
 }
 
 function isRetryInfo(detail: JsonValue): detail is JsonObject {
