@@ -4,6 +4,7 @@
  */
 import type { Call } from "../../call/call.ts";
 import type { Form, Input, Operation } from "../../call/operations.ts";
+import { usableCalls } from "../../families/chat-to-chat/usable-calls.ts";
 import { vectorsAsAsked } from "../../families/embeddings-encoding.ts";
 import { callersPath, translateAll } from "../../families/index.ts";
 import type { Translated, Translation } from "../../families/translation.ts";
@@ -62,7 +63,7 @@ export function* translateAlongPath(
   // The fallback models concern the gateway, not the upstream.
   const isNamed = "models" in part.request.desc.field && part.request.outline().models !== undefined;
   const asked = (isNamed ? part.request.with({ models: undefined }) : part.request) as TranslatedRequest;
-  if (path.length === 0) return { request: asked, dropped: [], answer: relayed(operation, asked) };
+  if (path.length === 0) return { request: asked, dropped: [], answer: relayed(operation, asked, part) };
   const translated = yield* translateAll(path, asked, {
     form,
     maxOutputTokens: model.maxOutputTokens,
@@ -80,13 +81,19 @@ export function* translateAlongPath(
   return { ...translated, request: yield* counted(translated.request, part) };
 }
 
-/** relayed returns what makes the answer to a relayed request the caller's. Clients choose the encoding of vectors, and not all servers know both. */
-function relayed(operation: Operation, request: TranslatedRequest): Translated<Operation, Operation>["answer"] {
-  const answer = operation === "embeddings" ? vectorsAsAsked(request as Wire<Input<"embeddings">>) : undefined;
-  return (answer as Translated<Operation, Operation>["answer"] | undefined) ?? asItCame;
+/**
+ * relayed returns what makes the answer to a relayed request the caller's. Clients choose the encoding of vectors, and not all servers know
+ * both; and few write calls of tools in all pieces as clients read them.
+ */
+function relayed(operation: Operation, request: TranslatedRequest, { id }: Call): Answering {
+  if (operation === "embeddings") return vectorsAsAsked(request as Wire<Input<"embeddings">>) as Answering;
+  const { tools = null } = operation === "chat" ? request.outline() : {};
+  return tools === null ? asItCame : (usableCalls(id.replace(/^req_/, "")) as Answering);
 }
 
-const asItCame: Translated<Operation, Operation>["answer"] = (answer) => answer;
+type Answering = Translated<Operation, Operation>["answer"];
+
+const asItCame: Answering = (answer) => answer;
 
 /** counted counts the bytes of a request that may have become too long. A long one is written for that, and sent as written. */
 function* counted(request: TranslatedRequest, { body, request: { isLong } }: Call): CooperativeTask<TranslatedRequest> {

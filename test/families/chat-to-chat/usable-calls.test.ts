@@ -1,0 +1,120 @@
+/** Calls of tools in the odd forms in which servers of chat write them reach chat callers as OpenAI's own client reads them. */
+import OpenAI from "openai";
+import { expect, test } from "vitest";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
+import { chatAnswer, chatChunk, usageChunk } from "../../support/vendors.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+const { upstream, gateway } = scriptedStage();
+
+const parameters = { type: "object", properties: {} };
+const tools = ["get", "set"].map((name) => ({ type: "function" as const, function: { name, parameters } }));
+const asked = { model: "gpt", messages: [{ role: "user" as const, content: "Hi" }], tools };
+const client = () => new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey, maxRetries: 0 });
+
+interface Called {
+  readonly id: string;
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+function told(message: { readonly tool_calls?: readonly unknown[] | undefined }): readonly string[][] {
+  const calls = (message.tool_calls ?? []) as readonly Called[];
+  expect(new Set(calls.map(({ id }) => id)).size).toBe(calls.length);
+  for (const { id } of calls) expect(id).toMatch(/^\w+$/);
+  return calls.map(({ function: called }) => [called.name, called.arguments]);
+}
+
+const call = (args: unknown, more: Json = {}, name = "get"): Json => ({
+  ...{ id: "call_1", type: "function" },
+  ...more,
+  function: { name, ...(args === undefined ? {} : { arguments: args }) },
+});
+const got = ["get", '{"a":1}'];
+
+const wholes: Readonly<Record<string, readonly [calls: unknown, told: readonly string[][]]>> = {
+  "arguments that are an object": [[call({ a: 1 })], [got]],
+  "arguments that are empty": [[call("")], [["get", "{}"]]],
+  "arguments that are null": [[call(null)], [["get", "{}"]]],
+  "arguments that are an empty list": [[call([])], [["get", "{}"]]],
+  "no id": [[call('{"a":1}', { id: undefined })], [got]],
+  "an id that is empty": [[call('{"a":1}', { id: "" })], [got]],
+  "the same id": [
+    [call('{"a":1}'), call('{"a":2}')],
+    [got, ["get", '{"a":2}']],
+  ],
+  "a name beside the id": [[{ id: "c", name: "get", arguments: { a: 1 } }], [got]],
+  "no list around it": [call('{"a":1}'), [got]],
+  "an empty object beside it": [[{}, call('{"a":1}')], [got]],
+};
+
+test.each(Object.entries(wholes))("a call with %s", async (_, [calls, expected]) => {
+  upstream.script = (exchange) => exchange.json(200, chatAnswer({ content: null, tool_calls: calls }, "tool_calls"));
+  const { choices } = await client().chat.completions.create(asked);
+  expect(told(choices[0]?.message as never)).toEqual(expected);
+});
+
+const piece = (args: unknown, more: Json = {}, name?: string): Json => ({
+  ...more,
+  function: { ...(name === undefined ? {} : { name }), ...(args === undefined ? {} : { arguments: args }) },
+});
+const other = ["set", '{"b":2}'];
+
+const streams: Readonly<Record<string, readonly [pieces: readonly Json[], told: readonly string[][]]>> = {
+  "no index": [
+    [call("", {}), piece('{"a"'), piece(":1}"), call('{"b":2}', { id: "call_2" }, "set")],
+    [got, other],
+  ],
+  "an index of null": [[call('{"a"', { index: null }), piece(":1}", { index: null })], [got]],
+  "an index that is a text": [[call('{"a"', { index: "0" }), piece(":1}", { index: "0" })], [got]],
+  "the index of another": [
+    [call('{"a":1}', { index: 0 }), call('{"b":2}', { index: 0, id: "call_2" }, "set")],
+    [got, other],
+  ],
+  "the index of another, and no id": [
+    [piece('{"a":1}', { index: 0 }, "get"), piece('{"b":2}', { index: 0 }, "set")],
+    [got, other],
+  ],
+  "another index than its input": [
+    [
+      call('{"a":1}', { index: 0 }),
+      call("", { index: 0, id: "call_2" }, "set"),
+      piece('{"b"', { index: 1 }),
+      piece(":2}", { index: 1 }),
+    ],
+    [got, other],
+  ],
+  "its id and name in each piece": [[call('{"a"', { index: 0 }), call(":1}", { index: 0 })], [got]],
+  "an id of its own in each piece": [[call('{"a"', { index: 0 }), call(":1}", { index: 0, id: "call_2" })], [got]],
+  "its input twice": [[call("", { index: 0 }), piece('{"a":1}', { index: 0 }), piece('{"a":1}', { index: 0 })], [got]],
+  "arguments that are an object": [[call({ a: 1 }, { index: 0 })], [got]],
+};
+
+test.each(Object.entries(streams))("a streamed call with %s", async (_, [pieces, expected]) => {
+  upstream.script = (exchange) =>
+    exchange.stream(
+      chatChunk({ role: "assistant", content: null }),
+      ...pieces.map((one) => chatChunk({ tool_calls: [one] })),
+      chatChunk({ tool_calls: [{}] }),
+      chatChunk({}, "tool_calls"),
+      usageChunk(),
+    );
+  const message = await client().chat.completions.stream(asked).finalMessage();
+  expect(told(message)).toEqual(expected);
+});
+
+test("calls that clients read pass as they came", async () => {
+  const first = JSON.stringify(chatChunk({ tool_calls: [{ ...call("", { index: 0 }), vendor: 1.5 }] }));
+  const next = JSON.stringify(chatChunk({ tool_calls: [piece('{"a":1}', { index: 0 })] }));
+  const frames = [first, next, JSON.stringify(chatChunk({}, "tool_calls"))].map((data) => `data: ${data}\n\n`).join("");
+  upstream.script = (exchange) => {
+    exchange.head(200, { "content-type": "text/event-stream" });
+    exchange.end(`${frames}data: [DONE]\n\n`);
+  };
+  const response = await fetch(`${gateway.baseUrl}/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ ...asked, stream: true }),
+  });
+  expect(await response.text()).toContain(frames);
+});
