@@ -122,16 +122,29 @@ const wrapperKeys: readonly string[] = [
   ...["content", "info", "text", "error", "errors"],
 ];
 
+/** speaking finds names like those of messages: `retmsg`, `resultMsg`, `ErrorMessage`, `desc`. */
+const speaking = /(?:msg|message|desc|description|err|error|reason|info|text)s?$/i;
+/** The members of an object that are looked at. */
+const mostOfObject = 20;
+
 /**
- * wrappedText returns the message of an error answer in which no member has a usual name: within another, or by the fields that it
- * concerns, as in `{"temperature": ["…"]}`. Objects that come in place of an answer are not read so: they may be no errors.
+ * wrappedText returns the message of an error answer in which no member has a usual name: within another, by a name like a usual one, or by
+ * the fields that it concerns, as in `{"temperature": ["…"]}`. Objects that come in place of an answer are not read so: they may be no errors.
  */
 function wrappedText(value: JsonValue | undefined, depth = 0): string | undefined {
+  if (Array.isArray(value)) return listed(value.slice(0, mostOfList).map((item) => wrappedText(item, depth + 1)));
   if (!isObject(value) || depth > deepest) return undefined;
   for (const key of wrapperKeys) {
     const member = Object.hasOwn(value, key) ? value[key] : undefined;
     const isStatus = key === "status" && typeof member === "string";
     const text = isStatus ? undefined : (textIn(member, depth + 1) ?? wrappedText(member, depth + 1));
+    if (text !== undefined) return text;
+  }
+  for (const [key, member] of Object.entries(value).slice(0, mostOfObject)) {
+    const text =
+      isObject(member) || speaking.test(key)
+        ? (textIn(member, depth + 1) ?? wrappedText(member, depth + 1))
+        : undefined;
     if (text !== undefined) return text;
   }
   const lists = Object.entries(value).filter(([, member]) => Array.isArray(member));
