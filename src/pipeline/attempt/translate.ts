@@ -5,6 +5,7 @@
 import type { Call } from "../../call/call.ts";
 import type { Form, Input, Operation } from "../../call/operations.ts";
 import { usableCalls } from "../../families/chat-to-chat/usable-calls.ts";
+import { withTexts } from "../../families/completions-to-chat/text-choices.ts";
 import { vectorsAsAsked } from "../../families/embeddings-encoding.ts";
 import { callersPath, translateAll } from "../../families/index.ts";
 import type { Translated, Translation } from "../../families/translation.ts";
@@ -83,10 +84,11 @@ export function* translateAlongPath(
 
 /**
  * relayed returns what makes the answer to a relayed request the caller's. Clients choose the encoding of vectors, and not all servers know
- * both; and few write calls of tools in all pieces as clients read them.
+ * both; some answer completions as chats, and not all write calls of tools in all pieces as clients read them.
  */
 function relayed(operation: Operation, request: TranslatedRequest, { id }: Call): Answering {
   if (operation === "embeddings") return vectorsAsAsked(request as Wire<Input<"embeddings">>) as Answering;
+  if (operation === "completions") return withTexts as Answering;
   const { tools = null } = operation === "chat" ? request.outline() : {};
   return tools === null ? asItCame : (usableCalls(id.replace(/^req_/, "")) as Answering);
 }

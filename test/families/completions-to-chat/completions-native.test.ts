@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { ask } from "../../support/ask.ts";
 import { modelAt, upstreamAt } from "../../support/gateway.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
-import { answerAsOpenAi } from "../../support/vendors.ts";
+import { answerAsOpenAi, chatAnswer, chatChunk } from "../../support/vendors.ts";
 
 const { upstream, gateway } = scriptedStage(
   (baseUrl) => ({
@@ -35,4 +35,24 @@ test.each([false, true])("by default and with `chat` they are a conversation (st
 
 test.each([false, true])("with `native` they go to the upstream's own endpoint (streamed: %s)", async (stream) => {
   expect(await complete("native", stream)).toBe("/v1/completions");
+});
+
+test.each([false, true])("with `native` a server that answers as to a chat is read (streamed: %s)", async (stream) => {
+  const text = "one two three";
+  upstream.script = (exchange) => {
+    if (stream)
+      exchange.stream(
+        chatChunk({ role: "assistant" }),
+        chatChunk({ content: text }),
+        chatChunk({ content: " more" }),
+        chatChunk({}, "stop"),
+      );
+    else exchange.json(200, chatAnswer({ content: text }));
+  };
+  const told = await ask(gateway, "/v1/completions", { model: "native", prompt: "Count", stream });
+  expect(told.status).toBe(200);
+  expect(told.text).toContain(`"text":"${text}"`);
+  expect(told.text).toContain('"object":"text_completion"');
+  expect(told.text.includes('"text":" more"')).toBe(stream);
+  expect(told.text).not.toMatch(/"(?:message|delta)"/);
 });
