@@ -21,7 +21,9 @@ export function retryAfterIn(headers: ReplyFields): number | undefined {
   return renewed.length > 0 ? Math.max(...renewed) : undefined;
 }
 
-const delayNames = ["retry-after", "x-retry-after", "x-ratelimit-retry-after", "x-ratelimit-timeremaining"] as const;
+/** vendorsLimits begins the names of many vendors' headers about limits; the gateway has such headers of its own. */
+const vendorsLimits = "x-ratelimit-";
+const delayNames = ["retry-after", "x-retry-after", `${vendorsLimits}retry-after`, `${vendorsLimits}timeremaining`];
 
 /** ofLimits finds the names of headers about limits: `x-ratelimit-…`, `anthropic-ratelimit-…`, the IETF's drafts. */
 const ofLimits = /ratelimit|rate-limit/;
@@ -52,7 +54,7 @@ export function retryDelayIn(error: JsonObject, message: string | undefined): nu
     memberDelay(beside) ??
     memberDelay(membersOf(details)) ??
     delayOf(headers["retry-after"]) ??
-    delayOf(headers["x-ratelimit-reset"]) ??
+    delayOf(headers[`${vendorsLimits}reset`]) ??
     delayInWords((message ?? "").slice(0, lookedAt))
   );
 }
