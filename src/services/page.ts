@@ -1,5 +1,5 @@
 /** Pages of lists: cuts what was found to the page size and returns the token of the next page. */
-import { readPageToken, writePageToken } from "./page-token.ts";
+import { pageStart, writePageToken } from "./page-token.ts";
 
 export interface PageRequest {
   readonly pageSize?: number | undefined;
@@ -24,7 +24,7 @@ export async function pageOf<T extends { readonly id: string }>(
   prefix: string,
   find: (last: string | undefined, limit: number) => readonly T[] | Promise<readonly T[]>,
 ): Promise<Page<T>> {
-  const found = await find(pageToken === undefined ? undefined : readPageToken(pageToken, prefix), pageSize + 1);
+  const found = await find(pageStart(pageToken, prefix), pageSize + 1);
   const items = found.slice(0, pageSize);
   const last = items.at(-1);
   return { items, next: last && items.length < found.length ? { nextPageToken: writePageToken(last.id) } : {} };

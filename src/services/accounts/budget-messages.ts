@@ -9,6 +9,7 @@ import type { ApiKey } from "../../storage/keys.ts";
 import type { BudgetStatus, BudgetStore } from "../../storage/money/budget-store.ts";
 import { defaultZone, timeZoneNamed } from "../../storage/money/budget-windows.ts";
 import { type Budget, endOf, readBudgets, storedBudgets } from "../../storage/money/budgets.ts";
+import { refuseUnknown } from "../unknown-fields.ts";
 
 export type BudgetMessage = MessageInitShape<typeof BudgetSchema>;
 /** BudgetMessages are the budgets of accounts and keys, by their ids. */
@@ -41,9 +42,7 @@ export function readBudgetList(
   const [own, others] = [there.filter(isOwn), there.filter((budget) => !isOwn(budget))];
   const ids = new Set(own.map(({ id }) => id));
   const asked = list.budgets.map((one, place): Budget => {
-    const [unknown] = Object.keys(one.extra ?? {});
-    if (unknown !== undefined)
-      throw invalidValue(`budgets[${place}].${unknown}`, "there is no such field; leave it out");
+    refuseUnknown(one.extra, ["id", "rolling"], `budgets[${place}]`);
     const id = one.id !== undefined && ids.delete(one.id) ? one.id : newId("bud", now);
     const period = periods.find(([number]) => number === one.period)?.[1] ?? "month";
     const budget = { id, amount: Number(one.amount), period, rolling: one.rolling ?? false };

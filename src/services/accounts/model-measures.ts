@@ -14,6 +14,7 @@ import type { ServiceImplementation } from "../../call/call.ts";
 import type { AttemptMeasures, Measures } from "../../storage/calls/attempt-measures.ts";
 import type { RequestStore } from "../../storage/calls/requests.ts";
 import type { Catalog } from "../../targets/catalog.ts";
+import { asked } from "../asked.ts";
 import { whole } from "../whole.ts";
 
 export interface ModelMeasuresParts {
@@ -39,14 +40,15 @@ export function createMeasureModels(
   const measure = createKeptMeasures(parts);
   return async ({ request }) => {
     const { model, days = 1 } = request.message();
-    const asked = model === undefined ? undefined : catalog.get(model).id;
+    const named = asked(model);
+    const id = named === undefined ? undefined : catalog.get(named).id;
     const { groups, sums, completeFrom = 0 } = await measure(days);
     const byModel = new Map(groups.filter(isTold).map((group) => [group.group, group]));
-    const ids = asked === undefined ? catalog.list().map(({ id }) => id) : [asked];
+    const ids = id === undefined ? catalog.list().map((one) => one.id) : [id];
     return whole(MeasureModelsResponseSchema, {
-      models: ids.flatMap((id) => byModel.get(id) ?? []).map(measuresMessage),
+      models: ids.flatMap((one) => byModel.get(one) ?? []).map(measuresMessage),
       sums: sums
-        .filter((sum) => sum.group === asked && sum.beginsAt >= completeFrom && isTold(sum))
+        .filter((sum) => sum.group === id && sum.beginsAt >= completeFrom && isTold(sum))
         .map((sum) => ({ ...measuresMessage(sum), beginsAt: timestampFromMs(sum.beginsAt) })),
     });
   };

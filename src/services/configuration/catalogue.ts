@@ -9,6 +9,7 @@ import { builtInCatalogue } from "../../config/catalogue/built-in.ts";
 import { inUnits } from "../../config/catalogue/currency.ts";
 import { modelAsWritten } from "../../config/catalogue/written.ts";
 import type { StoredConfiguration } from "../../config/stored/stored-configuration.ts";
+import { asked } from "../asked.ts";
 import { whole } from "../whole.ts";
 import { orRefusal } from "./configuration.ts";
 import { objectOf } from "./configuration-messages.ts";
@@ -36,7 +37,7 @@ export function catalogueRpcs({ stored }: { readonly stored: Pick<StoredConfigur
       });
     },
     async listBuiltInModels({ request }) {
-      const { vendor: asked } = request.message();
+      const vendor = asked(request.message().vendor);
       const { config } = await orRefusal(stored.read());
       const { catalogue, cataloguePrices } = config;
       const known = new Set(catalogue.map(({ id }) => id));
@@ -45,7 +46,7 @@ export function catalogueRpcs({ stored }: { readonly stored: Pick<StoredConfigur
         ...catalogue.map((model) => ({ model, isReplaced: false })),
         ...replaced.map((model) => ({ model: inUnits(model, cataloguePrices), isReplaced: true })),
       ];
-      const models = all.filter(({ model }) => asked === undefined || model.vendor === asked);
+      const models = all.filter(({ model }) => vendor === undefined || model.vendor === vendor);
       return whole(ListBuiltInModelsResponseSchema, {
         models: models.map(({ model, isReplaced }) => ({
           id: model.id,

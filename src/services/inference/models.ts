@@ -10,12 +10,15 @@ import { invalidValue, modelNotFound } from "../../call/refusals.ts";
 import { mayUse } from "../../pipeline/admit/authorize.ts";
 import type { Catalog, Model } from "../../targets/catalog.ts";
 import { Wire } from "../../wire/wire.ts";
+import { asked } from "../asked.ts";
 
 export function listModels(
   catalog: Catalog,
   caller: Caller,
-  { limit, afterId, beforeId }: ListModelsRequest,
+  request: ListModelsRequest,
 ): Answer<typeof ListModelsResponseSchema> {
+  const { limit } = request;
+  const [afterId, beforeId] = [asked(request.afterId), asked(request.beforeId)];
   const all = catalog.list().filter((model) => mayUse(caller, model));
   const from = afterId === undefined ? 0 : indexOf(all, "after_id", afterId) + 1;
   const rest = all.slice(from, beforeId === undefined ? undefined : indexOf(all, "before_id", beforeId));

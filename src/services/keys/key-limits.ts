@@ -11,8 +11,8 @@ import { invalidValue } from "../../call/refusals.ts";
 import { modelRatesOf } from "../../pipeline/admit/key-limits.ts";
 import { type ApiKey, type KeyLimitColumn, type KeyModelRate, listIn } from "../../storage/keys.ts";
 import type { Catalog } from "../../targets/catalog.ts";
+import { refuseUnknown } from "../unknown-fields.ts";
 import { permittedName } from "./key-permissions.ts";
-import { refuseUnknown } from "./unknown-fields.ts";
 
 type LimitFields =
   | "requestsPerMinute"
@@ -58,7 +58,7 @@ function readModelRate(
   param: string,
   catalog: Catalog,
 ): KeyModelRate {
-  refuseUnknown(extra, ["requests_per_minute", "tokens_per_minute"]);
+  refuseUnknown(extra, ["requests_per_minute", "tokens_per_minute"], param);
   if (requestsPerMinute === undefined && tokensPerMinute === undefined)
     throw invalidValue(param, "expected `requests_per_minute`, `tokens_per_minute` or both");
   const rates = { requests: requestsPerMinute, tokens: tokensPerMinute };

@@ -39,8 +39,12 @@ function parsed(text: string): unknown {
   }
 }
 
-/** permittedName returns the stored name of an entry: a model's id, or `family:name`. Throws a Refusal that names `param`. */
-export function permittedName(entry: unknown, param: string, catalog: Catalog): string {
+/**
+ * permittedName returns the stored name of an entry, without the blanks around it: a model's id, or `family:name`. Throws a Refusal that
+ * names `param`.
+ */
+export function permittedName(written: unknown, param: string, catalog: Catalog): string {
+  const entry = typeof written === "string" ? written.trim() : written;
   if (typeof entry !== "string" || entry === "" || entry.length > maxLength || !entry.isWellFormed()) {
     throw invalidValue(param, `expected a text of 1 to ${maxLength} characters`);
   }

@@ -5,9 +5,9 @@ import { invalidValue } from "../../call/refusals.ts";
 import type { KeyChange } from "../../storage/keys.ts";
 import type { Catalog } from "../../targets/catalog.ts";
 import { readBudgetList } from "../accounts/budget-messages.ts";
+import { refuseUnknown } from "../unknown-fields.ts";
 import { readLimits } from "./key-limits.ts";
 import { readPermissions } from "./key-permissions.ts";
-import { refuseUnknown } from "./unknown-fields.ts";
 
 /** endOfTime is the last millisecond that RFC 3339 can express. */
 const endOfTime = Date.UTC(9999, 11, 31, 23, 59, 59, 999);

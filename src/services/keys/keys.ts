@@ -28,15 +28,16 @@ import type { BudgetStore } from "../../storage/money/budget-store.ts";
 import type { Storage, Stores, Transact } from "../../storage/storage.ts";
 import type { Catalog } from "../../targets/catalog.ts";
 import { accountBudgets, keyBudgets, readBudgetList } from "../accounts/budget-messages.ts";
+import { asked } from "../asked.ts";
 import { createOnce } from "../idempotency.ts";
 import { pageOf } from "../page.ts";
+import { refuseUnknown } from "../unknown-fields.ts";
 import { whole } from "../whole.ts";
 import { issueKey } from "./issue-key.ts";
 import { readLimits } from "./key-limits.ts";
 import { keyMessage } from "./key-message.ts";
 import { readPermissions } from "./key-permissions.ts";
 import { readChange, readCreditLimit, readExpiry } from "./key-request.ts";
-import { refuseUnknown } from "./unknown-fields.ts";
 
 export { issueKey } from "./issue-key.ts";
 
@@ -137,8 +138,10 @@ function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" |
       const { pageSize, pageToken, tag, owner, extra } = request.message();
       refuseUnknown(extra, ["page_size", "page_token", "tag", "owner"]);
       const page = { pageSize: pageSize ?? noPageLimit, pageToken };
+      // As they are stored.
+      const labels = { tag: asked(tag?.trim()), owner: asked(owner?.trim()) };
       const { items, next } = await pageOf(page, "key", (last = "", limit) =>
-        keys.page(caller.accountId, last, limit, { tag, owner }),
+        keys.page(caller.accountId, last, limit, labels),
       );
       const now = clock();
       const budgets = await keyBudgets(parts.budgets, items, now);

@@ -10,6 +10,7 @@ import {
 import type { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import type { ServiceImplementation } from "../../call/call.ts";
 import type { AttemptMeasures } from "../../storage/calls/attempt-measures.ts";
+import { asked } from "../asked.ts";
 import { summaryLimits } from "../usage/summary-message.ts";
 import { bucketedSpan, bucketMsOf } from "../usage/time-span.ts";
 import { whole } from "../whole.ts";
@@ -30,7 +31,7 @@ export function operatorMeasures({ storage, models = () => noModels, clock }: Op
       const { upstream, model, bucket, from, to, groupBy = AttemptGroup.UNSPECIFIED } = request.message();
       const bucketMs = bucketMsOf(bucket);
       const span = bucketedSpan({ from, to }, bucketMs, clock());
-      const filter = { ...span, bucketMs, upstream, model, groupBy: groups[groupBy] };
+      const filter = { ...span, bucketMs, upstream: asked(upstream), model: asked(model), groupBy: groups[groupBy] };
       const found = await storage.requests.measureAttempts(filter, summaryLimits, signal);
       return whole(MeasureAttemptsResponseSchema, {
         total: measuresMessage(found.total),

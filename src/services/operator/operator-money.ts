@@ -19,6 +19,7 @@ import { entryMessage } from "../accounts/account-message.ts";
 import { recordEntry } from "../accounts/record-entry.ts";
 import { codeMessage, issueRedeemCodes } from "../accounts/redeem-codes.ts";
 import { createShowAccount } from "../accounts/show-account.ts";
+import { asked } from "../asked.ts";
 import { createOnce } from "../idempotency.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
@@ -111,7 +112,7 @@ function codeRpcs({ storage: { redeemCodes }, clock }: OperatorParts): CodeRpcs 
     },
     async listRedeemCodes({ request }) {
       const message = request.message();
-      const { batchId } = message;
+      const batchId = asked(message.batchId);
       const { items, next } = await pageOf(message, "cod", (before, limit) =>
         redeemCodes.page({ batchId, before, limit }),
       );

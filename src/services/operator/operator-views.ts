@@ -17,8 +17,9 @@ import { invalidValue, resourceNotFound } from "../../call/refusals.ts";
 import { accessOf } from "../../pipeline/admit/authorize.ts";
 import type { AllFilter } from "../../storage/calls/requests-query.ts";
 import type { Asker } from "../../storage/calls/search.ts";
+import { asked } from "../asked.ts";
 import { defaultPageSize, type PageRequest, pageOf } from "../page.ts";
-import { readPageToken, writePageToken } from "../page-token.ts";
+import { pageStart, writePageToken } from "../page-token.ts";
 import { keyedFilter, keysTagged, labelsOfCalls } from "../usage/key-labels.ts";
 import { listRefused, summarizeRefused } from "../usage/refused-message.ts";
 import { callWithBill, requestMessage } from "../usage/request-message.ts";
@@ -65,8 +66,8 @@ export function operatorViews({ storage, settings, upstreams, services, clock }:
     async summarizeAllRequests({ request, signal }) {
       const { account, summary } = request.message();
       const accountId = await idOf(account);
-      const asked = { ...summaryFilterOf(summary, clock()), ...(accountId === undefined ? {} : { accountId }) };
-      const filter = await keyedFilter(keys, summary, asked);
+      const selected = { ...summaryFilterOf(summary, clock()), ...(accountId === undefined ? {} : { accountId }) };
+      const filter = await keyedFilter(keys, summary, selected);
       const found = await requests.summarize(filter, summaryLimits, signal);
       return whole(SummarizeAllRequestsResponseSchema, { summary: summaryMessage(found, filter.groupBy) });
     },
@@ -107,8 +108,7 @@ export function operatorViews({ storage, settings, upstreams, services, clock }:
 /** pageOfAllRequests returns what lists calls of all accounts. A page may end where the search for a rare call paused. */
 function pageOfAllRequests({ requests, keys }: Pick<OperatorParts["storage"], "requests" | "keys">) {
   return async ({ pageSize = defaultPageSize, pageToken }: PageRequest, filter: AllFilter, asker: Asker) => {
-    const before = pageToken === undefined ? undefined : readPageToken(pageToken, "req");
-    const { rows, readUntil } = await requests.pageOfAll(filter, before, pageSize + 1, asker);
+    const { rows, readUntil } = await requests.pageOfAll(filter, pageStart(pageToken, "req"), pageSize + 1, asker);
     const shown = rows.slice(0, pageSize);
     const last = rows.length > shown.length ? shown.at(-1)?.id : readUntil;
     const next = last === undefined ? {} : { nextPageToken: writePageToken(last) };
@@ -121,7 +121,7 @@ function pageOfAllRequests({ requests, keys }: Pick<OperatorParts["storage"], "r
 function refuseWithoutAccount(filter: RefusedFilter | undefined): void {
   const { keyId: key_id, model } = filter ?? {};
   for (const [name, value] of Object.entries({ key_id, model })) {
-    if (value !== undefined)
+    if (asked(value) !== undefined)
       throw invalidValue(`filter.${name}`, "it is looked for within an account; name `account` too");
   }
 }

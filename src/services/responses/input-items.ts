@@ -11,6 +11,7 @@ import { invalidValue, responseInputNotKept, responseNotFound } from "../../call
 import type { Link, ResponseStore } from "../../storage/answers/responses.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
+import { asked } from "../asked.ts";
 import { type AccountResponses, bytesOf, inputItemsOf, outputOf, readStored } from "./kept.ts";
 
 export interface InputItemsParts {
@@ -34,7 +35,7 @@ export async function listInputItems(
   const line = await store.line(kept.accountId, id, kept.now);
   if (line.length === 0) throw responseNotFound(id);
   const items = itemsOf(id, line, kept, order === "desc");
-  const { page, hasMore } = await pageOf(items, new Page(limit, after, before));
+  const { page, hasMore } = await pageOf(items, new Page(limit, asked(after), asked(before)));
   const showsSecrets = include.includes("reasoning.encrypted_content");
   const data = page.map((item) => listedItem(item, showsSecrets));
   const [first_id, last_id] = [page[0]?.id ?? null, page.at(-1)?.id ?? null];

@@ -4,6 +4,7 @@ import { invalidValue } from "../../call/refusals.ts";
 import type { GroupsOfKey, SummaryFilter } from "../../storage/calls/summary.ts";
 import type { CallRow } from "../../storage/columns.ts";
 import type { KeyLabels, KeyStore } from "../../storage/keys.ts";
+import { asked } from "../asked.ts";
 
 type Labels = Pick<KeyStore, "labels">;
 
@@ -28,8 +29,9 @@ export async function keysTagged(
   tag: string | undefined,
   accountId: string | undefined,
 ): Promise<string[] | undefined> {
-  if (tag === undefined) return undefined;
-  const tagged = (await keys.labels({ accountId })).filter(({ tags }) => tags.includes(tag));
+  const wanted = asked(tag?.trim());
+  if (wanted === undefined) return undefined;
+  const tagged = (await keys.labels({ accountId })).filter(({ tags }) => tags.includes(wanted));
   if (tagged.length <= maxTagged) return tagged.map(({ id }) => id);
   const advice = accountId === undefined ? "name `account` too" : "ask for one key, or a tag of fewer";
   throw invalidValue("filter.tag", `more than ${maxTagged} keys have it; ${advice}`);

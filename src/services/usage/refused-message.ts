@@ -11,6 +11,7 @@ import {
 } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { invalidValue, type Reason, reasonOf, reasonWord } from "../../call/refusals.ts";
 import type { RefusedCall, RefusedColumn, RefusedStore } from "../../storage/calls/refused.ts";
+import { asked } from "../asked.ts";
 import { pageOf } from "../page.ts";
 import { bucketedSpan, bucketMsOf, span } from "./time-span.ts";
 
@@ -30,8 +31,9 @@ export async function listRefused(
   accountId: string | undefined,
   { filter, id, pageSize, pageToken }: Pick<ListRefusedRequest, "filter" | "id" | "pageSize" | "pageToken">,
 ): Promise<{ refused: MessageInitShape<typeof RefusedSchema>[]; nextPageToken?: string }> {
-  if (id !== undefined) {
-    const found = await store.find(id, accountId);
+  const only = asked(id);
+  if (only !== undefined) {
+    const found = await store.find(only, accountId);
     return { refused: found ? [refusedMessage(found)] : [] };
   }
   const selected = { accountId, ...filterOf(filter), ...span(filter?.from, filter?.to) };
@@ -45,10 +47,10 @@ export async function listRefused(
 export async function summarizeRefused(
   store: Pick<RefusedStore, "sums">,
   accountId: string | undefined,
-  asked: SummarizeRefusedRequest | undefined,
+  request: SummarizeRefusedRequest | undefined,
   now: number,
 ): Promise<MessageInitShape<typeof SummarizeRefusedResponseSchema>> {
-  const { filter, bucket, groupBy = RefusedGroup.UNSPECIFIED } = asked ?? {};
+  const { filter, bucket, groupBy = RefusedGroup.UNSPECIFIED } = request ?? {};
   const bucketMs = bucketMsOf(bucket);
   const by = columns[groupBy];
   const times = bucketedSpan(filter ?? {}, bucketMs, now);
@@ -66,7 +68,7 @@ export async function summarizeRefused(
 }
 
 function filterOf({ keyId, model, reasons = [] }: Partial<RefusedFilter> = {}) {
-  return { keyId, model, reasons: reasons.map(reasonNamed) };
+  return { keyId: asked(keyId), model: asked(model), reasons: reasons.map(reasonNamed) };
 }
 
 function reasonNamed(word: string, place: number): Reason {

@@ -2,6 +2,7 @@
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Bucket, type RequestFilter } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { invalidValue } from "../../call/refusals.ts";
+import { asked } from "../asked.ts";
 
 const hourMs = 3_600_000;
 const defaultBuckets = 30;
@@ -14,7 +15,7 @@ export function bucketMsOf(bucket: Bucket | undefined): number {
 
 /** requestFilterOf returns the storage's filter. Throws a Refusal if the time span is empty. */
 export function requestFilterOf({ keyId, model, upstream, outcomes = [], from, to }: Partial<RequestFilter> = {}) {
-  return { keyId, model, upstream, outcomes, ...span(from, to) };
+  return { keyId: asked(keyId), model: asked(model), upstream: asked(upstream), outcomes, ...span(from, to) };
 }
 
 /** span returns the time span in milliseconds. Throws a Refusal if it is empty. */

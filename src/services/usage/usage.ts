@@ -21,6 +21,7 @@ import type { KeyStore } from "../../storage/keys.ts";
 import type { HoldStore } from "../../storage/money/holds.ts";
 import type { PriceStore } from "../../storage/money/prices.ts";
 import { Wire } from "../../wire/wire.ts";
+import { asked } from "../asked.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
 import { keyedFilter, keysTagged, labelsOfCalls } from "./key-labels.ts";
@@ -28,7 +29,7 @@ import { listRefused, summarizeRefused } from "./refused-message.ts";
 import { callWithBill, requestMessage, runningMessage, sumMessage } from "./request-message.ts";
 import { csvHead, csvLines } from "./requests-csv.ts";
 import { summaryFilterOf, summaryLimits, summaryMessage } from "./summary-message.ts";
-import { bucketedSpan, bucketMsOf, requestFilterOf, span } from "./time-span.ts";
+import { bucketedSpan, bucketMsOf, requestFilterOf } from "./time-span.ts";
 
 export interface UsageParts {
   readonly requests: RequestStore;
@@ -82,7 +83,7 @@ export function usageService({
       const bucketMs = bucketMsOf(message.bucket);
       const times = bucketedSpan(message, bucketMs, clock());
       const limit = maxSums + 1;
-      const filter = { accountId: caller.accountId, keyId, model, ...times };
+      const filter = { accountId: caller.accountId, keyId: asked(keyId), model: asked(model), ...times };
       const sums = await requests.sums({ ...filter, bucketMs, byKey, byModel, limit });
       if (sums.length === limit) {
         const advice = "ask for a shorter time, longer buckets, or one key or model";
@@ -127,7 +128,7 @@ function exportRequests({ requests, keys }: Pick<UsageParts, "requests" | "keys"
     const { keyId, model, upstream, tag, from, to } = request.message();
     const { accountId } = caller;
     const keyIds = await keysTagged(keys, tag, accountId);
-    const filter = { accountId, keyId, keyIds, model, upstream, ...span(from, to) };
+    const filter = { accountId, keyIds, ...requestFilterOf({ keyId, model, upstream, from, to }) };
     const pages = requests.pages(filter, signal);
     const headers = { "content-disposition": 'attachment; filename="requests.csv"' };
     return { kind: "stream", frames: csvFrames(pages, keys), headers };

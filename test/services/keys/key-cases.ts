@@ -2,6 +2,7 @@
  * What key management does with one request each, whichever door it comes through. Bodies of a case are the same request
  * in several forms, and have the same answer.
  */
+import { expect } from "vitest";
 import type { ModelConfig } from "../../../src/config/config.ts";
 import type { JsonObject, JsonValue } from "../../../src/wire/json.ts";
 
@@ -118,6 +119,26 @@ export const accepted: readonly KeyCase[] = [
     ],
     { models: ["small", "family:sound"] },
   ),
+  makes(
+    "restricts to names with blanks around them",
+    [{ models: [" small", "family:sound\n"] }, { models: '[" small ","family:sound "]' }],
+    ["models[]=+small&models[]=family:sound%0A", "models=+small+,+family:sound"],
+    { models: ["small", "family:sound"] },
+  ),
+  makes(
+    "takes null for what a budget or a rate leaves out",
+    [
+      {
+        budgets: [{ id: null, amount: "1", period: "day", rolling: null }],
+        model_rates: [{ model: " small ", requests_per_minute: 5, tokens_per_minute: null }],
+      },
+    ],
+    [],
+    {
+      budgets: [expect.objectContaining({ amount: "1.00", period: "day", rolling: false })],
+      model_rates: [{ model: "small", requests_per_minute: 5 }],
+    },
+  ),
   makes("restricts to one", [{ models: "small" }, { models: ["small"] }], ["models=small", "models[]=small"], {
     models: ["small"],
   }),
@@ -174,7 +195,14 @@ export const refused: readonly KeyCase[] = [
   },
   makes("refuses a name that is empty", [{ name: "" }], [], refusal("INVALID_VALUE", "name")),
   makes("refuses a name over 200 characters", [{ name: "x".repeat(201) }], [], refusal("INVALID_VALUE", "name")),
-  makes("refuses a name of two lines", [{ name: "a\nb" }], [], refusal("INVALID_VALUE", "name")),
+  makes("refuses a name of two lines", [{ name: "a\nb" }], [], refusal("INVALID_VALUE", "name", /line breaks\.$/)),
+  makes("refuses a name of blanks", [{ name: " \u200b" }], [], refusal("INVALID_VALUE", "name", /more than blanks/)),
+  makes(
+    "refuses an empty tag",
+    [{ tags: [""] }],
+    ["tags[]="],
+    refusal("INVALID_VALUE", "tags[0]", /must not be empty\.$/),
+  ),
   makes("refuses a name that is no text", [{ name: 5 }], [], refusal("INVALID_TYPE", "name")),
   noLimit("INVALID_VALUE", "-1"),
   noLimit("INVALID_VALUE", "-0.000001"),
@@ -250,6 +278,31 @@ export const refused: readonly KeyCase[] = [
     [{ max_fee: "1" }, { max_fee: null }],
     ["max_fee=1"],
     refusal("INVALID_VALUE", "max_fee"),
+  ),
+  makes(
+    "refuses what no field of a budget names, by its path",
+    [
+      {
+        budgets: [
+          { amount: "1", period: "day" },
+          { amount: "1", period: "day", currency: "USD" },
+        ],
+      },
+    ],
+    [],
+    refusal("INVALID_VALUE", "budgets[1].currency", /there is no such field/),
+  ),
+  makes(
+    "refuses what no field of a rate names, by its path",
+    [{ model_rates: [{ model: "small", requests_per_minute: 1, per_day: 5 }] }],
+    ["model_rates[0][model]=small&model_rates[0][requests_per_minute]=1&model_rates[0][per_day]=5"],
+    refusal("INVALID_VALUE", "model_rates[0].per_day", /there is no such field/),
+  ),
+  makes(
+    "refuses null for what no field of a rate names",
+    [{ model_rates: [{ model: "small", requests_per_minute: 1, per_day: null }] }],
+    [],
+    refusal("INVALID_VALUE", "model_rates[0].per_day", /null says nothing here/),
   ),
   changes("refuses to change what no field names", [{ secret: "sk-own" }], ["secret=sk-own"], {
     ...refusal("INVALID_VALUE", "secret"),
