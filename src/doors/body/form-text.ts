@@ -1,8 +1,9 @@
 /**
  * Reads one text of a form by the type of its field.
  *
- * A text that does not fit the type is returned unchanged, for the codec to refuse by its path. Many encoders write null as the
- * empty text, so it leaves out every field that is not a text itself.
+ * A text that does not fit the type is returned for the codec to refuse by its path. Blanks around a value count only in texts: files
+ * and command lines end with a line break. Many encoders write null as the empty text, so it leaves out every field that is not a text
+ * itself.
  */
 import { WireFault } from "../../wire/fault.ts";
 import { type JsonObject, type JsonValue, jsonType, parseJson } from "../../wire/json.ts";
@@ -29,7 +30,7 @@ export function readScalar(value: ValuePlan, text: string): JsonValue | undefine
   if (value.kind === "boolean") return truths.get(trimmed.toLowerCase()) ?? text;
   if (value.kind === "decimal") return decimalOf(trimmed) ?? text;
   if ((value.kind === "integer" || value.kind === "double") && number.test(trimmed)) return Number(trimmed);
-  return text;
+  return value.kind === "enum" || value.kind === "timestamp" ? trimmed : text;
 }
 
 /** decimalOf returns a text as a decimal, or undefined where it is none. */

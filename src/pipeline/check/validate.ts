@@ -13,7 +13,12 @@ import {
 } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { createValidator, type Validator, type Violation } from "@bufbuild/protovalidate";
-import { field as boundsOf, type Int64Rules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import {
+  field as boundsOf,
+  type FieldRules,
+  type Int64Rules,
+  type StringRules,
+} from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { transparent, untagged, wire, word } from "../../../gen/modelgateway/v1/wire_pb.ts";
 import { internal, invalidValue, missingField, Reason, Refusal } from "../../call/refusals.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
@@ -94,11 +99,28 @@ function boundWords(path: Path, ruleId: string): string | undefined {
   const { type } = field ? getOption(field, boundsOf) : {};
   if (field && type?.case === "int64") return amountWords(type.value, getOption(field, wire).decimals);
   if (field?.enum && type?.case === "enum") return `expected one of ${wordsOf(field.enum, type.value.in).join(", ")}`;
-  if (ruleId === "string.min_len" && type?.case === "string" && type.value.minLen === 1n) return "must not be empty";
+  const text = textRules(type);
+  if (ruleId === "string.min_len" && text?.minLen === 1n) return "must not be empty";
+  if (ruleId === "string.pattern" && text) return patternWords.get(text.pattern);
   if (type?.case !== "repeated") return undefined;
   if (ruleId === "repeated.min_items" && type.value.minItems === 1n) return "must not be empty";
   return ruleId === "repeated.max_items" ? `expected at most ${counted(type.value.maxItems ?? 0n, "item")}` : undefined;
 }
+
+/** textRules returns the rules of a text, or of the texts in a list. */
+function textRules(type: FieldRules["type"] | undefined): StringRules | undefined {
+  const rules = type?.case === "repeated" ? type.value.items?.type : type;
+  return rules?.case === "string" ? rules.value : undefined;
+}
+
+/** patternWords are what the patterns of the contract require. Few callers read regular expressions. */
+const patternWords: ReadonlyMap<string, string> = new Map([
+  ["^\\P{Cc}*$", "must not have control characters, such as line breaks"],
+  [
+    "^[\\p{Z}\\p{Cf}]*[^\\p{Z}\\p{Cf}\\p{Cc}]\\P{Cc}*$",
+    "must be more than blanks, without control characters, such as line breaks",
+  ],
+]);
 
 /** amountWords returns the bounds of an amount as decimals, as amounts are written. Other numbers have no decimals. */
 function amountWords({ greaterThan, lessThan }: Int64Rules, places: number): string | undefined {

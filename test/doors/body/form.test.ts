@@ -325,6 +325,9 @@ describe("reads values by the type of their field:", () => {
   }
 
   readsAll({
+    "a word between blanks": [embeddings, "encoding_format=%20float%0D%0A", { encoding_format: "float" }],
+    "a format with a line break behind it": [speech, "response_format=opus%0A", { response_format: "opus" }],
+    "a moment between blanks": [newKey, "expires_at=+2030-01-31T12:00:00Z%0A", { expires_at: "2030-01-31T12:00:00Z" }],
     "an empty model as none": [completion, "model=&prompt=a", { prompt: "a" }],
     "a model of blanks as none": [embeddings, "model=+%09&input=a", { input: "a" }],
     "an empty model in multipart's words, and other empty texts as they are": [
