@@ -24,7 +24,7 @@ import {
   type UnaryAnswer,
 } from "../serve.ts";
 import { rpcBody, takePacking } from "./rpc-body.ts";
-import { asConnectError, requestOfMessage, unreadableMessage } from "./rpc-call.ts";
+import { asConnectError, requestOfMessage, unreadable, unreadableMessage } from "./rpc-call.ts";
 
 /** ConnectCall is a request for an RPC of the gateway's own services. */
 export interface ConnectCall {
@@ -108,8 +108,9 @@ export class ConnectExchange implements Exchange {
     // A client that has disconnected has sent a part of its body, which is no message either.
     const unread = request.signal.aborted ? cancelled() : malformedBody(unreadableMessage);
     this.#reading.reject(this.#refused ?? unread);
-    if (!isUnreadable(this.#context?.signal.reason)) return response;
-    this.#instead = new ConnectError(unreadableMessage, Code.InvalidArgument);
+    const fault = faultInReading(this.#context?.signal.reason);
+    if (!fault || this.#refused || request.signal.aborted) return response;
+    this.#instead = unreadable(fault, { id, method });
     return handler({ ...request, body: nothing() });
   }
 
@@ -200,9 +201,18 @@ export class ConnectExchange implements Exchange {
   }
 }
 
-/** connect-node reports bytes that are no message as its own error. They are the caller's. */
-function isUnreadable(error: unknown): boolean {
-  return error instanceof ConnectError && error.code === Code.Internal && error.rawMessage.startsWith("parse ");
+/**
+ * faultInReading returns what is wrong with a body that connect-node could not read, or undefined where reading it did not fail, as at a
+ * deadline. Bytes that are no message are its own error to connect-node, but they are the caller's.
+ */
+function faultInReading(error: unknown): ConnectError | undefined {
+  if (!(error instanceof ConnectError)) return undefined;
+  const { code, rawMessage } = error;
+  // No message, or several.
+  if (code === Code.Unimplemented && rawMessage.startsWith("protocol error")) return error;
+  if (code === Code.InvalidArgument) return error;
+  const isNoMessage = code === Code.Internal && rawMessage.startsWith("parse ");
+  return isNoMessage ? new ConnectError(unreadableMessage, Code.InvalidArgument) : undefined;
 }
 
 function isInternal(error: unknown): boolean {

@@ -30,7 +30,7 @@ import {
   type UnaryAnswer,
 } from "../serve.ts";
 import { prefixBytes } from "./rpc-body.ts";
-import { asConnectError, longRequest, requestOfMessage, unreadableMessage } from "./rpc-call.ts";
+import { asConnectError, longRequest, requestOfMessage, unreadable, unreadableMessage } from "./rpc-call.ts";
 
 export interface GrpcOptions extends Door {
   /** bodyTimeoutMs is how long the body of a call may take to arrive, in milliseconds. */
@@ -124,7 +124,7 @@ class GrpcExchange implements Exchange {
       return { method, request };
     } catch (error) {
       if (!(error instanceof ConnectError)) throw error;
-      this.#status = error;
+      this.#status = unreadable(error, this.arrival);
       throw malformedBody(unreadableMessage);
     }
   }

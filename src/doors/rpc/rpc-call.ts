@@ -13,7 +13,7 @@ import { ErrorDetailSchema } from "../../../gen/modelgateway/v1/errors_pb.ts";
 import { ConflictReason, FaultReason } from "../../../gen/modelgateway/v1/reasons_pb.ts";
 import type { BodyRoom } from "../../call/call.ts";
 import type { DocumentFault } from "../../call/refusal.ts";
-import { asRefusal, type Refusal } from "../../call/refusals.ts";
+import { asRefusal, malformedBody, type Refusal } from "../../call/refusals.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { WireFault } from "../../wire/fault.ts";
 import { longJson, readLongRequest } from "../../wire/json.ts";
@@ -75,11 +75,24 @@ function* orConnectError(
 /** The error text for a body that is no message of its RPC. */
 export const unreadableMessage = "it is no message of this RPC";
 
-/** RpcCall is a call whose failure is reported. */
-export interface RpcCall {
+/**
+ * unreadable returns the ConnectError for a body that cannot be read: with the code and the words of the one by which reading failed,
+ * and with the reason that it has over REST.
+ */
+export function unreadable({ code, rawMessage }: ConnectError, call: NamedCall): ConnectError {
+  const refusal = malformedBody(rawMessage);
+  const message = truncated(rawMessage, maxLength.message);
+  return new ConnectError(message, code, undefined, [detailOf(refusal, call)], refusal);
+}
+
+interface NamedCall {
   /** The request id. */
   readonly id: string;
   readonly method: DescMethod;
+}
+
+/** RpcCall is a call whose failure is reported. */
+export interface RpcCall extends NamedCall {
   readonly signal: AbortSignal;
 }
 
@@ -101,7 +114,7 @@ export function asConnectError(error: unknown, call: RpcCall): ConnectError {
   return new ConnectError(message, refusal.code, metadata, [detailOf(refusal, call)], refusal);
 }
 
-function detailOf(refusal: Refusal, { id, method }: RpcCall) {
+function detailOf(refusal: Refusal, { id, method }: NamedCall) {
   const { reason, param = "", status, upstream, documentFaults, conflict } = refusal;
   const isOwn = upstream?.family === getOption(method, access).family;
   return {

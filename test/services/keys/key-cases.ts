@@ -196,6 +196,7 @@ export const refused: readonly KeyCase[] = [
   makes("refuses a name that is empty", [{ name: "" }], [], refusal("INVALID_VALUE", "name")),
   makes("refuses a name over 200 characters", [{ name: "x".repeat(201) }], [], refusal("INVALID_VALUE", "name")),
   makes("refuses a name of two lines", [{ name: "a\nb" }], [], refusal("INVALID_VALUE", "name", /line breaks\.$/)),
+  makes("refuses an owner of two lines", [{ owner: "a\nb" }], [], refusal("INVALID_VALUE", "owner", /line breaks\.$/)),
   makes("refuses a name of blanks", [{ name: " \u200b" }], [], refusal("INVALID_VALUE", "name", /more than blanks/)),
   makes(
     "refuses an empty tag",

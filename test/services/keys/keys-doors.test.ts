@@ -241,9 +241,13 @@ describe("a request is refused that", () => {
   test("names over Connect's JSON what this RPC does not know, and makes nothing", async () => {
     const before = await kept();
     const response = await connect("CreateKey", { name: "k", is_admin: true });
-    expect([response.status, await response.json()]).toEqual([
+    expect([response.status, await response.json()]).toMatchObject([
       400,
-      { code: "invalid_argument", message: expect.stringContaining("is_admin") },
+      {
+        code: "invalid_argument",
+        message: expect.stringContaining("is_admin"),
+        details: [{ debug: { reason: "REASON_MALFORMED_BODY" } }],
+      },
     ]);
     expect(await kept()).toEqual(before);
     time += 1000;
