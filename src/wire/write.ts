@@ -39,7 +39,7 @@ function writePlanned(plan: MessagePlan, source: Source): JsonValue {
 function writeUnion(union: UnionPlan, source: Source): JsonValue | undefined {
   const chosen = source[union.name] as { case: string | undefined; value?: unknown };
   const member = chosen.case === undefined ? undefined : union.byCase.get(chosen.case);
-  return member && writeValue(member.value, chosen.value);
+  return member && writeValue(member.value, chosen.value, member.open);
 }
 
 function writeField(field: FieldPlan, source: Source, extra: JsonObject | undefined): JsonValue | undefined {
@@ -56,7 +56,7 @@ function isZero(value: unknown): boolean {
 }
 
 function writeShape(field: FieldPlan, value: unknown): JsonValue | undefined {
-  if (field.shape === "one") return writeValue(field.value, value);
+  if (field.shape === "one") return writeValue(field.value, value, field.open);
   // Messages are not changed, so a long list of numbers need not be copied.
   if (field.shape === "list" && isWrittenAsItIs(field.value)) return value as JsonValue[];
   if (field.shape === "list") return (value as unknown[]).map((item) => writeItem(field.value, item));
@@ -69,8 +69,12 @@ function isWrittenAsItIs(plan: ValuePlan): boolean {
   return plan.kind === "string" || plan.kind === "double" || (plan.kind === "integer" && !plan.big);
 }
 
-/** writeValue returns undefined for a value without a public form: an enum value without a word, a Timestamp out of range. */
-function writeValue(plan: ValuePlan, value: unknown): JsonValue | undefined {
+/**
+ * writeValue returns undefined for an unset enum, and for a number without a word where the enum is `open`. An RPC may send others that have
+ * no public form, and Timestamps out of range. Left out, they would count as not sent, so they are written in a form that the reader of a
+ * request refuses by its path.
+ */
+function writeValue(plan: ValuePlan, value: unknown, open = false): JsonValue | undefined {
   switch (plan.kind) {
     case "string":
     case "boolean":
@@ -84,9 +88,9 @@ function writeValue(plan: ValuePlan, value: unknown): JsonValue | undefined {
     case "decimal":
       return formatDecimal(value as bigint, plan.places);
     case "timestamp":
-      return writeTimestamp(value as Timestamp);
+      return writeTimestamp(value as Timestamp) ?? "out of range";
     case "enum":
-      return plan.words.get(value as number);
+      return plan.words.get(value as number) ?? (open || value === 0 ? undefined : (value as number));
     case "message":
       return writePlanned(plan.plan, value as Source);
   }

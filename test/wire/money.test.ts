@@ -233,12 +233,21 @@ describe("a timestamp is refused", () => {
     });
   });
 
-  test("silently where an RPC sends one out of range, and truncated to the millisecond where it is finer", () => {
-    const written = (seconds: bigint, nanos = 0) =>
-      (writeMessage(ApiKeySchema, create(ApiKeySchema, { createdAt: { seconds, nanos } })) as JsonObject).created_at;
-    expect(written(10n ** 17n)).toBeUndefined();
-    expect(written(253402300800n)).toBeUndefined();
-    expect(written(0n, 999_999_999)).toBe("1970-01-01T00:00:00.999Z");
+  const written = (seconds: bigint, nanos = 0) =>
+    writeMessage(
+      UpdateKeyRequestSchema,
+      create(UpdateKeyRequestSchema, { expiresAt: { at: { seconds, nanos } } }),
+    ) as JsonObject;
+
+  test.each([10n ** 17n, 253402300800n, -62135596801n, 1893456000000n])(
+    "as %d seconds of an RPC, which would else be no end at all",
+    (seconds) => {
+      expect(faultOf(UpdateKeyRequestSchema, written(seconds))).toMatchObject({ kind: "value", path: "expires_at" });
+    },
+  );
+
+  test("in no case where it is finer than a millisecond: it is truncated", () => {
+    expect(written(0n, 999_999_999)).toEqual({ expires_at: "1970-01-01T00:00:00.999Z" });
   });
 });
 

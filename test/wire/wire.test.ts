@@ -187,7 +187,10 @@ describe("a message from an RPC is written as clients expect", () => {
     deepStrictEqual(writeMessage(output, message), { id: "x", object: "", created: null, model: "new", choices: null });
   });
 
-  test("an enum value without a word is not written", () => {
+  test("an enum's number without a word is written where none may be, for its reader to refuse it, and else it is not", () => {
+    const request = create(input, { messages: [{ role: 99 as never }, { role: 0 as never }] });
+    deepStrictEqual((writeMessage(input, request) as JsonObject).messages, [{ role: 99 }, {}]);
+    throws(() => Wire.ofJson(input, writeMessage(input, request) as JsonObject).message(), /got a number/);
     const message = create(chunk, {
       choices: [{ finishReason: FinishReason.UNSPECIFIED }, { finishReason: 99 as FinishReason }],
     });
