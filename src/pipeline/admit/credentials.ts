@@ -37,7 +37,13 @@ function secretsIn(header: Arrival["header"]): string[] {
   const authorization = header("authorization")?.trim() ?? "";
   const bearer = /^bearer(?:\s+(.*))?$/is.exec(authorization);
   const first = bearer ? (bearer[1] ?? "") : authorization;
-  const second = header("x-api-key")?.trim() ?? "";
+  const second = repeated(header("x-api-key") ?? "");
   if (first === "" || first === second) return second === "" ? [] : [second];
   return second === "" ? [first] : [first, second];
+}
+
+/** repeated returns the value of a field that may have been sent several times alike, as `authorization` may: those are joined by commas. */
+function repeated(value: string): string {
+  const [first = "", ...more] = value.split(",").map((one) => one.trim());
+  return more.every((one) => one === first) ? first : value.trim();
 }

@@ -64,7 +64,7 @@ interface Reply {
 const paths = ["/v1/chat/completions", "/modelgateway.v1.InferenceService/CreateChatCompletion"] as const;
 
 /** One chat call with exactly these headers, as they are. */
-async function call(headers: Record<string, string>, path: string = paths[0]): Promise<Reply> {
+async function call(headers: Record<string, string | string[]>, path: string = paths[0]): Promise<Reply> {
   const sent = request({
     port: gateway.port,
     path,
@@ -81,7 +81,7 @@ async function call(headers: Record<string, string>, path: string = paths[0]): P
 }
 
 describe("a key is taken from", () => {
-  const forms: Record<string, () => Record<string, string>> = {
+  const forms: Record<string, () => Record<string, string | string[]>> = {
     "Authorization: Bearer": () => ({ authorization: `Bearer ${key}` }),
     "Authorization: bearer, in lower case": () => ({ authorization: `bearer ${key}` }),
     "Authorization: BEARER, in upper case": () => ({ authorization: `BEARER ${key}` }),
@@ -89,6 +89,7 @@ describe("a key is taken from", () => {
     "Authorization without a scheme": () => ({ authorization: key }),
     "x-api-key": () => ({ "x-api-key": key }),
     "x-api-key with spaces around": () => ({ "x-api-key": `  ${key} ` }),
+    "x-api-key, sent twice alike": () => ({ "x-api-key": [key, key] }),
     "both headers alike": () => ({ authorization: `Bearer ${key}`, "x-api-key": key }),
     "x-api-key, beside a foreign token in Authorization": () => ({ authorization: "Bearer foreign", "x-api-key": key }),
     "Authorization, beside a foreign x-api-key": () => ({ authorization: `Bearer ${key}`, "x-api-key": "foreign" }),
@@ -107,7 +108,8 @@ describe("a key is taken from", () => {
 });
 
 describe("a call is refused with 401 when it brings", () => {
-  const forms: Record<string, () => Record<string, string>> = {
+  const forms: Record<string, () => Record<string, string | string[]>> = {
+    "our key and another in x-api-key": () => ({ "x-api-key": [key, "foreign"] }),
     "no key": () => ({}),
     "an empty Authorization": () => ({ authorization: "" }),
     "a Bearer without a key": () => ({ authorization: "Bearer " }),
