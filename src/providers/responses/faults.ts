@@ -14,7 +14,7 @@ type RefusalOf = (json: JsonObject, bytes: Buffer) => Refusal;
 /** responsesFaults returns a function that finds the refusal for JSON that is no response and no event of one. */
 export function responsesFaults(refusalOf: RefusalOf) {
   return (json: JsonObject, bytes: Buffer, _: unknown, place: ErrorPlace): Refusal | undefined => {
-    if (place === "frame" && json.type === "response.failed") return ofFailed(json.response, refusalOf);
+    if (place === "frame" && json.type === "response.failed") return ofFailed(json.response, refusalOf, json);
     if (place === "frame" && json.type === "response.cancelled") return cancelled();
     if (place === "frame" && isObject(json.response)) {
       const { status } = json.response;
@@ -36,11 +36,14 @@ function isFailed({ object, status, output }: JsonObject): boolean {
   return status === "failed" && (object === "response" || Array.isArray(output));
 }
 
-/** The error of a failed response stands inside it. */
-function ofFailed(response: JsonObject[string] | undefined, refusalOf: RefusalOf): Refusal {
-  const error = isObject(response) ? response.error : undefined;
-  if (!isObject(error)) return upstreamFailed("it broke off its answer by an error");
-  return refusalOfError({ error }, Buffer.alloc(0), refusalOf);
+/** The error of a failed response stands inside it; some servers write it beside, or in the event itself. */
+function ofFailed(response: JsonObject[string] | undefined, refusalOf: RefusalOf, event: JsonObject = {}): Refusal {
+  const within = isObject(response) ? response : {};
+  const { message = null, code = null } = event;
+  const told = [within.error, within.last_error, event.error, message];
+  const error = told.find((one) => isObject(one) || (typeof one === "string" && one !== "")) ?? null;
+  if (error === null) return upstreamFailed("it broke off its answer by an error");
+  return refusalOfError({ error: isObject(error) ? error : { message: error, code } }, Buffer.alloc(0), refusalOf);
 }
 
 /** Callers of the family read the error and nothing beside it. */

@@ -21,12 +21,17 @@ export class ResponseItems {
   readonly #open = new Map<JsonValue, OpenItem>();
   #kept = 0;
 
-  /** Takes the next event, which came in this frame. Throws a Refusal where there is too much to keep. */
-  take(event: JsonObject, frame: Pick<Wire, "byteLength">): void {
+  /**
+   * Takes the next event, which came in this frame. Returns the item of an event that ends one without its text or arguments, filled from
+   * the events before. Throws a Refusal where there is too much to keep.
+   */
+  take(event: JsonObject, frame: Pick<Wire, "byteLength">): JsonObject | undefined {
     const { type, item, delta } = event;
-    if (typeof delta === "string") this.#piece(event, delta);
-    else if (type === "response.output_item.added" && isObject(item)) this.#begin(event, item, frame.byteLength);
-    else if (type === "response.output_item.done" && isObject(item)) this.#end(event, item, frame.byteLength);
+    if (type === "response.output_item.done" && isObject(item)) return this.#end(event, item, frame.byteLength);
+    if (type === "response.output_item.added" && isObject(item)) this.#begin(event, item, frame.byteLength);
+    else if (typeof delta === "string") this.#piece(event, delta);
+    else this.#whole(event);
+    return undefined;
   }
 
   /** Returns the complete output of a response with this status; the same list where it lacks nothing. */
@@ -50,12 +55,28 @@ export class ResponseItems {
     this.#open.set(keyOf(event), openItem(item));
   }
 
-  #end(event: JsonObject, item: JsonObject, bytes: number): void {
+  #end(event: JsonObject, item: JsonObject, bytes: number): JsonObject | undefined {
     const key = keyOf(event);
     const open = this.#open.get(key);
     this.#open.delete(key);
-    this.#ended.set(key, (open && isEmptyItem(item) ? closeItem(open, "completed") : undefined) ?? item);
+    const closed =
+      open && isEmptyItem(item) ? closeItem({ ...open, item: { ...open.item, ...item } }, "completed") : undefined;
+    this.#ended.set(key, closed ?? item);
     this.#keep(bytes);
+    return closed && !isEmptyItem(closed) ? closed : undefined;
+  }
+
+  /** Some servers send a text or an input whole, without pieces before. */
+  #whole(event: JsonObject): void {
+    const { type, content_index: place = 0, part } = event;
+    const said = type === "response.content_part.done" && isObject(part) ? eventOfPart(part) : event;
+    const whole = said[wholeKeys.get(said.type) ?? ""];
+    if (typeof whole !== "string" || whole === "") return;
+    const pieces = { ...event, type: (said.type as string).replace(/done$/, "delta") };
+    const open = this.#openFor(pieces);
+    if (!open) return;
+    const known = partTypes.has(pieces.type) ? open.texts.get(place)?.text : open.input;
+    if (known?.isEmpty ?? true) this.#piece(pieces, whole);
   }
 
   #piece(event: JsonObject, delta: string): void {
@@ -116,6 +137,19 @@ const partTypes: ReadonlyMap<JsonValue | undefined, string> = new Map([
   ["response.output_text.delta", "output_text"],
   ["response.refusal.delta", "refusal"],
 ]);
+
+/** The members that have the whole, by the type of the event that ends it. */
+const wholeKeys: ReadonlyMap<JsonValue | undefined, string> = new Map([
+  ["response.output_text.done", "text"],
+  ["response.refusal.done", "refusal"],
+  ["response.function_call_arguments.done", "arguments"],
+  ["response.custom_tool_call_input.done", "input"],
+]);
+
+/** eventOfPart returns the event that ends this part's text. */
+function eventOfPart({ type = null, ...part }: JsonObject): JsonObject {
+  return { ...part, type: `response.${type}.done` };
+}
 
 function keyOf({ output_index: place = null, item_id = null, item }: JsonObject): JsonValue {
   return place ?? item_id ?? (isObject(item) ? (item.id ?? null) : null);

@@ -18,7 +18,13 @@ export class TextBuilder {
   #text = "";
   #pieces: string[] = [];
 
+  get isEmpty(): boolean {
+    return this.#text === "" && this.#pieces.length === 0;
+  }
+
   add(piece: string): void {
+    if (piece === "") return;
+
     if (this.#pieces.push(piece) < piecesAtOnce) return;
     this.#text += this.#pieces.join("");
     this.#pieces = [];

@@ -25,8 +25,8 @@ export function trackResponse(meter: Meter): StreamTracker {
     isOver: () => isDoneSaid || end !== undefined,
     take(frame, json) {
       metering.take(json);
-      items.take(json, frame);
-      if (!isEnd(json)) return frame;
+      const item = items.take(json, frame);
+      if (!isEnd(json)) return item ? frame.with({ item }) : frame;
       const visible = wholeEnd(frame, json, items);
       end = visible.json() as JsonObject;
       return visible;
@@ -39,6 +39,8 @@ export function trackResponse(meter: Meter): StreamTracker {
 const ends: ReadonlyMap<unknown, string> = new Map([
   ["response.completed", "completed"],
   ["response.incomplete", "incomplete"],
+  // OpenRouter's name for a completed response.
+  ["response.done", "completed"],
 ]);
 
 function isEnd({ type }: JsonObject): boolean {

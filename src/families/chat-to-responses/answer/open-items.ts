@@ -7,6 +7,7 @@
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import {
   type AnswerContext,
+  argumentsIn,
   betweenMessages,
   callOf,
   isCall,
@@ -17,6 +18,8 @@ import {
 } from "./parts.ts";
 
 interface OpenItem {
+  /** Undefined where the item was not announced. */
+  type: JsonValue | undefined;
   /** Characters passed on so far: of text or input, of refusal, of reasoning. */
   text: number;
   refusal: number;
@@ -35,6 +38,7 @@ export class OpenItems {
   readonly #context: AnswerContext;
   /** By output index, or by id where there is none. */
   readonly #items = new Map<JsonValue, OpenItem>();
+  readonly #byId = new Map<JsonValue, OpenItem>();
   #calls = 0;
   #hasReasoned = false;
   /** The item that wrote last. */
@@ -50,7 +54,11 @@ export class OpenItems {
   }
 
   begin(item: JsonObject, event: JsonObject): JsonObject | undefined {
-    const open = this.#openFor(event, item.id);
+    return this.#beginIn(this.#openFor(event, item.id), item);
+  }
+
+  #beginIn(open: OpenItem, item: JsonObject): JsonObject | undefined {
+    open.type = item.type;
     if (!isCall(item) || open.call !== undefined) return undefined;
     open.call = this.#calls++;
     open.isCustom = item.type === "custom_tool_call";
@@ -59,8 +67,11 @@ export class OpenItems {
 
   /** Ends an item. Returns the deltas of what was not passed on. */
   end(item: JsonObject, event: JsonObject): JsonObject[] {
-    const open = this.#openFor(event, item.id);
-    const begun = this.begin(item, event);
+    return this.#endOf(item, this.#openFor(event, item.id));
+  }
+
+  #endOf(item: JsonObject, open: OpenItem): JsonObject[] {
+    const begun = this.#beginIn(open, item);
     open.hasEnded = true;
     return [begun, ...this.#restOf(item, open)].filter((delta) => delta !== undefined);
   }
@@ -70,9 +81,18 @@ export class OpenItems {
     if (!Array.isArray(output)) return [];
     return output.flatMap((item, output_index) => {
       if (!isObject(item)) return [];
-      const known = this.#items.get(output_index) ?? this.#items.get(item.id ?? null);
-      return known?.hasEnded ? [] : this.end(item, { output_index });
+      const known = this.#knownAs(item, output_index);
+      if (known?.hasEnded) return [];
+      return this.#endOf(item, known ?? this.#opened(item.id ?? null));
     });
+  }
+
+  /** The final output may lack items, so that another one is in this place. */
+  #knownAs({ id, type }: JsonObject, place: number): OpenItem | undefined {
+    const named = id === undefined ? undefined : this.#byId.get(id);
+    if (named) return named;
+    const placed = this.#items.get(place);
+    return placed && (placed.type === undefined || placed.type === type) ? placed : undefined;
   }
 
   text(event: JsonObject): JsonObject | undefined {
@@ -111,7 +131,7 @@ export class OpenItems {
   #restOf(item: JsonObject, open: OpenItem): (JsonObject | undefined)[] {
     const { type, content } = item;
     if (isCall(item)) {
-      const whole = open.isCustom ? textOrEmpty(item.input) : textOrEmpty(item.arguments);
+      const whole = open.isCustom ? textOrEmpty(item.input) : argumentsIn(item);
       return [this.#inputDelta(open, whole.slice(open.text))];
     }
     if (type === "message") {
@@ -160,9 +180,15 @@ export class OpenItems {
     const key = place ?? id ?? null;
     const known = this.#items.get(key);
     if (known) return known;
-    const nothing = { text: 0, refusal: 0, reasoning: 0, sources: 0 };
-    const open = { ...nothing, summary: null, call: undefined, isCustom: false, hasEnded: false };
+    const open = this.#opened(id ?? null);
     this.#items.set(key, open);
+    return open;
+  }
+
+  #opened(id: JsonValue): OpenItem {
+    const nothing = { type: undefined, text: 0, refusal: 0, reasoning: 0, sources: 0 };
+    const open = { ...nothing, summary: null, call: undefined, isCustom: false, hasEnded: false };
+    if (id !== null && id !== "") this.#byId.set(id, open);
     return open;
   }
 }

@@ -58,12 +58,19 @@ export function reasoningBlock(item: JsonObject, calls: number, maker: string): 
 }
 
 /** callOf returns a call in chat's form, with or without its input. */
-export function callOf({ type, call_id, name, arguments: args, input }: JsonObject, hasInput: boolean): JsonObject {
+export function callOf(item: JsonObject, hasInput: boolean): JsonObject {
+  const { type, call_id, name, id: itemId, input } = item;
   const called = { name: textOrEmpty(name) };
-  const id = textOrEmpty(call_id);
+  // A call without an id could not be answered.
+  const id = textOrEmpty(call_id) || textOrEmpty(itemId);
   return type === "custom_tool_call"
     ? { id, type: "custom", custom: { ...called, input: hasInput ? textOrEmpty(input) : "" } }
-    : { id, type: "function", function: { ...called, arguments: hasInput ? textOrEmpty(args) : "" } };
+    : { id, type: "function", function: { ...called, arguments: hasInput ? argumentsIn(item) : "" } };
+}
+
+/** argumentsIn returns the arguments of a function call as JSON. Some servers send the object itself. */
+export function argumentsIn({ arguments: args }: JsonObject): string {
+  return isObject(args) ? JSON.stringify(args) : textOrEmpty(args);
 }
 
 export function isCall({ type }: JsonObject): boolean {
