@@ -13,6 +13,7 @@ import type { Meter } from "../contract.ts";
 import type { StreamTracker } from "../dialect.ts";
 import { isDone } from "../frames/done.ts";
 import { isFinished } from "../usage/finish-word.ts";
+import { BlockNumbers } from "./block-numbers.ts";
 import { meterEvents } from "./usage.ts";
 
 /** afterReasonMs is how long a stream is read on after its stop reason, in milliseconds. */
@@ -21,6 +22,7 @@ const afterReasonMs = 1_000;
 export function trackEvents(meter: Meter): StreamTracker {
   const measure = meterEvents(meter);
   const seen = new EventLog();
+  const blocks = new BlockNumbers();
   /** isCut says that what follows is not of this answer. */
   let isCut = false;
   return {
@@ -39,7 +41,9 @@ export function trackEvents(meter: Meter): StreamTracker {
         return undefined;
       }
       measure(json);
-      seen.take(json);
+      const event = seen.withReason(blocks.numbered(json));
+      seen.take(event);
+      if (event !== json) return frame.with(event);
       // `closingFrames` sends the stop reason that lacks, and this event after it.
       return json.type === "message_stop" && !seen.hasReason ? undefined : frame;
     },
@@ -57,6 +61,7 @@ class EventLog {
   hasContent = false;
   hasStarted = false;
   #id: JsonValue | undefined;
+  #reason: JsonValue = null;
   #hasCalled = false;
   /** The indices of the open blocks. */
   readonly #open = new Set<JsonValue>();
@@ -65,6 +70,13 @@ class EventLog {
   isOf({ message }: JsonObject): boolean {
     const id = idOf(message) ?? null;
     return id !== null && id === this.#id;
+  }
+
+  /** withReason returns the event with the stop reason that came before: a null after it, beside a usage, takes none back. */
+  withReason(event: JsonObject): JsonObject {
+    const { type, delta } = event;
+    if (!this.hasReason || type !== "message_delta" || !isObject(delta) || isFinished(delta.stop_reason)) return event;
+    return { ...event, delta: { ...delta, stop_reason: this.#reason } };
   }
 
   take({ type, index = 0, delta, content_block, message }: JsonObject): void {
@@ -83,7 +95,9 @@ class EventLog {
         this.#open.delete(index);
         return;
       case "message_delta":
-        this.hasReason ||= isFinished((delta as JsonObject | null | undefined)?.stop_reason);
+        if (!isObject(delta) || !isFinished(delta.stop_reason)) return;
+        this.hasReason = true;
+        this.#reason = delta.stop_reason ?? null;
         return;
       case "message_stop":
         this.hasStopped = true;
