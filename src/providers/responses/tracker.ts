@@ -10,11 +10,13 @@ import type { Meter } from "../contract.ts";
 import type { StreamTracker } from "../dialect.ts";
 import { isDone } from "../frames/done.ts";
 import { ResponseItems } from "./items.ts";
+import { OutputPlaces } from "./output-places.ts";
 import { ResponseMetering } from "./usage.ts";
 
 export function trackResponse(meter: Meter): StreamTracker {
   const metering = new ResponseMetering(meter);
   const items = new ResponseItems();
+  const places = new OutputPlaces();
   let isDoneSaid = false;
   let end: JsonObject | undefined;
   return {
@@ -25,8 +27,12 @@ export function trackResponse(meter: Meter): StreamTracker {
     isOver: () => isDoneSaid || end !== undefined,
     take(frame, json) {
       metering.take(json);
-      const item = items.take(json, frame);
-      if (!isEnd(json)) return item ? frame.with({ item }) : frame;
+      const placed = places.placed(json);
+      const item = items.take(placed, frame);
+      if (!isEnd(json)) {
+        const event = item ? { ...placed, item } : placed;
+        return event === json ? frame : frame.with(event);
+      }
       const visible = wholeEnd(frame, json, items);
       end = visible.json() as JsonObject;
       return visible;

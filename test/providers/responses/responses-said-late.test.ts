@@ -72,7 +72,7 @@ const events: readonly [string, string, Json[]][] = [
   [
     "a text told in its part",
     "Hello",
-    [created, { type: "response.content_part.done", ...at, part: message.content[0] }, completed()],
+    [created, { type: "response.content_part.done", ...at, part: (message.content as Json[])[0] }, completed()],
   ],
   ["arguments told whole", city, [created, added({ ...called, arguments: "" }), argumentsDone, completed()]],
   [
@@ -84,6 +84,16 @@ const events: readonly [string, string, Json[]][] = [
     "an end by OpenRouter's name",
     "Hello",
     [...responseEvents(responseAnswer([message])).slice(0, -1), { ...completed(message), type: "response.done" }],
+  ],
+  [
+    "two items at one place",
+    `Hello${city}`,
+    [
+      ...responseEvents(responseAnswer([message, called]))
+        .slice(0, -1)
+        .map((event) => ("output_index" in event ? { ...event, output_index: 0 } : event)),
+      completed(),
+    ],
   ],
   [
     "a final output without the reasoning before it",
@@ -111,6 +121,22 @@ test("an item that ends without its arguments is passed on with them: agents rea
   script(created, added({ ...called, arguments: "" }), argumentsDone, ended({ ...called, arguments: "" }), completed());
   const { item } = (await ask("responses", true)).find(({ type }) => type === "response.output_item.done");
   expect([item.arguments, item.call_id, item.name]).toEqual([city, "call_1", "weather"]);
+});
+
+test("items at one place get places of their own", async () => {
+  script(...(events.find(([name]) => name === "two items at one place")?.[2] ?? []));
+  const told = (await ask("responses", true)).filter(({ type }) => type.startsWith("response.output_item."));
+  expect(told.map(({ output_index, item }) => [output_index, item.type])).toEqual([
+    [0, "message"],
+    [0, "message"],
+    [1, "function_call"],
+    [1, "function_call"],
+  ]);
+});
+
+test.each(["chat", "messages"] as const)("a string in place of a message's parts reaches %s", async (family) => {
+  script(created, completed({ ...message, content: "Hello" }));
+  expect([await heard(family, true), await heard(family, false)]).toEqual(["Hello", "Hello"]);
 });
 
 test.each(["chat", "messages"] as const)(

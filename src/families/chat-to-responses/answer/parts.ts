@@ -30,8 +30,9 @@ export function finishOf(
   return isLegacy ? "function_call" : "tool_calls";
 }
 
-/** textIn returns the joined texts of parts of these types. */
+/** textIn returns the joined texts of parts of these types. A string in place of parts is text. */
 export function textIn(parts: JsonValue | undefined, types: readonly string[], key: string, between = ""): string {
+  if (typeof parts === "string") return types.includes("output_text") ? parts : "";
   if (!Array.isArray(parts)) return "";
   return parts
     .filter(isObject)
