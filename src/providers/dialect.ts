@@ -27,6 +27,8 @@ export interface Dialect {
   errorIn(json: JsonObject, bytes: Buffer, operation: Operation, place: ErrorPlace): Refusal | undefined;
   /** Reports a unary answer's usage to the meter. */
   measure(json: JsonObject, meter: Meter): void;
+  /** namesEvents is whether each frame of a stream says its type, which is also the name of its event. */
+  readonly namesEvents?: boolean;
   /** Starts tracking a stream, which also reports it to the attempt's meter. */
   track(attempt: Attempt): StreamTracker;
   /** Returns the frames that say what a unary answer says; undefined where the operation has no streams. */

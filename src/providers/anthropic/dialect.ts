@@ -109,6 +109,7 @@ function anthropicDialect(credential: Record<string, string>, hide: Redact): Dia
     refusal: (error) => refusalOfAnswer(error, errors),
     errorIn: anthropicFaults((json, bytes) => refusalOfErrorIn(json, bytes, errors)),
     measure: meterMessage,
+    namesEvents: true,
     track: ({ meter }) => trackEvents(meter),
     framesOf: eventsOfMessage,
     accumulator: createEventAccumulator,

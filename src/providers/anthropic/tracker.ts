@@ -40,8 +40,9 @@ export function trackEvents(meter: Meter): StreamTracker {
         measure(json);
         return undefined;
       }
-      measure(json);
-      const event = seen.withReason(blocks.numbered(json));
+      const usual = usualEnd(json);
+      measure(usual);
+      const event = seen.withReason(blocks.numbered(usual));
       seen.take(event);
       if (event !== json) return frame.with(event);
       // `closingFrames` sends the stop reason that lacks, and this event after it.
@@ -62,6 +63,8 @@ class EventLog {
   hasStarted = false;
   #id: JsonValue | undefined;
   #reason: JsonValue = null;
+  /** What the last event says of the end, where the one before it should have. */
+  #late: JsonObject = {};
   #hasCalled = false;
   /** The indices of the open blocks. */
   readonly #open = new Set<JsonValue>();
@@ -79,7 +82,7 @@ class EventLog {
     return { ...event, delta: { ...delta, stop_reason: this.#reason } };
   }
 
-  take({ type, index = 0, delta, content_block, message }: JsonObject): void {
+  take({ type, index = 0, delta, content_block, message, ...beside }: JsonObject): void {
     this.hasBegun ||= type !== "message_stop" && type !== "ping";
     switch (type) {
       case "message_start":
@@ -101,6 +104,7 @@ class EventLog {
         return;
       case "message_stop":
         this.hasStopped = true;
+        this.#late = beside;
     }
   }
 
@@ -110,12 +114,26 @@ class EventLog {
     this.hasStopped = true;
     const events: JsonObject[] = [...this.#open].map((index) => ({ type: "content_block_stop", index }));
     if (!this.hasReason) {
-      const stop_reason = this.#hasCalled ? "tool_use" : "end_turn";
-      events.push({ type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage: {} });
+      const { stop_reason: told, usage } = this.#late;
+      const stop_reason = isFinished(told) ? (told as JsonValue) : this.#hasCalled ? "tool_use" : "end_turn";
+      const delta = { stop_reason, stop_sequence: null };
+      events.push({ type: "message_delta", delta, usage: isObject(usage) ? usage : {} });
       this.hasReason = true;
     }
     return [...events, { type: "message_stop" }];
   }
+}
+
+/** usualEnd returns the event with stop reason and usage where Anthropic has them: some servers put one beside the other. */
+function usualEnd(event: JsonObject): JsonObject {
+  const { type, delta, usage, stop_reason: beside } = event;
+  if (type !== "message_delta") return event;
+  const { usage: inside, ...told } = isObject(delta) ? delta : {};
+  const isReasonBeside = isFinished(beside) && !isFinished(told.stop_reason);
+  const isUsageInside = isObject(inside) && !isObject(usage);
+  if (!isReasonBeside && !isUsageInside) return event;
+  const end = isReasonBeside ? { ...told, stop_reason: beside as JsonValue } : told;
+  return { ...event, delta: end, ...(isUsageInside ? { usage: inside } : {}) };
 }
 
 function idOf(message: JsonValue | undefined): JsonValue | undefined {

@@ -43,6 +43,9 @@ export function meterEvents(meter: Meter): (event: JsonObject) => void {
       case "message_start":
         tell((event.message as JsonObject | null | undefined)?.usage);
         return;
+      case "message_stop":
+        tell(event.usage);
+        return;
       case "message_delta":
         tell(event.usage);
         if ((event.delta as JsonObject | null | undefined)?.stop_reason === "refusal") meter.reportGivenUp();

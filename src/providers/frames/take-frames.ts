@@ -3,11 +3,12 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { Refusal, upstreamFailed } from "../../call/refusals.ts";
 import { stopPulling } from "../../runtime/push-stream.ts";
+import { isObject } from "../../wire/json.ts";
 import type { SseFrame } from "../../wire/sse.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Meter } from "../contract.ts";
 import type { Dialect, StreamTracker } from "../dialect.ts";
-import { asFailure } from "../errors/fault.ts";
+import { asFailure, readOrFail } from "../errors/fault.ts";
 import { separateFrames } from "./plain-frames.ts";
 import { readJson } from "./read-json.ts";
 
@@ -71,12 +72,20 @@ function takeFrame<O extends DescMessage>(
   { desc, dialect, tracker, operation }: TrackedStream<O>,
 ): boolean {
   if (tracker.isEndMark(sent.data)) return true;
-  const frame = read ?? wireOf(sent, desc);
+  const untyped = read ?? wireOf(sent, desc);
+  const frame = dialect.namesEvents ? typed(untyped, sent.event) : untyped;
   if (sent.event === "error") throw namedError(frame, dialect, operation, tracker);
   const skimmed = read ? undefined : tracker.takeUnparsed?.(frame);
   const seen = skimmed ?? tracker.take(frame, readJson(frame, dialect, operation, "frame", tracker.takeFault));
   if (seen) batch.push(seen);
   return tracker.isOver();
+}
+
+/** typed returns a frame with its event's name as its type, where it has none. */
+function typed<O extends DescMessage>(frame: Wire<O>, name: string | undefined): Wire<O> {
+  if (name === undefined || name === "error" || name === "message") return frame;
+  const json = readOrFail(() => frame.json());
+  return isObject(json) && json.type === undefined ? frame.with({ type: name }) : frame;
 }
 
 /** namedError returns the refusal for an event named `error`, whatever its data. */

@@ -25,6 +25,7 @@ export function responsesDialect(
     refusal: (error) => (isOfUnknownPath(error) ? operationUnserved("responses") : refusal(error)),
     errorIn: responsesFaults(refusalOf),
     measure: meterResponse,
+    namesEvents: true,
     track: ({ meter }) => trackResponse(meter),
     framesOf: eventsOfResponse,
     accumulator: () => new ResponseAccumulator(),

@@ -2,7 +2,7 @@
  * Tracks the events of a streamed response to its last event. A stream without it is broken off: no client accepts
  * `[DONE]` in its place. The last event gets all items that came before it.
  */
-import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
+import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
@@ -25,7 +25,9 @@ export function trackResponse(meter: Meter): StreamTracker {
       return isDoneSaid;
     },
     isOver: () => isDoneSaid || end !== undefined,
-    take(frame, json) {
+    take(sent, told) {
+      const json = isEnd(told) ? withUsage(told) : told;
+      const frame = json === told ? sent : sent.with(json);
       metering.take(json);
       const placed = places.placed(json);
       const item = items.take(placed, frame);
@@ -53,9 +55,16 @@ function isEnd({ type }: JsonObject): boolean {
   return ends.has(type);
 }
 
+/** withUsage returns the last event with the usage inside its response: some servers put it beside. */
+function withUsage(event: JsonObject): JsonObject {
+  const { response, usage } = event;
+  if (!isObject(response) || !isObject(usage) || isObject(response.usage)) return event;
+  return { ...event, response: { ...response, usage } };
+}
+
 /**
  * wholeEnd returns the last event with a complete response of the right status. vLLM calls a response complete that was cut off, and says
- * so in its status alone. Throws a Refusal where there is no response.
+ * so in its status alone; others say it by the reason alone. Throws a Refusal where there is no response.
  */
 function wholeEnd<O extends DescMessage>(
   frame: Wire<O>,
@@ -63,11 +72,15 @@ function wholeEnd<O extends DescMessage>(
   items: ResponseItems,
 ): Wire<O> {
   if (!isObject(response)) throw upstreamFailed("it ended its answer without a response");
-  const isCut = response.status === "incomplete";
+  const isCut = response.status === "incomplete" || isReasonGiven(response.incomplete_details);
   const status = isCut ? "incomplete" : (ends.get(type) as string);
   const output = items.whole(response.output, status);
   if (response.status === status && output === response.output && type === `response.${status}`) return frame;
   return frame.with({ type: `response.${status}`, response: { ...response, status, output: [...output] } });
+}
+
+function isReasonGiven(details: JsonValue | undefined): boolean {
+  return isObject(details) && typeof details.reason === "string" && details.reason !== "";
 }
 
 /** An incomplete response may be empty: all of it was reasoning. */
