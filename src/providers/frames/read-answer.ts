@@ -49,7 +49,22 @@ function unwrapped(bytes: Buffer, dialect: Dialect, operation: Operation): JsonO
   const vectors =
     operation === "embeddings" && !(isObject(answer) && namesError(answer)) ? vectorsIn(answer) : undefined;
   const candidates = vectors ? [vectors] : candidatesIn(answer);
-  return candidates.find((json) => dialect.errorIn(json, bytes, operation, "whole") === undefined);
+  const inForm = [answer, ...candidates].flatMap((json) => listed(json, operation));
+  return [...candidates, ...inForm].find((json) => dialect.errorIn(json, bytes, operation, "whole") === undefined);
+}
+
+/** listed returns an answer with its text in the list where the operation has it: some servers answer with the text alone. */
+function listed(answer: JsonValue | undefined, operation: Operation): JsonObject[] {
+  if (!isObject(answer) || namesError(answer)) return [];
+  const { content, output, output_text: text } = answer;
+  if (operation === "messages" && typeof content === "string" && content !== "")
+    return [{ ...answer, content: [{ type: "text", text: content }] }];
+  if (operation === "messages" && isObject(content) && typeof content.type === "string")
+    return [{ ...answer, content: [content] }];
+  const isTextAlone = !Array.isArray(output) || output.length === 0;
+  if (operation !== "responses" || !isTextAlone || typeof text !== "string" || text === "") return [];
+  const part = { type: "output_text", text, annotations: [] };
+  return [{ ...answer, output: [{ type: "message", role: "assistant", status: "completed", content: [part] }] }];
 }
 
 function candidatesIn(outer: JsonValue | undefined): JsonObject[] {

@@ -142,3 +142,25 @@ test.each(both)(
     expect(await hear(family, "gpt", stream)).toEqual({ text: "Hello", end: cut[family], output: 7, isBroken: false });
   },
 );
+
+const answered = { id: "msg_1", type: "message", role: "assistant", model: "claude", stop_reason: "max_tokens", usage };
+
+test.each([
+  ["a text", "Hello"],
+  ["a block", { type: "text", text: "Hello" }],
+])("a message whose content is %s alone is one of that text", async (_, content) => {
+  upstream.script = (exchange) => exchange.json(200, { ...answered, content });
+  for (const family of families)
+    expect(await hear(family, "claude", false)).toEqual({
+      text: "Hello",
+      end: cut[family],
+      output: 7,
+      isBroken: false,
+    });
+});
+
+test("a response that has its text alone is one of that text", async () => {
+  upstream.script = (exchange) => exchange.json(200, responseAnswer([], { output_text: "Hello", usage: counts }));
+  for (const family of families)
+    expect(await hear(family, "gpt", false)).toEqual({ text: "Hello", end: whole[family], output: 7, isBroken: false });
+});
