@@ -8,6 +8,7 @@ const chinese: ReadonlyMap<string, string> = new Map(
     "it broke off its answer by an error": "上游以错误中断了应答",
     "it cancelled its answer": "上游取消了应答",
     "its answer is empty": "上游的应答为空",
+    "it answered without audio": "上游的应答没有音频",
     "its answer lacks vectors": "上游的应答缺少向量",
     "its answer is not over": "上游的应答尚未结束",
     "its answer is too large": "上游的应答过大",
