@@ -24,7 +24,7 @@ export function withBreakpoints({ cache_control: whole, ...message }: JsonObject
   return isPlain ? message : { ...message, content: marked };
 }
 
-/** Where each mark of Claude's stood in the caller's request: it may turn out later that there are too many. */
+/** places holds the path of each mark in the caller's request. A mark that is removed later is named by it. */
 const places = new WeakMap<JsonObject, string>();
 
 /** placedMark returns `{cache_control}` with a mark that stood at `path` in the caller's request. */

@@ -29,7 +29,7 @@ function as(reason: ConnectionReason, ...codes: readonly string[]) {
 /** OpenSSL's errors of certificates. */
 const ofCertificate = /^(?:CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|PATH_LENGTH_)/;
 
-/** What Node gives for OpenSSL's errors while it writes; which of them it is stands in the message. */
+/** protocolError is Node's code for OpenSSL's errors during a write. The message tells which error it is. */
 const protocolError = "EPROTO";
 const noTls = /wrong version number|packet length too long/;
 
@@ -38,7 +38,7 @@ export function connectionReason(error: unknown): ConnectionReason | undefined {
   const { name, code, message = "" } = (error ?? {}) as Partial<NodeJS.ErrnoException>;
   if (name === "TimeoutError") return "NO_ANSWER";
   if (typeof code !== "string") return undefined;
-  // What is no HTTP at all is most often TLS's own alert.
+  // A server that speaks TLS answers a plain request with an alert, which is not HTTP.
   if (name === "HTTPParserError" || code.startsWith("HPE_")) return "TLS_EXPECTED";
   if (code === protocolError && noTls.test(message)) return "TLS_NOT_SPOKEN";
   if (ofCertificate.test(code)) return "CERTIFICATE_REFUSED";

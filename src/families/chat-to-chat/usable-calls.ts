@@ -1,7 +1,7 @@
 /**
  * Calls of tools as servers of chat write them → as OpenAI's clients read them: with an index in each piece of a stream, an id and a type in
  * the first, and arguments as text. Clients join the pieces of an index: what was said before is not said again, and another call gets
- * another index. What needs no change passes as it came.
+ * another index. An answer that needs no change passes unchanged.
  */
 import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { Answer, Frames } from "../../call/call.ts";

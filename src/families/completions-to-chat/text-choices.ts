@@ -1,6 +1,6 @@
 /**
  * Completions whose server answers as to a chat → completions as clients read them: the message of a choice, or its next part, is its text.
- * What needs no change passes as it came.
+ * An answer that needs no change passes unchanged.
  */
 import { AssistantMessageSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { CompletionSchema } from "../../../gen/modelgateway/v1/completions_pb.ts";

@@ -2,7 +2,7 @@
  * Runs an attempt at a chat server, and runs it once more without the keys that OpenAI's API does not have where the server refuses the
  * request for one of them. Agents send such keys to every server, and of a server that nobody knows it cannot be said which it takes.
  *
- * What is learned holds for the next calls with the same API key, for a while. Both runs are one attempt to whoever waits for the answer.
+ * The next calls with the same API key leave these keys out at once, until FurtherKeys forgets it. The caller sees both runs as one attempt.
  */
 import { Refusal } from "../../call/refusals.ts";
 import type { PlainFitters, RequestFitter } from "../../providers/contract.ts";

@@ -63,7 +63,7 @@ class EventLog {
   hasStarted = false;
   #id: JsonValue | undefined;
   #reason: JsonValue = null;
-  /** What the last event says of the end, where the one before it should have. */
+  /** #late is what the last event tells of the end: it is used where the event before it did not tell that. */
   #late: JsonObject = {};
   #hasCalled = false;
   /** The indices of the open blocks. */

@@ -28,7 +28,7 @@ export class AudioReader {
   readonly #isText: boolean;
   readonly #refusalIn: RefusalIn;
   #form: Form | undefined;
-  /** What has come and is not told yet. */
+  /** #held are the bytes that have arrived and are not passed on yet. */
   #held: Buffer[] = [];
   #bytes = 0;
   readonly #events = new SseReader();

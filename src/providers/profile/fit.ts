@@ -44,7 +44,7 @@ export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): 
     fit(operation, request, isOwn) {
       const capabilities = isOwn ? stated : conservative;
       if (isOwn && isUnknown) return { request: operation === "chat" ? passable(request) : request, dropped: [] };
-      // What has OpenAI's responses may have its marks.
+      // A server of /responses may take OpenAI's marks: only a profile that says otherwise removes them.
       if (operation === "responses") return fitResponse(request, { ...capabilities, cache_marks: stated.cache_marks });
       return operation === "chat" ? fitChat(request, capabilities, isOwn) : { request, dropped: [] };
     },

@@ -97,7 +97,7 @@ class WholeBody implements Reader {
 
   reject(failure: unknown): void {
     clearTimeout(this.#settled);
-    // Who leaves, or waits no longer, gets no answer.
+    // A caller who has left, or a time-out, gets no answer.
     const isBroken = faultOf(failure) !== undefined && countsForHealth(failure);
     if (this.#isLeft || (isBroken && this.#isComplete())) this.resolve();
     else if (this.#isOfError && (isBroken || this.#isTooLarge())) this.#whole.resolve(Buffer.alloc(0));

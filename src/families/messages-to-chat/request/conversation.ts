@@ -161,7 +161,7 @@ function* userMessages(
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     if (placed.block.type === ContentBlockType.TOOL_RESULT) {
       const result = toolResultOf(placed, holdsParts);
-      // What reads chat further knows no marks of results.
+      // The translation of chat to responses does not read marks of results.
       messages.push(holdsParts ? result.message : { ...result.message, ...markOf(placed, marks) });
       attached.push(...result.attached);
     } else own.push(...markedParts(placed, marks));

@@ -13,7 +13,8 @@ export interface Marking {
   readonly dropped: string[];
 }
 
-const keys = ["cache_control", "prompt_cache_breakpoint"] as const;
+/** markKeys are the keys of both kinds of marks. */
+export const markKeys = ["cache_control", "prompt_cache_breakpoint"] as const;
 /** plainMarks are what a mark of the other kind becomes. Lifetimes are not taken over: they have other prices. */
 const plainMarks = { cache_control: { type: "ephemeral" }, prompt_cache_breakpoint: { mode: "explicit" } } as const;
 
@@ -87,7 +88,7 @@ function withMark(content: JsonValue, mark: JsonObject): JsonValue {
 
 /** markOf returns the mark that the server takes, where `marked` has any; else an empty object. */
 function markOf(marked: JsonObject, path: string, { taken, dropped }: Marking): JsonObject {
-  const given = keys.filter((key) => isObject(marked[key]));
+  const given = markKeys.filter((key) => isObject(marked[key]));
   if (given.length === 0 || taken === undefined) return {};
   if (taken === "any") return Object.fromEntries(given.map((key) => [key, marked[key] as JsonObject]));
   if (taken !== "none") return { [taken]: isObject(marked[taken]) ? marked[taken] : plainMarks[taken] };
@@ -100,13 +101,13 @@ function withoutMarks(list: JsonValue | undefined, path: string, { dropped }: Ma
   if (!Array.isArray(list) || !list.some((one) => isObject(one) && isMarked(one))) return list;
   return list.map((one, i) => {
     if (!isObject(one) || !isMarked(one)) return one;
-    dropped.push(...keys.filter((key) => isObject(one[key])).map((key) => `${path}[${i}].${key}`));
+    dropped.push(...markKeys.filter((key) => isObject(one[key])).map((key) => `${path}[${i}].${key}`));
     return without(one);
   });
 }
 
 function isMarked(one: JsonObject): boolean {
-  return keys.some((key) => one[key] !== undefined);
+  return markKeys.some((key) => one[key] !== undefined);
 }
 
 function without({ cache_control: _, prompt_cache_breakpoint: __, ...rest }: JsonObject): JsonObject {

@@ -5,6 +5,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../../wire/json.ts";
 import type { Capabilities } from "../profile.ts";
+import { markKeys } from "./cache-marks.ts";
 
 /** ofRoles are the keys of OpenAI's requests. Source: https://platform.openai.com/docs/api-reference/chat/create */
 const ofAll = ["role", "content", "name"];
@@ -19,8 +20,6 @@ const ofRoles: ReadonlyMap<string, readonly string[]> = new Map(
   }),
 );
 const ofParts = ["type", "text", "image_url", "input_audio", "file", "refusal"];
-/** Marks of a cached prompt are fitted by themselves. */
-const marks = ["cache_control", "prompt_cache_breakpoint"];
 const ofCalls = ["id", "type", "function", "custom"];
 
 /** Kept is which keys stay, and where those are named that do not and say something. */
@@ -38,7 +37,8 @@ export function keepKnownKeys(
 ): JsonObject {
   const ofRole = ofRoles.get(message.role as string);
   if (further === undefined || !ofRole) return message;
-  const kept = { taken: [...further, thoughts, ...marks], dropped };
+  // Marks of a cached prompt are fitted by themselves.
+  const kept = { taken: [...further, thoughts, ...markKeys], dropped };
   const fitted = keepKeys(message, ofRole, path, kept);
   const content = keepInEach(fitted.content, ofParts, `${path}.content`, kept);
   const calls = keepInEach(fitted.tool_calls, ofCalls, `${path}.tool_calls`, kept);
