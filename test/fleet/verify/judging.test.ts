@@ -11,6 +11,7 @@ import { answerLines, readinessLines } from "./answers.ts";
 import { chargeLines } from "./charges.ts";
 import { creditLine } from "./credit.ts";
 import type { Run } from "./judge.ts";
+import { tellingOf } from "./rates.ts";
 
 const accountOf = (kind: Kind, credit = 0): FleetAccount => {
   const key = { id: "key_1", secret: "", limit: undefined, madeAt: 0 };
@@ -123,6 +124,25 @@ test("a node that says it is ready while Postgres is away, and one that is not w
   expect(of(16_000, 200)).toEqual([expect.stringMatching(/node 0: 200/)]);
   expect(of(30_000, 200)).toEqual([]);
   expect(of(30_000, 503)).toEqual([expect.stringMatching(/node 0: 503/)]);
+});
+
+test("Redis is not told of a call whose process dies while it is away, and perhaps not where it dies just after", () => {
+  const of = (sentAt: number, diedAt: number, begunAt = 0) => {
+    const history = createHistory();
+    history.add({ trouble: "redis", node: 0, from: 10_000, to: 20_000 });
+    history.add({ trouble: "down", node: 0, from: diedAt, to: diedAt + 1500 });
+    const { stage } = runOf([], [], history);
+    return tellingOf(callOf(1, { sentAt }), { ...stage, nodes: [{ ...stage.nodes[0], starts: [begunAt] }] } as never);
+  };
+  expect(of(12_000, 15_000)).toBe("untold");
+  expect(of(12_000, 21_000)).toBe("perhaps");
+  expect(of(12_000, 25_000)).toBe("told");
+  // It may have been decided before Redis was away.
+  expect(of(9_900, 15_000)).toBe("perhaps");
+  expect(of(9_000, 15_000)).toBe("told");
+  expect(of(20_500, 21_000)).toBe("perhaps");
+  // That process began when Redis was back.
+  expect(of(20_500, 21_000, 20_100)).toBe("told");
 });
 
 test("a seed has the same troubles each time, and another one others", () => {

@@ -3,8 +3,9 @@
  *
  * An account begins with a minute's requests, and gets its rate from then on; what its bucket in Redis still has at the end is not used. What
  * nodes let through while Redis was away is told to it when it is back. Only a node that dies before that tells nothing: what it
- * let through is counted apart, and is at most its share, the rate divided by the nodes. One that is started while Redis is away begins
- * with its share of a minute.
+ * let through is counted apart, and is at most its share, the rate divided by the nodes. One that dies just after that may have told it or
+ * not: neither too much nor too little is concluded from such calls. One that is started while Redis is away begins with its share of a
+ * minute.
  */
 import { type FleetAccount, slowPerMinute } from "../accounts.ts";
 import type { Left } from "../buckets.ts";
@@ -41,19 +42,20 @@ function isAdmitted({ status, isCounted }: ClientCall): boolean {
   return status !== undefined && status !== 429 && isCounted === true;
 }
 
-function wholeRun({ load: { calls }, settled, stage: { history } }: Run, account: FleetAccount) {
+function wholeRun({ load: { calls }, settled, stage }: Run, account: FleetAccount) {
+  const { spans } = stage.history;
   const own = calls.filter((call) => call.account === account);
-  const admitted = own.filter(isAdmitted);
-  const unsure = own.filter(({ status, isUnheard }) => status === undefined && !isUnheard).length;
-  const untold = admitted.filter((call) => isUntold(call, history.spans)).length;
+  const by = Object.groupBy(own.filter(isAdmitted), (call) => tellingOf(call, stage));
+  const [told, untold] = [by.told?.length ?? 0, by.untold?.length ?? 0];
+  const unsure =
+    (by.perhaps?.length ?? 0) + own.filter(({ status, isUnheard }) => status === undefined && !isUnheard).length;
   const { left, at } = settled.left.get(account.id) as Left;
   const begin = Math.min(...own.map(({ sentAt }) => sentAt));
   const due = slowPerMinute + (at - begin) * perMs - left;
-  const counted = admitted.length - untold;
-  const off = counted > due ? counted - due : Math.min(0, counted + unsure - due);
-  const words = `${counted} of ${Math.round(due)} (${((100 * (counted - due)) / due).toFixed(2)} %), ${unsure} unsure, ${untold} untold`;
+  const off = told > due ? told - due : Math.min(0, told + unsure - due);
+  const words = `${told} of ${Math.round(due)} (${((100 * (told - due)) / due).toFixed(2)} %), ${unsure} unsure, ${untold} untold`;
   // While no node was there nobody could ask for what the rate allows.
-  const goneMs = noneThere(history.spans, begin, at);
+  const goneMs = noneThere(spans, begin, at);
   const isOff = off > due * tolerance || -off > due * tolerance + goneMs * perMs;
   const faults = isOff || Number.isNaN(left) ? [`${account.id}: ${words}, ${left} left`] : [];
   return { words: goneMs > 0 ? `${words}, for ${(goneMs / 1000).toFixed(1)} s no node was there` : words, faults };
@@ -70,14 +72,27 @@ function noneThere(spans: readonly Span[], from: number, to: number): number {
   return sum;
 }
 
-/** Says that the node that let a call through died before it could tell Redis, which was away. */
-function isUntold({ node, sentAt }: ClientCall, spans: readonly Span[]): boolean {
-  const away = spansWithin(spans, [sentAt - toldMs, sentAt + 200], { troubles: ["redis"], node });
-  return away.some((span) =>
-    spansWithin(spans, [sentAt, Math.max(sentAt, span.to) + toldMs], { troubles: ["down"], node }).some(
-      (down) => down.from > sentAt - 200,
-    ),
-  );
+/** How late a deed takes hold, in milliseconds: a call that was sent so much earlier may still meet it. */
+const edgeMs = 200;
+
+/**
+ * Says whether Redis was told of a call that a node let through: not where that process died while Redis was away from it, perhaps where
+ * it died just after.
+ */
+export function tellingOf({ node, start, sentAt }: ClientCall, stage: Run["stage"]): "told" | "untold" | "perhaps" {
+  const { spans } = stage.history;
+  const begunAt = stage.nodes[node]?.starts[start - 1] ?? Number.NEGATIVE_INFINITY;
+  const outages = spansWithin(spans, [sentAt - toldMs, sentAt + edgeMs], { troubles: ["redis"], node });
+  const tellings = outages
+    .filter(({ to }) => begunAt < to)
+    .map(({ from, to }) => {
+      const deaths = spansWithin(spans, [sentAt, to + toldMs], { troubles: ["down"], node });
+      const diedAt = Math.min(...deaths.map((down) => down.from).filter((at) => at > sentAt - edgeMs));
+      if (diedAt > to + toldMs) return "told";
+      return diedAt < to && sentAt > from + edgeMs ? "untold" : "perhaps";
+    });
+  if (tellings.includes("untold")) return "untold";
+  return tellings.includes("perhaps") ? "perhaps" : "told";
 }
 
 /** The longest stretch in which nothing happened to anybody, once the first minute's requests were used. */
