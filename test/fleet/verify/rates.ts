@@ -16,6 +16,11 @@ import type { Line } from "../report.ts";
 import type { Run } from "./judge.ts";
 
 const tolerance = 0.01;
+/**
+ * How many calls too few are nothing in a short run. What a node has of a slice, or is being granted, is lost where it dies or its connection
+ * breaks, so that a bucket never has more than it should: a call or two each time, some fifteen times a minute.
+ */
+const mostLost = 20;
 /** How long after an outage a node may take to tell what it used, in milliseconds. */
 const toldMs = 2500;
 /** A shorter stretch shows nothing, in milliseconds. */
@@ -56,7 +61,7 @@ function wholeRun({ load: { calls }, settled, stage }: Run, account: FleetAccoun
   const words = `${told} of ${Math.round(due)} (${((100 * (told - due)) / due).toFixed(2)} %), ${unsure} unsure, ${untold} untold`;
   // While no node was there nobody could ask for what the rate allows.
   const goneMs = noneThere(spans, begin, at);
-  const isOff = off > due * tolerance || -off > due * tolerance + goneMs * perMs;
+  const isOff = off > due * tolerance || -off > Math.max(mostLost, due * tolerance) + goneMs * perMs;
   const faults = isOff || Number.isNaN(left) ? [`${account.id}: ${words}, ${left} left`] : [];
   return { words: goneMs > 0 ? `${words}, for ${(goneMs / 1000).toFixed(1)} s no node was there` : words, faults };
 }
