@@ -6,6 +6,7 @@
  */
 import { join } from "node:path";
 import { rolldown } from "rolldown";
+import { addFilesOnce } from "./add-files-once.ts";
 
 export const root = join(import.meta.dirname, "..");
 
@@ -27,6 +28,7 @@ export async function bundle(name: string, entry: string, isSplit: boolean): Pro
     platform: "node",
     transform: { define: { "import.meta.filename": "__filename", "import.meta.dirname": "__dirname" } },
     checks: { eval: false },
+    plugins: [addFilesOnce],
   });
   const { output } = await build.generate({
     format: "cjs",
