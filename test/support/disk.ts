@@ -1,6 +1,7 @@
 /** A small disk of memory, to be filled. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 
 /** Reports whether one can be had here. */
 export function mayMount(): boolean {
@@ -20,4 +21,12 @@ export function mountDisk(path: string, size: string): () => void {
     execFileSync("umount", [path]);
     rmSync(path, { recursive: true });
   };
+}
+
+/** Fills a disk to its last block. Returns what makes room again. */
+export function fillDisk(path: string): () => void {
+  const file = join(path, "fill");
+  const { bavail, bsize } = statfsSync(path);
+  writeFileSync(file, Buffer.alloc(bavail * bsize));
+  return () => rmSync(file, { force: true });
 }
