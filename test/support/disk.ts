@@ -18,7 +18,8 @@ export function mountDisk(path: string, size: string): () => void {
   mkdirSync(path);
   execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", path]);
   return () => {
-    execFileSync("umount", [path]);
+    // A journal that could not be posted stays, and is open until this process ends.
+    execFileSync("umount", ["--lazy", path]);
     rmSync(path, { recursive: true });
   };
 }

@@ -111,4 +111,24 @@ describe.skipIf(!mayMount())("while the disk is full, and owners are killed", ()
       expect((await reconcile(seen.engine)).findings).toEqual([]);
     });
   });
+
+  test("leases that are recalled meanwhile are released behind what their calls cost", async () => {
+    const [one, other] = [
+      await owned.addWorker(false, createLeasedLedger),
+      await owned.addWorker(false, createLeasedLedger),
+    ];
+    const held = (await hold(one, "req_1", 100)) as Hold;
+    expect(held.lease?.idle).toBeGreaterThan(0);
+    fill();
+    const captured = Promise.resolve(one.ledger.capture(endedCall("req_1", 40, Date.now()), held));
+    // The owner asks for what is kept of the account, gets it, and cannot write it.
+    await other.storage.recall("acc_1");
+    expect(held.lease?.isGone).toBe(true);
+    makeRoom();
+    expect(await captured).toEqual(whole);
+    await one.ledger.sweep();
+    expect(seen.engine.prepare<[], unknown>("SELECT * FROM holds").all()).toEqual([]);
+    expect(seen.account()).toEqual({ balance: ample - 40, held: 0 });
+    expect((await reconcile(seen.engine)).findings).toEqual([]);
+  });
 });
