@@ -47,7 +47,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const { holdDelayMs = 0 } = options.books;
   const unwritten = createUnwritten(options.clock);
   const decisions = createDecisions(options, unwritten);
-  const writes = createWrites(options, unwritten);
+  const { trouble, ...writes } = createWrites(options, unwritten);
   const drained = () => (unwritten.isAny() ? written() : undefined);
   const delay = createDelay(holdDelayMs, () => void drained());
   const noteBegun = createNotes(options, unwritten);
@@ -93,9 +93,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     },
     withdraw: unwritten.withdraw,
     written,
-    drained,
-    unwritten: unwritten.seal,
-    trouble: writes.trouble,
+    ...{ drained, trouble, unwritten: unwritten.seal },
     async settled() {
       delay.end();
       writes.finish();

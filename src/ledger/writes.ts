@@ -155,14 +155,8 @@ function createWriteAgain(
 ): WriteAgain {
   let waiting: Waiting[] = [];
   let trying: Promise<void> | undefined;
-  let trouble: unknown;
-  let told = 0;
   let isEnding = false;
-
-  function tell(error: unknown): void {
-    trouble = mayPass(error) ? error : undefined;
-    if (++told <= maxTold) onError(error);
-  }
+  const failures = createFailures(onError);
 
   /** Rejects what has waited for long, where waiting for longer does not help. */
   function giveUp(error: unknown): void {
@@ -181,11 +175,11 @@ function createWriteAgain(
       const asked = new Set(waiting);
       try {
         await run();
-        [trouble, told] = [undefined, 0];
+        failures.end();
         waiting = waiting.filter((one) => !asked.has(one));
         for (const { ending } of asked) ending.resolve();
       } catch (error) {
-        tell(error);
+        failures.add(error);
         giveUp(error);
       }
     }
@@ -201,14 +195,30 @@ function createWriteAgain(
   return {
     join,
     failed(ending, error) {
-      tell(error);
+      failures.add(error);
       join(ending);
     },
     isTrying: () => trying !== undefined,
     trying: () => trying,
-    trouble: () => trouble,
+    trouble: failures.trouble,
     finish() {
       isEnding = true;
     },
+  };
+}
+
+/** createFailures keeps the trouble of the last failure until one write succeeds, and tells of the first of them. */
+function createFailures(onError: (error: unknown) => void) {
+  let trouble: unknown;
+  let count = 0;
+  return {
+    add(error: unknown): void {
+      trouble = mayPass(error) ? error : undefined;
+      if (++count <= maxTold) onError(error);
+    },
+    end(): void {
+      [trouble, count] = [undefined, 0];
+    },
+    trouble: () => trouble,
   };
 }

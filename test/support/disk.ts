@@ -1,6 +1,6 @@
 /** A small disk of memory, to be filled. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
 /** Reports whether one can be had here. */
@@ -24,10 +24,17 @@ export function mountDisk(path: string, size: string): () => void {
   };
 }
 
-/** Fills a disk to its last block. Returns what makes room again. */
+/** Fills a disk to its last block, whoever else writes there. Returns what makes room again. */
 export function fillDisk(path: string): () => void {
   const file = join(path, "fill");
-  const { bavail, bsize } = statfsSync(path);
-  writeFileSync(file, Buffer.alloc(bavail * bsize));
+  const fd = openSync(file, "w");
+  const block = Buffer.alloc(statfsSync(path).bsize);
+  try {
+    for (;;) writeSync(fd, block);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+  } finally {
+    closeSync(fd);
+  }
   return () => rmSync(file, { force: true });
 }

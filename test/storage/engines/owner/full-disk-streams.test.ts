@@ -5,12 +5,12 @@
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { bearer } from "../support/dashboard/session.ts";
-import { fillDisk, mayMount } from "../support/disk.ts";
-import { eventually } from "../support/eventually.ts";
-import { openAccount, type Payer } from "../support/payer.ts";
-import { streamCost, streamUntil, wholeStream } from "../support/workers/held-stream.ts";
-import { startWorkers, type WorkersStage } from "../support/workers/stage.ts";
+import { bearer } from "../../../support/dashboard/session.ts";
+import { fillDisk, mayMount } from "../../../support/disk.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { openAccount, type Payer } from "../../../support/payer.ts";
+import { streamCost, streamUntil, wholeStream } from "../../../support/workers/held-stream.ts";
+import { startWorkers, type WorkersStage } from "../../../support/workers/stage.ts";
 
 // Processes take seconds to start, and more on a busy machine.
 vi.setConfig({ testTimeout: 240_000 });
