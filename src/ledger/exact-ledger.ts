@@ -8,7 +8,7 @@
 import { newId } from "../runtime/ids.ts";
 import type { MaybePromise } from "../runtime/maybe-promise.ts";
 import { SlotSet } from "../runtime/slot-set.ts";
-import { troubleOf } from "../runtime/write-trouble.ts";
+import { mayPass, troubleOf } from "../runtime/write-trouble.ts";
 import type { Books, DecidedCapture, Granted, HoldEntry, Taken } from "../storage/money/books.ts";
 import {
   type Capture,
@@ -78,18 +78,19 @@ export function holdEntryOf(request: HoldRequest, taken: Taken | undefined): Hol
 }
 
 /** A call that costs nothing needs no decision: what is written of it makes it known as lost if this process dies. */
-function holdNothing(request: HoldRequest, holds: SlotSet<Hold>, groupCommit: Pick<GroupCommit, "add">): Hold {
+function holdNothing(
+  request: HoldRequest,
+  holds: SlotSet<Hold>,
+  { add, trouble }: Pick<GroupCommit, "add" | "trouble">,
+): MaybePromise<Hold> {
+  const failing = trouble();
+  // Else more and more calls would wait to be written.
+  if (failing) return Promise.reject(failing);
   const entry = holdEntryOf(request, undefined);
   const own: Hold = { kind: "held", amount: 0, request, lease: undefined, entry, isExact: true };
   holds.add(own);
-  groupCommit.add(entry);
+  add(entry);
   return own;
-}
-
-/** isToCome reports whether the books may decide yet: they are away, or have not answered for long. */
-export function isToCome(error: unknown): boolean {
-  const trouble = troubleOf(error);
-  return trouble === "away" || trouble === "locked";
 }
 
 /** within returns a call as a hold of `most`, in millionths of the unit, covers it: what it cost beyond that is waived. */
@@ -203,7 +204,7 @@ function createExactCapture(
     try {
       return charged(call, own?.amount ?? 0, await captureByBooks(item, call.account_id, own !== undefined));
     } catch (error) {
-      if (own && isToCome(error)) return await captureOwnLater(call, own.amount);
+      if (own && mayPass(error)) return await captureOwnLater(call, own.amount);
       if (own) unreleased.add(call.id);
       throw error;
     } finally {

@@ -2,19 +2,19 @@
  * Group commit: all that is asked of the books in one turn of the event loop is decided in one transaction, and all entries that are
  * added in one turn become one record.
  *
- * At most one transaction that decides, and one write, is under way. What is asked meanwhile joins the next; where the books wait for
+ * At most one transaction that decides, and one write (`writes.ts`), is under way. What is asked meanwhile joins the next; where the books wait for
  * another process's lock, it joins the one that waits. Whoever has waited for `maxWaitMs` fails with a LockedError.
  *
  * Nobody waits for the entry of a hold. Books for which a write is dear have it wait for others, for some milliseconds
  * (`Books.holdDelayMs`): a call that ends within that time is written once. And they have writes keep a distance of each other
  * (`Books.writeEveryMs`): what comes meanwhile goes with the next, and what comes after a pause goes at once.
  */
-import { catchError, Deferred, isPromise, type MaybePromise, thenOrCatch } from "../runtime/maybe-promise.ts";
+import { catchError, Deferred, thenOrCatch } from "../runtime/maybe-promise.ts";
 import { recordAtTurnEnd } from "../runtime/turn-end.ts";
 import type { Books, Entry, HoldEntry, JournalRecord, Recalled } from "../storage/money/books.ts";
-import { retry } from "./retry.ts";
 import { type Enlisted, noSteps, type Steps, type TurnOptions, takeSteps } from "./steps.ts";
 import { createUnwritten, type Unwritten } from "./unwritten.ts";
+import { createWrites } from "./writes.ts";
 
 export interface GroupCommitOptions extends TurnOptions {
   readonly books: Pick<Books, "decide" | "write" | "note" | "holdDelayMs" | "writeEveryMs">;
@@ -37,7 +37,9 @@ export interface GroupCommit {
   drained(): Deferred<void> | undefined;
   /** Returns all records that are not known to be written. */
   unwritten(): readonly JournalRecord[];
-  /** Waits for what is under way. */
+  /** trouble returns what keeps writes from arriving; undefined while they arrive. Meanwhile no call may begin without a decision. */
+  trouble(): unknown;
+  /** Waits for what is under way. What cannot be written is given up from now on. */
   settled(): Promise<void>;
 }
 
@@ -45,7 +47,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const { holdDelayMs = 0 } = options.books;
   const unwritten = createUnwritten(options.clock);
   const decisions = createDecisions(options, unwritten);
-  const writes = createWrites(options, unwritten);
+  const { trouble, ...writes } = createWrites(options, unwritten);
   const drained = () => (unwritten.isAny() ? written() : undefined);
   const delay = createDelay(holdDelayMs, () => void drained());
   const noteBegun = createNotes(options, unwritten);
@@ -91,11 +93,10 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     },
     withdraw: unwritten.withdraw,
     written,
-    drained,
-    unwritten: unwritten.seal,
+    ...{ drained, trouble, unwritten: unwritten.seal },
     async settled() {
       delay.end();
-      writes.hurry();
+      writes.finish();
       const underWay = () => turn ?? writes.running() ?? decisions.running();
       while (underWay()) await catchError(underWay, () => {});
     },
@@ -130,108 +131,6 @@ function createNotes({ books }: Pick<GroupCommitOptions, "books">, { lastSeq }: 
       begun = [];
     },
   };
-}
-
-interface WriteLane {
-  /** Writes all that is not written, at once or after the write that is under way, and resolves what waits for it. */
-  end(ending: Deferred<void>): void;
-  /** Writes what keeps its distance now. */
-  hurry(): void;
-  running(): PromiseLike<void> | undefined;
-}
-
-function createWrites(options: GroupCommitOptions, unwritten: Unwritten): WriteLane {
-  const lane = createWriteLane(options, unwritten);
-  const { writeEveryMs = 0 } = options.books;
-  if (writeEveryMs === 0) return { ...lane, hurry() {} };
-  let waiting: Deferred<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let begunAt = Number.NEGATIVE_INFINITY;
-
-  function hurry(): void {
-    clearTimeout(timer);
-    timer = undefined;
-    const ending = waiting;
-    waiting = undefined;
-    if (!ending) return;
-    begunAt = performance.now();
-    lane.end(ending);
-  }
-
-  return {
-    end(ending) {
-      waiting ??= new Deferred();
-      waiting.then(
-        () => ending.resolve(),
-        (error) => ending.reject(error),
-      );
-      const leftMs = begunAt + writeEveryMs - performance.now();
-      if (leftMs <= 0) hurry();
-      else timer ??= setTimeout(hurry, leftMs);
-    },
-    hurry,
-    running: () => waiting ?? lane.running(),
-  };
-}
-
-function createWriteLane({ books, onError }: GroupCommitOptions, unwritten: Unwritten): Omit<WriteLane, "hurry"> {
-  let running: PromiseLike<void> | undefined;
-
-  function run(): MaybePromise<void> {
-    if (running) return running.then(run, run);
-    const records = unwritten.seal();
-    const last = records.at(-1);
-    if (!last) return undefined;
-    const writing = writeEach(books, records);
-    if (!isPromise(writing)) return unwritten.written(last.seq);
-    let isOver = false;
-    const over = (after: () => void) => {
-      isOver = true;
-      running = undefined;
-      after();
-    };
-    const written = writing.then(
-      () => over(() => unwritten.written(last.seq)),
-      (error) =>
-        over(() => {
-          throw error;
-        }),
-    );
-    // What a Deferred has already come to is told at once, as by an owner that is gone: then nothing runs any more.
-    if (!isOver) running = written;
-    return written;
-  }
-
-  function runAgain(ending: Deferred<void>, error: unknown): void {
-    onError(error);
-    retry(async () => run(), onError).then(
-      () => ending.resolve(),
-      (lasting: unknown) => {
-        unwritten.unseal();
-        ending.reject(lasting);
-      },
-    );
-  }
-
-  return {
-    end(ending) {
-      thenOrCatch(
-        run,
-        () => ending.resolve(),
-        (error) => runAgain(ending, error),
-      );
-    },
-    running: () => running,
-  };
-}
-
-/** writeEach writes records in their order: mostly there is one. */
-function writeEach(books: Pick<Books, "write">, records: readonly JournalRecord[]): MaybePromise<void> {
-  const [first, ...others] = records;
-  if (!first) return undefined;
-  const writing = books.write(first);
-  if (others.length === 0) return writing;
-  return isPromise(writing) ? writing.then(() => writeEach(books, others)) : writeEach(books, others);
 }
 
 interface DecisionLane {

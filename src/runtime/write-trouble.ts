@@ -36,7 +36,7 @@ const troubles: readonly (readonly [RegExp, Trouble])[] = [
   [/^SQLITE_(BUSY|LOCKED)/, "locked"],
   [/^(SQLITE_FULL|ENOSPC|EDQUOT)/, "full"],
   [/^(SQLITE_READONLY|EROFS)/, "read_only"],
-  [/^SQLITE_(IOERR|CANTOPEN|CORRUPT|NOTADB)/, "failing"],
+  [/^(SQLITE_(IOERR|CANTOPEN|CORRUPT|NOTADB)|EIO$)/, "failing"],
   // A database of another machine that does not answer.
   [/^DATABASE_AWAY/, "away"],
 ];
@@ -45,6 +45,11 @@ const troubles: readonly (readonly [RegExp, Trouble])[] = [
 export function troubleOf(error: unknown): Trouble | undefined {
   const code = codeOf(error);
   return troubles.find(([pattern]) => pattern.test(code))?.[1];
+}
+
+/** mayPass reports whether an error is trouble that may be over later. A file that is damaged, or is none of a database, stays so. */
+export function mayPass(error: unknown): boolean {
+  return troubleOf(error) !== undefined && !/^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error));
 }
 
 /** isFault reports whether an error lies in what was to be written, so that the same write would fail again. */

@@ -1,13 +1,14 @@
 /**
  * Charges a call that has ended, and ends its hold. A call is charged its hold at most, and what it cost beyond that is waived: so nobody
- * has to be asked where the hold is known to be there. Else the books decide; while they are away, or do not answer for long, they are
- * told as soon as they are back: what is written for them survives this process, and counts once, whatever became of the question before.
+ * has to be asked where the hold is known to be there. Else the books decide; while they are away, do not answer for long, or cannot write,
+ * they are told as soon as they can be: what is written for them survives this process, and counts once, whatever became of the question
+ * before.
  */
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
-import { troubleOf } from "../../runtime/write-trouble.ts";
+import { mayPass, troubleOf } from "../../runtime/write-trouble.ts";
 import type { CaptureEntry } from "../../storage/money/books.ts";
 import { type Capture, type Captured, type Hold, isUnchanged } from "../contract.ts";
-import { isToCome, within } from "../exact-ledger.ts";
+import { within } from "../exact-ledger.ts";
 import { retry } from "../retry.ts";
 import { adjust, isAwake, type LedgerState, record, releaseEntry } from "./ledger-state.ts";
 
@@ -66,7 +67,7 @@ async function captureByBooks(
     const asked = { item, accountId: isCovered ? "" : accountId, after };
     return await retry(() => groupCommit.enlist("captures", asked), onError, isAway);
   } catch (error) {
-    if (hold && isToCome(error) && holds.delete(hold)) return await captureByHold(state, call, hold);
+    if (hold && mayPass(error) && holds.delete(hold)) return await captureByHold(state, call, hold);
     if (hold && holds.delete(hold)) releaseEntry(state, hold);
     throw error;
   } finally {

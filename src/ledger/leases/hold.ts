@@ -1,4 +1,7 @@
-/** Holds what a call may cost: from a lease where one covers it, and else by asking the books. */
+/**
+ * Holds what a call may cost: from a lease where one covers it, and else by asking the books. While what ended calls cost cannot be written
+ * the books are asked in any case, and a call that costs nothing is refused: else more and more of it would wait in memory.
+ */
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Granted } from "../../storage/money/books.ts";
 import { type Hold, type HoldRequest, isUnchanged, type Short } from "../contract.ts";
@@ -8,10 +11,11 @@ import { isAwake, type LedgerState } from "./ledger-state.ts";
 import { releaseIdleLater } from "./release.ts";
 
 export function hold(state: LedgerState, request: HoldRequest): MaybePromise<Hold | Short> {
-  const { leases, books } = state;
-  if (request.max === 0) return holdOf(state, undefined, request);
+  const { leases, books, groupCommit } = state;
+  const trouble = groupCommit.trouble();
+  if (request.max === 0) return trouble ? Promise.reject(trouble) : holdOf(state, undefined, request);
   if (request.budgets) return holdWithin(state, request);
-  const lease = isAwake(state) ? leases.find(request, request.max) : undefined;
+  const lease = isAwake(state) && !trouble ? leases.find(request, request.max) : undefined;
   if (!lease) return holdByBooks(state, request);
   if (isUnchanged(request, books)) return holdFrom(state, lease, request);
   // Something has changed since the key was read: perhaps of the key.

@@ -175,9 +175,11 @@ function beginAgain(folder: string, file: OpenFile, isSynced: boolean): void {
   Object.assign(file, begin(folder, { ...head, base: head.last }, isSynced));
 }
 
+/** begin makes a file with its head. Throws, with no file left, where the disk is full: nobody would come back to it. */
 function begin(folder: string, head: Head, isSynced: boolean): OpenFile {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const fd = openSync(pathOf(folder, head.node), "w+", 0o600);
+  const path = pathOf(folder, head.node);
+  const fd = openSync(path, "w+", 0o600);
   const file = { fd, length: headBytes, head, seenAt: performance.now() };
   try {
     writeHead(file, head);
@@ -188,6 +190,7 @@ function begin(folder: string, head: Head, isSynced: boolean): OpenFile {
     return file;
   } catch (error) {
     closeSync(fd);
+    rmSync(path, { force: true });
     throw error;
   }
 }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { openStorage, type Storage } from "../../../src/storage/storage.ts";
 import { Running, starter, temporaryFolder, type Variables } from "../command.ts";
+import { mountDisk } from "../disk.ts";
 import { environment } from "../environment.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../scripted-upstream.ts";
 
@@ -40,16 +41,20 @@ export interface WorkersInit {
   /** More of gateway.yaml. */
   readonly settings?: object;
   readonly env?: Variables;
+  /** The size of a small disk for its data, such as "8m"; they are in a folder where it is not given. */
+  readonly diskSize?: string;
 }
 
-export async function startWorkers({ workers, settings, env }: WorkersInit): Promise<WorkersStage> {
+export async function startWorkers({ workers, settings, env, diskSize }: WorkersInit): Promise<WorkersStage> {
   const [folder, upstream] = await Promise.all([temporaryFolder(), startScriptedUpstream()]);
+  const dataDir = diskSize ? join(folder.path, "disk") : folder.path;
+  const unmount = diskSize ? mountDisk(dataDir, diskSize) : () => {};
   const config = join(folder.path, "gateway.yaml");
   await writeFile(config, configuration(upstream.baseUrl, settings));
-  const databasePath = join(folder.path, "gateway.db");
+  const databasePath = join(dataDir, "gateway.db");
   const storage = await openStorage(databasePath);
   const server = new Running(process.execPath, [starter, "serve", "--workers", String(workers), "--config", config], {
-    ...{ PORT: "0", DATA_DIR: folder.path, LOG_LEVEL: "info", ...environment },
+    ...{ PORT: "0", DATA_DIR: dataDir, LOG_LEVEL: "info", ...environment },
     ...env,
   });
   const [, rootUrl = ""] = await server.shows(/serves at (\S+)/);
@@ -61,6 +66,7 @@ export async function startWorkers({ workers, settings, env }: WorkersInit): Pro
       await server.stop();
       await storage.close();
       await upstream.close();
+      unmount();
       await folder.remove();
     },
   };

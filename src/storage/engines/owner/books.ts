@@ -2,11 +2,12 @@
  * The books of a worker: its owner decides and writes, and is asked over the link between them. What was answered is durable there.
  *
  * While there is no owner a write waits for the next, for as long as that takes: it is of a call that has ended, and counts once, whatever
- * became of it before. Turns wait for some seconds after an owner is gone, and are refused then, as while a database is away.
+ * became of it before. One that an owner cannot write is the ledger's to ask anew (`ledger/writes.ts`). Turns wait for some seconds after an owner is gone, and are refused then, as while a database is away.
  */
 import { ClosedError, errorOf } from "../../../runtime/ipc/channel.ts";
 import type { Link } from "../../../runtime/ipc/link.ts";
 import { catchError, type MaybePromise } from "../../../runtime/maybe-promise.ts";
+import { mayPass } from "../../../runtime/write-trouble.ts";
 import type { SentLog } from "../../journal/sent-log.ts";
 import {
   type Books,
@@ -147,13 +148,18 @@ function createDecide(link: Link, { isOpen, whenOpen }: KeptOpen, told: Told): B
     );
   }
 
-  /** Asks the next owner: what the turn brought of records and leases, that one has had when the books were opened. */
+  /**
+   * decideAgain asks the next owner: what the turn brought of records and leases, that one has had when the books were opened. Where that one
+   * is in trouble, nobody knows what the one before has decided: as where there is none.
+   */
   async function decideAgain(turn: Turn): Promise<Decisions> {
     await whenOpen(maxWaitMs);
-    return unlessClosed(
-      () => ask("books.decide", { ...turn, isRepeated: true }).then(decisionsOf),
-      () => decideAgain(turn),
-    );
+    try {
+      return await ask("books.decide", { ...turn, isRepeated: true }).then(decisionsOf);
+    } catch (error) {
+      if (error instanceof ClosedError) return decideAgain(turn);
+      throw mayPass(error) ? new ClosedError() : error;
+    }
   }
 
   return (next) => (isOpen() ? decideNow(next) : whenOpen(maxWaitMs).then(() => decideNow(next)));

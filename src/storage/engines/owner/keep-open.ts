@@ -26,8 +26,11 @@ export interface KeptOpen {
   end(): void;
 }
 
-/** retryMs is how long it waits before it tries again to open books that an owner could not open, in milliseconds. */
-const retryMs = 500;
+/**
+ * pausesMs are between tries to open books that an owner could not open, in milliseconds; the last one is repeated. Each try leaves a name
+ * that the next owner asks about: while a disk is full for hours, those are to stay few.
+ */
+const pausesMs = [500, 1000, 2000, 4000];
 
 interface State extends KeepOpenOptions {
   /** The names under which owners keep the books, or may keep them. */
@@ -78,13 +81,13 @@ function shut(state: State): void {
 async function openWith(state: State): Promise<void> {
   shut(state);
   const { round, link, onError } = state;
-  while (round === state.round && !state.isEnded) {
+  for (let tries = 0; round === state.round && !state.isEnded; tries++) {
     try {
       await openOnce(state);
     } catch (error) {
       if (link.isClosed() || round !== state.round) return;
       if (!(error instanceof ClosedError)) onError(error);
-      await delay(retryMs, undefined, { ref: false });
+      await delay(pausesMs[Math.min(tries, pausesMs.length - 1)], undefined, { ref: false });
       continue;
     }
     if (round !== state.round) return;

@@ -48,11 +48,13 @@ export function giveBack(worker: Served, left: Recalled): MaybePromise<void> {
   return tracked(worker, writeAndRelease(worker, left));
 }
 
+/** Leases of which the records before them cannot be written are given back with what comes next: the worker counts them as gone. */
 async function writeAndRelease(worker: Served, { records, leases }: Recalled): Promise<void> {
-  const writing = records.map((record) => write(worker, record));
   const given = [...worker.unreleased, ...leases];
-  worker.unreleased = [];
+  worker.unreleased = given;
   for (const id of given) worker.leases.remove(id);
+  const writing = records.map((record) => write(worker, record));
+  worker.unreleased = [];
   const releasing = given.length > 0 ? worker.books.releaseLeases(given) : undefined;
   await Promise.all([...writing, releasing]);
 }

@@ -7,13 +7,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Hold } from "../../../../src/ledger/contract.ts";
 import { createLeasedLedger } from "../../../../src/ledger/leases/leased-ledger.ts";
+import { mayPass } from "../../../../src/runtime/write-trouble.ts";
 import { openSpool, writeLeftBehind } from "../../../../src/storage/engines/postgres/books/spool.ts";
 import { AwayError } from "../../../../src/storage/engines/postgres/errors.ts";
 import { startWatcher } from "../../../../src/storage/engines/postgres/watcher.ts";
 import { createNodeLocks } from "../../../../src/storage/engines/sqlite/node-lock.ts";
 import { createSegments } from "../../../../src/storage/journal/segments.ts";
 import { openSentLog } from "../../../../src/storage/journal/sent-log.ts";
-import { mayMount } from "../../../support/disk.ts";
+import { fillDisk, mayMount, mountDisk } from "../../../support/disk.ts";
 import { endedCall, unlimitedRequest } from "../../../support/money/ledger.ts";
 import {
   begun,
@@ -268,6 +269,45 @@ describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
         execFileSync("umount", ["--lazy", disk]);
       }
     },
+  );
+
+  test.skipIf(!mayMount()).each(["there is room", "the database is back"] as const)(
+    "a full disk has ended calls wait until %s, and each is charged once",
+    async (isOver) => {
+      const disk = join(folder, "disk");
+      const unmount = mountDisk(disk, "1m");
+      const makeRoom = fillDisk(disk);
+      const spools = () => createSegments(disk, false);
+      const stage = await openPostgresStage(serverAt(url), (node, database) => openSpool(spools(), node, database));
+      const books = await stage.open("nod_f");
+      const ledger = createLeasedLedger({ openBooks: () => books, clock: Date.now, onError: () => {} });
+      const ask = async (id: string, max: number) => (await ledger.hold(unlimitedRequest(id, max, Date.now()))) as Hold;
+      const [leased, decided, next] = [await ask("req_1", 100), await ask("req_2", 5e8), await ask("req_3", 100)];
+      expect([leased.isExact, decided.isExact]).toEqual([false, true]);
+      await expect.poll(() => stage.holds()).toHaveLength(4);
+      await postgres.crash();
+      const ended: unknown[] = [];
+      const end = async (held: Hold) => ledger.capture(endedCall(held.request.requestId, 40, Date.now()), held);
+      const ending = [leased, decided, next].map(async (held) => ended.push(await end(held).catch(String)));
+      // For longer than what does not pass is tried.
+      await delay(7_000);
+      expect(ended).toEqual([]);
+      for (const max of [0, 100]) await expect(ask(`req_of_${max}`, max)).rejects.toSatisfy(mayPass);
+      if (isOver === "there is room") makeRoom();
+      else await postgres.start();
+      await Promise.all(ending);
+      expect(ended).toEqual(Array(3).fill({ cost: 40, waived: 0 }));
+      expect(spools().nodes()).toEqual(isOver === "there is room" ? ["nod_f"] : []);
+      if (isOver === "there is room") await postgres.start();
+      await expect.poll(() => spools().nodes(), { timeout: 10_000 }).toEqual([]);
+      await ledger.close();
+      const { account, faults, rows } = await look();
+      expect(rows.map(({ id, cost }) => [id, cost]).sort()).toEqual(["req_1", "req_2", "req_3"].map((id) => [id, 40]));
+      expect([account, faults]).toEqual([{ balance: 1e9 - 120, held: 0 }, []]);
+      await stage.close();
+      unmount();
+    },
+    60_000,
   );
 
   test("a turn that was given up and decided all the same is undone before the next", async () => {
