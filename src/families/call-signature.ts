@@ -13,7 +13,7 @@
  */
 import { createHash } from "node:crypto";
 import { sealMark } from "../providers/profile/sealed-signature.ts";
-import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, parsedJson } from "../wire/json.ts";
 import type { Target } from "./translation.ts";
 
 const mark = "-sig-";
@@ -49,12 +49,8 @@ export function detailsIn(sealed: string, target: Target | undefined): readonly 
   const [, maker, text = ""] = detailsPattern.exec(sealed) ?? [];
   if (maker === undefined) return undefined;
   if (maker !== makerOf(target)) return [];
-  try {
-    const details = JSON.parse(Buffer.from(text, "base64url").toString()) as JsonValue;
-    return Array.isArray(details) ? details.filter(isObject) : [];
-  } catch {
-    return [];
-  }
+  const details = parsedJson(Buffer.from(text, "base64url").toString());
+  return Array.isArray(details) ? details.filter(isObject) : [];
 }
 
 /**
@@ -206,17 +202,13 @@ function beside(thought_signature: string): JsonObject {
 
 /** membersIn returns the two members that `signatureOf` reads, and nothing else that a caller may have written. */
 function membersIn(text: string): JsonObject {
-  try {
-    const members = JSON.parse(text) as JsonValue;
-    if (!isObject(members)) return {};
-    const { extra_content, provider_specific_fields } = members;
-    return {
-      ...(isObject(extra_content) ? { extra_content } : {}),
-      ...(isObject(provider_specific_fields) ? { provider_specific_fields } : {}),
-    };
-  } catch {
-    return {};
-  }
+  const members = parsedJson(text);
+  if (!isObject(members)) return {};
+  const { extra_content, provider_specific_fields } = members;
+  return {
+    ...(isObject(extra_content) ? { extra_content } : {}),
+    ...(isObject(provider_specific_fields) ? { provider_specific_fields } : {}),
+  };
 }
 
 /** makerOf returns a hash of the model's name, and of its upstream's where the signature has a place of that upstream's. */

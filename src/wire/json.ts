@@ -133,6 +133,15 @@ export function expectObject(json: JsonValue): JsonObject {
   throw new WireFault("malformed", `the body is not a JSON object but ${type === "null" ? "null" : `a ${type}`}`);
 }
 
+/** parsedJson returns the value of a text; undefined where it is not JSON. */
+export function parsedJson(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
 /** textOrEmpty returns a string unchanged, and an empty string for any other value. */
 export function textOrEmpty(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : "";

@@ -4,7 +4,7 @@
  *
  * Valid names stay. Invalid ones are rewritten (`fit-name.ts`). The arguments of the model's calls get the caller's names back.
  */
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, parsedJson } from "../../wire/json.ts";
 import { withRenamedMembers } from "../../wire/splice.ts";
 import { fitName } from "./fit-name.ts";
 
@@ -115,12 +115,7 @@ export function withNames(input: JsonObject, names: ArgumentNames): JsonObject {
 
 /** withNamesIn renames the arguments in JSON text. All else stays as it is, and so does text that is cut off. */
 export function withNamesIn(json: string, names: ArgumentNames): string {
-  try {
-    const input = JSON.parse(json) as JsonValue;
-    return isObject(input) ? withRenamedMembers(Buffer.from(json), names).toString() : json;
-  } catch {
-    return json;
-  }
+  return isObject(parsedJson(json)) ? withRenamedMembers(Buffer.from(json), names).toString() : json;
 }
 
 /** inverse returns the upstream's names by the caller's. */

@@ -4,7 +4,7 @@
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { isObject } from "../../wire/json.ts";
+import { isObject, parsedJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Dialect } from "../dialect.ts";
 import { namesError } from "../errors/errors-in-answers.ts";
@@ -45,7 +45,7 @@ const longestEnvelope = 1024 * 1024;
 
 function unwrapped(bytes: Buffer, dialect: Dialect, operation: Operation): JsonObject | undefined {
   if (bytes.length > longestEnvelope) return undefined;
-  const answer = parsed(bytes);
+  const answer = parsedJson(bytes.toString());
   const vectors =
     operation === "embeddings" && !(isObject(answer) && namesError(answer)) ? vectorsIn(answer) : undefined;
   const candidates = vectors ? [vectors] : candidatesIn(answer);
@@ -79,12 +79,4 @@ function candidatesIn(outer: JsonValue | undefined): JsonObject[] {
 /** withUsage returns the answer with the usage that stands beside it, where it has none of its own. */
 function withUsage(inner: JsonObject, usage: JsonValue | undefined): JsonObject {
   return usage === undefined || (inner.usage ?? null) !== null ? inner : { ...inner, usage };
-}
-
-function parsed(bytes: Buffer): JsonValue | undefined {
-  try {
-    return JSON.parse(bytes.toString()) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }

@@ -4,7 +4,7 @@
  * object becomes one with the member `_raw`, as in answers to messages.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../wire/json.ts";
+import { isObject, parsedJson } from "../../wire/json.ts";
 
 /** ParseBudget is how many characters of a request may still be parsed. Text beyond it is judged by its ends, where what was cut off shows. */
 export interface ParseBudget {
@@ -67,18 +67,10 @@ function objectText(written: JsonValue | undefined, budget: ParseBudget): string
   const isParsed = text.length <= budget.left;
   if (!isParsed && text.startsWith("{") && text.endsWith("}")) return undefined;
   if (isParsed) budget.left -= text.length;
-  const value = isParsed ? parsed(text) : undefined;
+  const value = isParsed ? parsedJson(text) : undefined;
   if (isObject(value)) return undefined;
   if (value === null) return "{}";
   // Some models write the object as a JSON string.
-  const inner = typeof value === "string" ? parsed(value) : undefined;
+  const inner = typeof value === "string" ? parsedJson(value) : undefined;
   return isObject(inner) ? (value as string) : JSON.stringify({ _raw: written });
-}
-
-function parsed(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }

@@ -4,7 +4,7 @@
  */
 import { upstreamFailed } from "../../call/refusals.ts";
 import { Deferred } from "../../runtime/maybe-promise.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, parsedJson } from "../../wire/json.ts";
 import { countsForHealth, faultOf } from "../errors/fault.ts";
 import type { Body, Reader, UpstreamReply } from "./reply.ts";
 
@@ -109,13 +109,10 @@ class WholeBody implements Reader {
   }
 }
 
-/** Reports JSON that is no part of a stream of such, whose next line may come after any pause. */
+/** isComplete reports JSON that is not one line of a stream of JSON objects: there the next line may come after any pause. */
 function isComplete(bytes: Buffer): boolean {
-  try {
-    return !isPart(JSON.parse(bytes.toString()) as JsonValue);
-  } catch {
-    return false;
-  }
+  const json = parsedJson(bytes.toString());
+  return json !== undefined && !isPart(json);
 }
 
 /** Answers of the Messages API and errors have a `type`, as events do. */
