@@ -5,7 +5,7 @@
  */
 import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { Answer, Frames } from "../../call/call.ts";
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, mappedList, textOrEmpty } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { beginsAnotherCall, type CallPiece, goesOn } from "../chat-output.ts";
 import { ToolInput } from "../tool-input.ts";
@@ -33,8 +33,10 @@ export function usableCalls(answerId: string): (answer: ChatAnswer) => ChatAnswe
 function withUsableCalls(body: Wire, answerId: string): Wire {
   const { choices } = body.json();
   if (!Array.isArray(choices)) return body;
-  const usable = choices.map((choice) => withCallsOf(choice, "message", (calls) => wholeCalls(calls, answerId)));
-  return usable.every((choice, i) => choice === choices[i]) ? body : body.with({ choices: usable });
+  const usable = mappedList(choices, (choice) =>
+    withCallsOf(choice, "message", (calls) => wholeCalls(calls, answerId)),
+  );
+  return usable === choices ? body : body.with({ choices: usable });
 }
 
 /** withCallsOf returns a choice with other calls; the same object where nothing changes. */
@@ -124,10 +126,10 @@ class StreamedCalls {
     if (chunk.plainText) return chunk;
     const { choices } = chunk.json();
     if (!Array.isArray(choices)) return chunk;
-    const usable = choices.map((choice) =>
+    const usable = mappedList(choices, (choice) =>
       withCallsOf(choice, "delta", (pieces) => this.#pieces(pieces, isObject(choice) ? (choice.index ?? 0) : 0)),
     );
-    return usable.every((choice, i) => choice === choices[i]) ? chunk : chunk.with({ choices: usable });
+    return usable === choices ? chunk : chunk.with({ choices: usable });
   }
 
   #pieces(pieces: readonly JsonValue[], choice: JsonValue): JsonValue[] {

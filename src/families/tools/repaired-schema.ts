@@ -4,7 +4,7 @@
  * `"exclusiveMinimum": true`, draft 7 a list of `items`. What no draft allows goes into the description.
  */
 import { described } from "../../providers/profile/schemas/root-schema.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, mappedList } from "../../wire/json.ts";
 import { keywordValue, schemaOf } from "./keyword-values.ts";
 
 /** maps are the keywords whose value maps names to schemas. */
@@ -98,8 +98,8 @@ function repairedMember(key: string, value: JsonValue, path: string, lost: Lost)
   if (!schemas.has(key)) return value;
   if (isObject(value)) return repairedSchema(value, path, lost);
   if (!Array.isArray(value)) return value;
-  const list = value.map((one, i) => (isObject(one) ? repairedSchema(one, `${path}[${i}]`, lost) : one));
-  return list.every((one, i) => one === value[i]) ? value : list;
+  const repair = (one: JsonValue, i: number) => (isObject(one) ? repairedSchema(one, `${path}[${i}]`, lost) : one);
+  return mappedList(value, repair);
 }
 
 function each(map: JsonObject, path: string, lost: Lost): JsonObject {

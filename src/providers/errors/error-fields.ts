@@ -190,7 +190,7 @@ function asMessage(text: string, longest = longestText): string | undefined {
 function innermost(outer: JsonObject): JsonObject {
   for (const value of [outer.error, outer.errors, outer.detail, outer.message, outer.base_resp, outer.fault]) {
     const inner = Array.isArray(value) ? value[0] : value;
-    if (typeof inner === "object" && inner !== null && !Array.isArray(inner)) return inner;
+    if (isObject(inner)) return inner;
   }
   return outer;
 }

@@ -67,7 +67,7 @@ function fitResponseTools(
   const dropped: string[] = [];
   const fitted = Array.isArray(tools) ? rootedTools(tools, "tools", dropped) : tools;
   const items = Array.isArray(input) ? rootedItems(input, dropped) : input;
-  return { tools: fitted as JsonValue | undefined, input: items as JsonValue | undefined, dropped };
+  return { tools: fitted, input: items, dropped };
 }
 
 /** isForKeeping reports whether a key only prepares the next turn. The gateway adds it by itself, so leaving it out is no loss. */

@@ -165,7 +165,7 @@ function boundIn(json: JsonObject, { output_bound: name, least_output: least = 1
 /** A server that takes no schema is asked for JSON at least. */
 function fitFormat(json: JsonObject, { response_formats: taken }: Capabilities) {
   const { response_format: asked } = json;
-  const type = typeof asked === "object" && asked !== null && !Array.isArray(asked) ? asked.type : undefined;
+  const type = isObject(asked) ? asked.type : undefined;
   const isTaken = type === undefined || type === "text" || taken === undefined || taken.some((one) => one === type);
   if (isTaken) return { changes: {}, dropped: [] };
   const isLess = type === "json_schema" && taken.includes("json_object");

@@ -9,6 +9,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ToldManner, ToldUsage } from "../../call/usage.ts";
+import { isObject } from "../../wire/json.ts";
 import { countOf, greatestOf, isBrokenCount, membersOf } from "./count.ts";
 import { reportedManner } from "./manner.ts";
 
@@ -77,7 +78,7 @@ export class ChatUsageReader {
   }
 
   #takeUsage(usage: JsonValue | undefined, { choices, timings }: JsonObject, isPlace = false): boolean {
-    if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return false;
+    if (!isObject(usage)) return false;
     this.#manner ??= reportedManner(usage);
     this.#isBroken ||= isBroken(usage);
     this.#rare = greaterRare(this.#rare, rareParts(usage));

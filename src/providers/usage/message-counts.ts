@@ -10,6 +10,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ToldManner, ToldUsage } from "../../call/usage.ts";
+import { isObject } from "../../wire/json.ts";
 import { countOf, isBrokenCount, membersOf } from "./count.ts";
 import { reportedManner } from "./manner.ts";
 
@@ -32,7 +33,7 @@ export class MessageUsageReader {
 
   /** Takes the value of `usage`. Returns whether it was an object. */
   take(usage: JsonValue | undefined): boolean {
-    if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return false;
+    if (!isObject(usage)) return false;
     this.#isBroken ||= isBrokenCount(usage.input_tokens) || isBrokenCount(usage.output_tokens);
     this.#isElsewhere ||= isByChatNames(usage);
     this.#takeInput(usage);

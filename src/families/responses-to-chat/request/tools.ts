@@ -104,14 +104,13 @@ const values = new Set(["enum", "const", "default", "examples", "required"]);
 /** plainSchema removes `encrypted`, a client's mark for what its vendor hides from it, which no other server knows. */
 function plainSchema(schema: JsonValue): JsonValue {
   if (Array.isArray(schema)) return schema.map(plainSchema);
-  if (typeof schema !== "object" || schema === null) return schema;
+  if (!isObject(schema)) return schema;
   const kept = Object.entries(schema).filter(([key, value]) => key !== "encrypted" || typeof value !== "boolean");
   return Object.fromEntries(kept.map(([key, value]) => [key, plainMember(key, value)]));
 }
 
 function plainMember(key: string, value: JsonValue): JsonValue {
   if (values.has(key)) return value;
-  const isMap = maps.has(key) && typeof value === "object" && value !== null && !Array.isArray(value);
-  if (!isMap) return plainSchema(value);
+  if (!maps.has(key) || !isObject(value)) return plainSchema(value);
   return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, plainSchema(schema)]));
 }

@@ -3,7 +3,7 @@
  * messages, parts, calls and tools, and OpenAI's `prompt_cache_breakpoint`, at parts. Most servers refuse those that they do not know.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../../wire/json.ts";
+import { isObject, mappedList } from "../../../wire/json.ts";
 import type { Changes } from "../../../wire/splice.ts";
 import type { Capabilities } from "../profile.ts";
 
@@ -41,8 +41,7 @@ export function isMarkedList(content: JsonValue | undefined, { cache_marks: take
 /** markItems does the same for the items of a response's input, which are marked at their parts. */
 export function markItems(items: JsonValue | undefined, marking: Marking): JsonValue | undefined {
   if (marking.taken === undefined || marking.taken === "any" || !Array.isArray(items)) return items;
-  const marked = items.map((item, i) => markItem(item, `input[${i}]`, marking));
-  return marked.every((item, i) => item === items[i]) ? items : marked;
+  return mappedList(items, (item, i) => markItem(item, `input[${i}]`, marking));
 }
 
 function markItem(item: JsonValue, path: string, marking: Marking): JsonValue {

@@ -8,7 +8,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../../wire/json.ts";
+import { isObject, mappedList } from "../../../wire/json.ts";
 import type { Capabilities } from "../profile.ts";
 import { described } from "./root-schema.ts";
 import { rootedTools } from "./rooted-tools.ts";
@@ -23,11 +23,13 @@ export function fitTools(
   const dropped: string[] = [];
   if (schemas === "rooted") {
     const rooted = rootedTools(tools, "tools", dropped);
-    return rooted === tools ? undefined : { tools: [...rooted], dropped };
+    return rooted === tools ? undefined : { tools: rooted, dropped };
   }
   const knowsNullable = schemas === "nullable";
-  const fitted = tools.map((tool, i) => fitTool(tool, `tools[${i}].function.parameters`, dropped, knowsNullable));
-  return fitted.every((tool, i) => tool === tools[i]) ? undefined : { tools: fitted, dropped };
+  const fitted = mappedList(tools, (tool, i) =>
+    fitTool(tool, `tools[${i}].function.parameters`, dropped, knowsNullable),
+  );
+  return fitted === tools ? undefined : { tools: fitted, dropped };
 }
 
 function fitTool(tool: JsonValue, path: string, dropped: string[], knowsNullable: boolean): JsonValue {
