@@ -4,33 +4,27 @@
  * another index. An answer that needs no change passes unchanged.
  */
 import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import type { Answer, Frames } from "../../call/call.ts";
 import { isObject, type JsonObject, type JsonValue, mappedList, textOrEmpty } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { beginsAnotherCall, type CallPiece, goesOn } from "../chat-output.ts";
 import { ToolInput } from "../tool-input.ts";
 import { translateStream } from "../translate-stream.ts";
-
-type ChatAnswer = Answer<typeof ChatCompletionSchema | typeof ChatCompletionChunkSchema>;
+import { byForm, type Translated } from "../translation.ts";
 
 /** usableCalls returns what makes an answer one that OpenAI's clients read. `answerId` is part of the ids of calls that have none. */
-export function usableCalls(answerId: string): (answer: ChatAnswer) => ChatAnswer {
-  return (answer) => {
-    if (answer.kind === "whole") return { ...answer, body: withUsableCalls(answer.body as Wire, answerId) as never };
-    const calls = new StreamedCalls(answerId);
-    const frames = answer.frames as Frames<typeof ChatCompletionChunkSchema>;
-    return {
-      ...answer,
-      frames: translateStream(
-        frames,
-        (chunk) => [calls.take(chunk)],
-        () => [],
-      ),
-    };
-  };
+export function usableCalls(answerId: string): Translated<"chat", "chat">["answer"] {
+  return byForm<"chat", "chat">(
+    (body) => withUsableCalls(body, answerId),
+    (frames) => {
+      const calls = new StreamedCalls(answerId);
+      return translateStream(frames, (chunk) => [calls.take(chunk)]);
+    },
+  );
 }
 
-function withUsableCalls(body: Wire, answerId: string): Wire {
+type Completion = Wire<typeof ChatCompletionSchema>;
+
+function withUsableCalls(body: Completion, answerId: string): Completion {
   const { choices } = body.json();
   if (!Array.isArray(choices)) return body;
   const usable = mappedList(choices, (choice) =>

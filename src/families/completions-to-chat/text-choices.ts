@@ -15,14 +15,7 @@ type Completion = Wire<typeof CompletionSchema>;
 
 export function withTexts(answer: Answer<typeof CompletionSchema>): Answer<typeof CompletionSchema> {
   if (answer.kind === "whole") return { ...answer, body: ofTexts(answer.body) };
-  return {
-    ...answer,
-    frames: translateStream(
-      answer.frames,
-      (chunk) => [ofTexts(chunk)],
-      () => [],
-    ),
-  };
+  return { ...answer, frames: translateStream(answer.frames, (chunk) => [ofTexts(chunk)]) };
 }
 
 function ofTexts(completion: Completion): Completion {
