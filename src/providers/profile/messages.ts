@@ -1,6 +1,7 @@
 /** Fits the messages of a chat request to a server's template. No text is lost. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
+import type { Changes } from "../../wire/splice.ts";
 import { newParseBudget, type ParseBudget, withObjectArguments } from "./call-arguments.ts";
 import { placeInstructions } from "./instructions.ts";
 import { isMarkedList, markMessage } from "./keys/cache-marks.ts";
@@ -117,7 +118,7 @@ function textOf(content: JsonValue | undefined): string | undefined {
   return texts.every((text) => typeof text === "string") ? texts.join("\n\n") : undefined;
 }
 
-function withChanges(message: JsonObject, changes: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+function withChanges(message: JsonObject, changes: Changes): JsonObject {
   const entries = Object.entries({ ...message, ...changes }).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as JsonObject;
 }
