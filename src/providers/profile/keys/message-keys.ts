@@ -3,12 +3,12 @@
  * have: servers that check each key refuse the whole conversation for one, again in each turn.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { markKeys } from "../../../call/cache-marks.ts";
 import { isFilled, isObject, mappedList } from "../../../wire/json.ts";
 import type { Capabilities } from "../profile.ts";
-import { markKeys } from "./cache-marks.ts";
 
-/** ofRoles are the keys of OpenAI's requests. Source: https://platform.openai.com/docs/api-reference/chat/create */
 const ofAll = ["role", "content", "name"];
+/** ofRoles are the keys of OpenAI's requests. Source: https://platform.openai.com/docs/api-reference/chat/create */
 const ofRoles: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
     system: ofAll,
