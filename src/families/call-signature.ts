@@ -11,8 +11,8 @@
  * An id itself may say more than the Messages API lets through: Kimi counts by it, and LiteLLM has signatures in it.
  * Such an id travels encoded.
  */
-import { createHash } from "node:crypto";
 import { sealMark } from "../providers/profile/sealed-signature.ts";
+import { shortHash } from "../runtime/ids.ts";
 import { isObject, type JsonObject, type JsonValue, parsedJson } from "../wire/json.ts";
 import type { Target } from "./translation.ts";
 
@@ -79,14 +79,15 @@ const textKeys: ReadonlyMap<JsonValue, "text" | "thinking"> = new Map([
 
 /** detailsMembers returns the members of a message for details of the history, which have their texts. */
 export function detailsMembers(details: readonly JsonObject[]): JsonObject {
-  const [blocks, others] = [details.filter(isThinkingBlock), details.filter((detail) => !isThinkingBlock(detail))];
+  const [blocks, others] = [details.filter(isThinking), details.filter((detail) => !isThinking(detail))];
   return {
     ...(others.length > 0 ? { reasoning_details: others } : {}),
     ...(blocks.length > 0 ? { thinking_blocks: blocks } : {}),
   };
 }
 
-function isThinkingBlock({ type }: JsonObject): boolean {
+/** isThinking reports whether a block of the Messages API is thinking, visible or not. */
+export function isThinking({ type }: JsonObject): boolean {
   return type === "thinking" || type === "redacted_thinking";
 }
 
@@ -215,7 +216,7 @@ function membersIn(text: string): JsonObject {
 function makerOf(target: Target | undefined, signature = ""): string {
   const { model = "", upstream = "" } = target ?? {};
   const maker = signature.startsWith(placeMark) ? `${model}\n${upstream}` : model;
-  return createHash("sha256").update(maker).digest("hex").slice(0, 8);
+  return shortHash(maker);
 }
 
 /** Signatures are base64, and ids take base64url only. */

@@ -4,8 +4,8 @@
  *
  * The seal names its upstream, since nobody else can read it. It is not secret: its content is encrypted already.
  */
-import { createHash } from "node:crypto";
 import type { JsonValue } from "@bufbuild/protobuf";
+import { shortHash } from "../../runtime/ids.ts";
 import { isObject, parsedJson } from "../../wire/json.ts";
 
 const mark = "reasoning:";
@@ -22,7 +22,7 @@ export interface SealedReasoning {
 
 /** makerOf returns a hash that tells an upstream's items from those of others. */
 export function makerOf(upstream: string): string {
-  return createHash("sha256").update(upstream).digest("hex").slice(0, 8);
+  return shortHash(upstream);
 }
 
 export function sealReasoning({ maker, id, encrypted, calls }: SealedReasoning): string {

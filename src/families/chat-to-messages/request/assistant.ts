@@ -15,6 +15,7 @@ import {
   longJson,
   readLongRequest,
 } from "../../../wire/json.ts";
+import { isThinking } from "../../call-signature.ts";
 import type { Dropped } from "../../dropped.ts";
 import { upstreamName } from "../tool-names.ts";
 import { cacheMark, contentBlocks, textBlocks } from "./content.ts";
@@ -43,10 +44,6 @@ export function* assistantBlocks(
   // A turn may not end in thinking.
   if (thinking.length > 0) dropped.add(path);
   return [];
-}
-
-export function isThinking({ type }: JsonObject): boolean {
-  return type === "thinking" || type === "redacted_thinking";
 }
 
 function* callBlocks(
