@@ -163,6 +163,11 @@ export function textOrEmpty(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : "";
 }
 
+/** textOrJson returns a string unchanged, and any other value as JSON. */
+export function textOrJson(value: JsonValue): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
 /** checkRaw throws a WireFault unless a value that no schema describes can be kept as it is. */
 export function checkRaw(value: JsonValue, depth: number): void {
   if (typeof value === "string") checkText(value);
