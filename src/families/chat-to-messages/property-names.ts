@@ -4,6 +4,7 @@
  *
  * Valid names stay. Invalid ones are rewritten (`fit-name.ts`). The arguments of the model's calls get the caller's names back.
  */
+import { decodedStep } from "../../providers/profile/schemas/root-schema.ts";
 import { isObject, type JsonObject, type JsonValue, parsedJson } from "../../wire/json.ts";
 import { withRenamedMembers } from "../../wire/splice.ts";
 import { fitName } from "./fit-name.ts";
@@ -94,18 +95,9 @@ const ofArgument = /^#\/properties\/([^/]+)/;
 
 function referenceTo(reference: string, names: ArgumentNames): string {
   return reference.replace(ofArgument, (whole, step: string) => {
-    const other = names.get(decoded(step).replaceAll("~1", "/").replaceAll("~0", "~"));
+    const other = names.get(decodedStep(step));
     return other === undefined ? whole : `#/properties/${other}`;
   });
-}
-
-/** decoded decodes a step of a reference. One that is no URI's is taken as it is written. */
-function decoded(step: string): string {
-  try {
-    return decodeURIComponent(step);
-  } catch {
-    return step;
-  }
 }
 
 /** withNames returns arguments with other names, where there are any. */

@@ -10,7 +10,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject, mappedList } from "../../../wire/json.ts";
 import type { Capabilities } from "../profile.ts";
-import { described } from "./root-schema.ts";
+import { decodedStep, described } from "./root-schema.ts";
 import { rootedTools } from "./rooted-tools.ts";
 import { roomAfter } from "./size.ts";
 
@@ -152,19 +152,10 @@ function schemaAt(reference: string, walk: Walk): JsonObject | undefined {
   if (!reference.startsWith("#/")) return undefined;
   let at: JsonValue | undefined = walk.root;
   for (const step of reference.slice(2).split("/")) {
-    const key = decoded(step).replaceAll("~1", "/").replaceAll("~0", "~");
+    const key = decodedStep(step);
     at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
   }
   return isObject(at) && mayRepeat(at, walk) ? at : undefined;
-}
-
-/** decoded decodes a step of a reference. One that is no URI's is taken as it is written. */
-function decoded(step: string): string {
-  try {
-    return decodeURIComponent(step);
-  } catch {
-    return step;
-  }
 }
 
 /** allTogether returns one schema of those that all hold. */
@@ -207,12 +198,12 @@ function membersOf(schema: JsonObject, path: string, walk: Walk, within: readonl
   return described(plain, left);
 }
 
-/** Returns undefined for what no plain schema has. */
 /** isOfValues reports whether a keyword says what the values of a map are: without it a model leaves maps empty. */
 function isOfValues(key: string, value: JsonValue): boolean {
   return key === "additionalProperties" && isObject(value) && Object.keys(value).length > 0;
 }
 
+/** plainMember returns undefined for what no plain schema has. */
 function plainMember(
   key: string,
   value: JsonValue,

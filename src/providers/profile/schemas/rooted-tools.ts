@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject, mappedList } from "../../../wire/json.ts";
-import { described, rootSchema } from "./root-schema.ts";
+import { described, mapKeywords, rootSchema, valueKeywords } from "./root-schema.ts";
 
 /** rootedTools returns the tools; the same list where they can stay as they are. `path` is the list's. */
 export function rootedTools(tools: JsonValue[], path: string, dropped: string[]): JsonValue[] {
@@ -54,17 +54,6 @@ function without(schema: JsonObject, keywords: readonly string[]): JsonObject {
 
 /** foreign finds properties and points of Unicode, and names of groups, as Python does not write them. */
 const foreign = /\\[pP]\{|\\u\{|\(\?<[A-Za-z_]/;
-/** values are the keywords whose value is no schema. */
-const values: ReadonlySet<string> = new Set(["enum", "const", "default", "examples", "required"]);
-
-/** maps are the keywords whose value maps names to schemas. */
-const maps: ReadonlySet<string> = new Set([
-  "properties",
-  "patternProperties",
-  "$defs",
-  "definitions",
-  "dependentSchemas",
-]);
 
 function hasForeign(value: JsonValue): boolean {
   if (Array.isArray(value)) return value.some(hasForeign);
@@ -88,8 +77,8 @@ function portable(value: JsonValue, path: string, dropped: string[], isMap = fal
   }
   if (!isObject(value)) return value;
   const members = Object.entries(value).map(([key, member]): [string, JsonValue] => {
-    const isKept = !isMap && values.has(key);
-    return [key, isKept ? member : portable(member, `${path}.${key}`, dropped, !isMap && maps.has(key))];
+    const isKept = !isMap && valueKeywords.has(key);
+    return [key, isKept ? member : portable(member, `${path}.${key}`, dropped, !isMap && mapKeywords.has(key))];
   });
   const schema = members.every(([key, member]) => member === value[key]) ? value : Object.fromEntries(members);
   return isMap ? schema : withoutForeign(schema, path, dropped);
