@@ -1,7 +1,6 @@
 /**
  * Translates marks of a cached prompt from one API's to the other's, and keeps the latest where there are too many.
  */
-
 import { plainMarks, withMark } from "../call/cache-marks.ts";
 import { isObject, type JsonObject } from "../wire/json.ts";
 import type { Dropped } from "./dropped.ts";

@@ -5,7 +5,6 @@
  * the whole, so that a tool has the same name in every request and no two tools share one. The answer has the
  * caller's own name again.
  */
-
 import { shortHash } from "../../runtime/ids.ts";
 import { portableId, signedId } from "../call-signature.ts";
 import type { Target } from "../translation.ts";

@@ -4,7 +4,6 @@
  * Chat has no namespaces, and names of 64 characters at most. So `files` + `read` becomes `files__read`; a name that
  * would be too long, or another tool's, ends in a hash of both. Models take the namespace `functions` for none.
  */
-
 import { shortHash } from "../../runtime/ids.ts";
 import { isBeginning, shortened } from "../messages-to-chat/tool-names.ts";
 import type { ClientToolKind } from "./client-tools.ts";

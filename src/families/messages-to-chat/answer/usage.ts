@@ -1,5 +1,4 @@
 /** The usage of a chat answer as the Messages API reports it. Unreported usage counts as zero. */
-
 import type { Usage } from "../../../call/usage.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
