@@ -569,9 +569,14 @@ export function brokenOff(): Refusal {
   return upstreamFailed("it broke off its answer");
 }
 
+/** faultOfStatus words the fault of an upstream that answered with the status of an error. */
+export function faultOfStatus(status: number): string {
+  return `it answered with status ${status}`;
+}
+
 /** upstreamFailedByStatus refuses a call whose upstream answered with a status that has nothing to say to callers. */
 export function upstreamFailedByStatus(status: number): Refusal {
-  const why = `it answered with status ${status}`;
+  const why = faultOfStatus(status);
   return upstreamFailed(why, why, status);
 }
 

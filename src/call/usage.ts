@@ -7,7 +7,7 @@ export interface Usage {
   readonly cacheRead: number;
   /** Input tokens written to a prompt cache for its default lifetime. */
   readonly cacheWrite: number;
-  /** Input tokens written to a prompt cache for an hour. */
+  /** Input tokens written to a prompt cache for longer: an hour, or 12 at OpenAI. */
   readonly cacheWriteHour: number;
   /** Output tokens, including reasoning. */
   readonly output: number;
@@ -57,6 +57,11 @@ export const nothingUsed: CallUsage = {
   reasoning: 0,
   characters: 0,
 };
+
+/** totalInput returns all input tokens, cache reads and writes included. */
+export function totalInput({ input = 0, cacheRead = 0, cacheWrite = 0, cacheWriteHour = 0 }: ToldUsage): number {
+  return input + cacheRead + cacheWrite + cacheWriteHour;
+}
 
 /** addUsage returns the sum of two usages. A rare part that neither has stays unset. */
 export function addUsage(one: CallUsage, other: CallUsage): CallUsage {

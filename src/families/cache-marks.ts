@@ -1,27 +1,20 @@
 /**
- * Marks of where the part of a prompt ends that is to be cached: Anthropic's `cache_control` at blocks, and OpenAI's
- * `prompt_cache_breakpoint` at parts of content. Callers of either send either. Lifetimes are not taken over, for they have other prices.
- *
- * Sources: https://docs.claude.com/en/docs/build-with-claude/prompt-caching, https://developers.openai.com/api/docs/guides/prompt-caching
+ * Translates marks of a cached prompt from one API's to the other's, and keeps the latest where there are too many.
  */
+import { plainMarks, withMark } from "../call/cache-marks.ts";
 import { isObject, type JsonObject } from "../wire/json.ts";
 import type { Dropped } from "./dropped.ts";
 
-/** partMarks are the marks that a part of content may have. */
-export const partMarks: readonly string[] = ["cache_control", "prompt_cache_breakpoint"];
-
 /** withBreakpoints returns a chat message whose marks of Claude's, also that of the whole message, are OpenAI's at its parts. */
 export function withBreakpoints({ cache_control: whole, ...message }: JsonObject): JsonObject {
-  const { content } = message;
-  const parts = typeof content === "string" && content !== "" ? [{ type: "text", text: content }] : content;
+  const parts = withMark(message.content ?? null, isObject(whole) ? { cache_control: whole } : {});
   if (!Array.isArray(parts)) return message;
-  const marked = parts.map((part, i) => {
+  const marked = parts.map((part) => {
     if (!isObject(part)) return part;
-    const { cache_control: mark = i === parts.length - 1 ? whole : undefined, ...rest } = part as JsonObject;
-    return isObject(mark) ? { prompt_cache_breakpoint: { mode: "explicit" }, ...rest } : rest;
+    const { cache_control: mark, ...rest } = part;
+    return isObject(mark) ? { prompt_cache_breakpoint: plainMarks.prompt_cache_breakpoint, ...rest } : rest;
   });
-  const isPlain = typeof content === "string" && !isObject(whole);
-  return isPlain ? message : { ...message, content: marked };
+  return { ...message, content: marked };
 }
 
 /** places holds the path of each mark in the caller's request. A mark that is removed later is named by it. */

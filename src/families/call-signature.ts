@@ -11,9 +11,9 @@
  * An id itself may say more than the Messages API lets through: Kimi counts by it, and LiteLLM has signatures in it.
  * Such an id travels encoded.
  */
-import { createHash } from "node:crypto";
 import { sealMark } from "../providers/profile/sealed-signature.ts";
-import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
+import { shortHash } from "../runtime/ids.ts";
+import { isObject, type JsonObject, type JsonValue, parsedJson } from "../wire/json.ts";
 import type { Target } from "./translation.ts";
 
 const mark = "-sig-";
@@ -49,12 +49,8 @@ export function detailsIn(sealed: string, target: Target | undefined): readonly 
   const [, maker, text = ""] = detailsPattern.exec(sealed) ?? [];
   if (maker === undefined) return undefined;
   if (maker !== makerOf(target)) return [];
-  try {
-    const details = JSON.parse(Buffer.from(text, "base64url").toString()) as JsonValue;
-    return Array.isArray(details) ? details.filter(isObject) : [];
-  } catch {
-    return [];
-  }
+  const details = parsedJson(Buffer.from(text, "base64url").toString());
+  return Array.isArray(details) ? details.filter(isObject) : [];
 }
 
 /**
@@ -83,14 +79,15 @@ const textKeys: ReadonlyMap<JsonValue, "text" | "thinking"> = new Map([
 
 /** detailsMembers returns the members of a message for details of the history, which have their texts. */
 export function detailsMembers(details: readonly JsonObject[]): JsonObject {
-  const [blocks, others] = [details.filter(isThinkingBlock), details.filter((detail) => !isThinkingBlock(detail))];
+  const [blocks, others] = [details.filter(isThinking), details.filter((detail) => !isThinking(detail))];
   return {
     ...(others.length > 0 ? { reasoning_details: others } : {}),
     ...(blocks.length > 0 ? { thinking_blocks: blocks } : {}),
   };
 }
 
-function isThinkingBlock({ type }: JsonObject): boolean {
+/** isThinking reports whether a block of the Messages API is thinking, visible or not. */
+export function isThinking({ type }: JsonObject): boolean {
   return type === "thinking" || type === "redacted_thinking";
 }
 
@@ -206,24 +203,20 @@ function beside(thought_signature: string): JsonObject {
 
 /** membersIn returns the two members that `signatureOf` reads, and nothing else that a caller may have written. */
 function membersIn(text: string): JsonObject {
-  try {
-    const members = JSON.parse(text) as JsonValue;
-    if (!isObject(members)) return {};
-    const { extra_content, provider_specific_fields } = members;
-    return {
-      ...(isObject(extra_content) ? { extra_content } : {}),
-      ...(isObject(provider_specific_fields) ? { provider_specific_fields } : {}),
-    };
-  } catch {
-    return {};
-  }
+  const members = parsedJson(text);
+  if (!isObject(members)) return {};
+  const { extra_content, provider_specific_fields } = members;
+  return {
+    ...(isObject(extra_content) ? { extra_content } : {}),
+    ...(isObject(provider_specific_fields) ? { provider_specific_fields } : {}),
+  };
 }
 
 /** makerOf returns a hash of the model's name, and of its upstream's where the signature has a place of that upstream's. */
 function makerOf(target: Target | undefined, signature = ""): string {
   const { model = "", upstream = "" } = target ?? {};
   const maker = signature.startsWith(placeMark) ? `${model}\n${upstream}` : model;
-  return createHash("sha256").update(maker).digest("hex").slice(0, 8);
+  return shortHash(maker);
 }
 
 /** Signatures are base64, and ids take base64url only. */

@@ -17,6 +17,7 @@ import {
   type ToolCall,
   ToolCallSchema,
 } from "../../gen/modelgateway/v1/chat_pb.ts";
+import { upstreamFailed } from "../call/refusals.ts";
 import { isSealedReasoning } from "../providers/profile/reasoning-seal.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../wire/json.ts";
 import { readMessage } from "../wire/read.ts";
@@ -75,6 +76,19 @@ export function deltaOf({ delta, extra }: Pick<ChunkChoice, "delta" | "extra">):
 /** messageIn returns the message of a choice. Some vendors have a text instead, as in a completion. */
 export function messageIn({ message, extra }: Pick<Choice, "message" | "extra">): AssistantMessage | undefined {
   return message ?? messageOfText(extra);
+}
+
+/** onlyChoice returns the one choice that was asked for, whatever number its server gives it. Throws a Refusal where there is none. */
+export function onlyChoice<C extends Pick<Choice, "index">>(choices: readonly C[]): C {
+  const choice = choices.find(({ index }) => index === 0) ?? choices[0];
+  if (!choice) throw upstreamFailed("its answer is empty");
+  return choice;
+}
+
+/** summaryIn returns the text of a model that was asked to sum its conversation up. Throws a Refusal where it is empty. */
+export function summaryIn(text: string): string {
+  if (text.trim() === "") throw upstreamFailed("it did not sum the conversation up");
+  return text.trim();
 }
 
 function messageOfText(extra: JsonObject | undefined): AssistantMessage | undefined {

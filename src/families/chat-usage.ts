@@ -4,22 +4,10 @@
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { ChatUsage } from "../../gen/modelgateway/v1/chat_pb.ts";
+import type { Usage } from "../call/usage.ts";
 import { ChatUsageReader } from "../providers/usage/chat-counts.ts";
 import { maxCount } from "../providers/usage/count.ts";
 import type { Wire } from "../wire/wire.ts";
-
-/** UsageParts do not overlap; unreported parts are 0. */
-export interface UsageParts {
-  readonly input: number;
-  readonly cacheRead: number;
-  /** cacheWrite is the tokens that were written to the cache for its shortest lifetime. */
-  readonly cacheWrite: number;
-  /** cacheWriteHour is the tokens that were written to the cache for longer: an hour, or 12 at OpenAI. */
-  readonly cacheWriteHour: number;
-  /** Output tokens, reasoning included. */
-  readonly output: number;
-  readonly reasoning: number;
-}
 
 /** MayHaveUsage is a chat answer or a chunk. */
 interface MayHaveUsage extends DescMessage {}
@@ -45,8 +33,8 @@ export class ChatUsageTracker {
     return this.#counts.hasReasoning;
   }
 
-  /** The usage so far. */
-  get parts(): UsageParts {
+  /** The usage so far. Unreported parts are 0. */
+  get parts(): Usage {
     const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning } = this.#counts.reported;
     return {
       input: boundedCount(input),
@@ -62,9 +50,4 @@ export class ChatUsageTracker {
 /** boundedCount bounds a count to what is charged at most. */
 export function boundedCount(count = 0): number {
   return Math.min(count, maxCount);
-}
-
-/** totalInput returns all input tokens, cache reads and writes included. */
-export function totalInput({ input, cacheRead, cacheWrite, cacheWriteHour }: UsageParts): number {
-  return input + cacheRead + cacheWrite + cacheWriteHour;
 }

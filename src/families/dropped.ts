@@ -6,7 +6,7 @@
  */
 
 import { type CooperativeTask, itemsPerSlice } from "../runtime/cooperative.ts";
-import type { JsonObject, JsonValue } from "../wire/json.ts";
+import { isFilled, type JsonObject } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
 
 export class Dropped {
@@ -19,7 +19,7 @@ export class Dropped {
   /** Adds every key that has a value, except the known ones. */
   addExtra(extra: JsonObject | undefined, under: string, known: readonly string[] = []): void {
     for (const [key, value] of Object.entries(extra ?? {})) {
-      if (!known.includes(key) && saysSomething(value)) this.add(under === "" ? key : `${under}.${key}`);
+      if (!known.includes(key) && value !== "" && isFilled(value)) this.add(under === "" ? key : `${under}.${key}`);
     }
   }
 
@@ -37,9 +37,4 @@ export class Dropped {
     }
     return [...byMember.values()].flat();
   }
-}
-
-function saysSomething(value: JsonValue): boolean {
-  if (value === null || value === "") return false;
-  return typeof value !== "object" || Object.keys(value).length > 0;
 }

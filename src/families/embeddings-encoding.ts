@@ -3,8 +3,8 @@
  *
  * Upstreams answer in the encoding they support, and callers get the one they asked for. Clients take vectors by
  * position, so they are sorted into the order of the inputs. An answer that needs no change passes through.
- * Unreadable and empty vectors are the upstream's failure. Base64 of other numbers, which some vendors have (`output_dtype`), is for who
- * asked for it.
+ * Unreadable and empty vectors are the upstream's failure. Base64 of other numbers, which some vendors have (`output_dtype`), is passed on
+ * to callers that asked for them.
  */
 import type { CreateEmbeddingsRequestSchema, EmbeddingListSchema } from "../../gen/modelgateway/v1/embeddings_pb.ts";
 import type { Answer } from "../call/call.ts";
@@ -28,7 +28,7 @@ export function formatAskedFor(request: Wire<typeof CreateEmbeddingsRequestSchem
 }
 
 /** asksForOtherNumbers reports a request for vectors of other numbers than floats. */
-export function asksForOtherNumbers(request: Wire<typeof CreateEmbeddingsRequestSchema>): boolean {
+function asksForOtherNumbers(request: Wire<typeof CreateEmbeddingsRequestSchema>): boolean {
   const { output_dtype: type = null } = request.outline();
   return type !== null && type !== "float";
 }

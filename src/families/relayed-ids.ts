@@ -1,7 +1,8 @@
 /**
  * An item's id at its upstream ↔ the id for its caller, which also names the upstream and the stored response.
  *
- * `rs_68a…` of the first item becomes `rs_68a…_5e884898_01k…_0`: the upstream's hash, the response, the index. The upstream gets its own id back, because some vendors tie an item's encrypted content to it.
+ * `rs_68a…` of the first item becomes `rs_68a…_5e884898_01k…_0`: the upstream's hash, the response, the index. The
+ * upstream gets its own id back, because some vendors tie an item's encrypted content to it.
  */
 
 export interface RelayedId {

@@ -4,7 +4,7 @@
  * Models sometimes write invalid JSON. That must not cost the caller the answer: anything but a JSON object that the
  * gateway can write again goes into `_raw` as text.
  */
-import { checkRaw, type JsonObject, type JsonValue, jsonType } from "../wire/json.ts";
+import { checkRaw, isObject, type JsonObject, parsedJson } from "../wire/json.ts";
 
 /** The depth of an input in an answer. */
 const depth = 4;
@@ -72,7 +72,7 @@ export class ToolInput {
   /** Reports whether a piece is the whole input once more. */
   repeats(piece: string): boolean {
     const whole = this.#holdsEmpty ? emptyInput : this.#whole;
-    return whole !== "" && (piece.trim() === whole || parsed(piece) === whole);
+    return whole !== "" && (piece.trim() === whole || parsedJson(piece) === whole);
   }
 
   #addToEmpty(piece: string): string {
@@ -118,29 +118,21 @@ export class ToolInput {
   /** Closes the text, which has this many characters too many. */
   #close(beyond: number): void {
     const text = this.#text.slice(0, this.#text.length - beyond);
-    this.#isWhole = text.endsWith("}") && parsed(text) !== undefined;
+    this.#isWhole = text.endsWith("}") && parsedJson(text) !== undefined;
     if (this.#isWhole) this.#whole = text.trim();
     this.#text = "";
   }
 }
 
 function objectIn(written: string): JsonObject | undefined {
-  const outer = parsed(written);
+  const outer = parsedJson(written);
   // Some models write the object as a JSON string.
-  const value = typeof outer === "string" ? parsed(outer) : outer;
+  const value = typeof outer === "string" ? parsedJson(outer) : outer;
   if (value === null) return {};
-  if (value === undefined || jsonType(value) !== "object") return undefined;
+  if (!isObject(value)) return undefined;
   try {
     checkRaw(value, depth);
-    return value as JsonObject;
-  } catch {
-    return undefined;
-  }
-}
-
-function parsed(written: string): JsonValue | undefined {
-  try {
-    return JSON.parse(written) as JsonValue;
+    return value;
   } catch {
     return undefined;
   }

@@ -4,11 +4,11 @@ import type { Frames } from "../call/call.ts";
 import { failAfter, forEach, pushStream } from "../runtime/push-stream.ts";
 import type { Wire } from "../wire/wire.ts";
 
-/** `translate` returns what a frame becomes, and `end` what comes last. Both may throw. */
+/** translateStream returns the translated stream. `translate` returns what a frame becomes, and `end` what comes last. Both may throw. */
 export function translateStream<I extends DescMessage, O extends DescMessage>(
   frames: Frames<I>,
   translate: (frame: Wire<I>) => readonly Wire<O>[],
-  end: () => readonly Wire<O>[],
+  end: () => readonly Wire<O>[] = () => [],
 ): Frames<O> {
   return pushStream((take) => {
     const done = forEach(frames, (batch) => {

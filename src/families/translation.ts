@@ -4,7 +4,7 @@
  * Translations are pure: no clock, no network, no state beyond one call. They read typed messages and write public
  * JSON. What the other family cannot express is dropped and named, or refused where the model must not do without it.
  */
-import type { Answer } from "../call/call.ts";
+import type { Answer, Frames } from "../call/call.ts";
 import type { Form, Input, Operation, Output } from "../call/operations.ts";
 import type { CooperativeTask } from "../runtime/cooperative.ts";
 import type { JsonObject } from "../wire/json.ts";
@@ -77,4 +77,19 @@ export interface Translation<A extends Operation = Operation, B extends Operatio
   callersPath(path: string): string | undefined;
   /** Throws a Refusal for what the other family cannot do at all. A long request is translated in time slices. */
   translate(request: Wire<Input<A>>, context: TranslationContext): CooperativeTask<Translated<A, B>>;
+}
+
+/**
+ * byForm returns the translation of an answer, from those of a unary one and of a stream. The answer has the form that
+ * was asked for, which types cannot express of a branch.
+ */
+export function byForm<A extends Operation, B extends Operation>(
+  whole: (body: Wire<Output<B, "whole">>) => Wire<Output<A, "whole">>,
+  stream: (frames: Frames<Output<B, "stream">>) => Frames<Output<A, "stream">>,
+): Translated<A, B>["answer"] {
+  const translate = (answer: Answer<Output<B, Form>>) =>
+    answer.kind === "whole"
+      ? { ...answer, body: whole(answer.body as Wire<Output<B, "whole">>) }
+      : { ...answer, frames: stream(answer.frames as Frames<Output<B, "stream">>) };
+  return translate as Translated<A, B>["answer"];
 }

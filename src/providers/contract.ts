@@ -137,10 +137,10 @@ export interface Provider {
 }
 
 /** wrapEverySpeak returns the provider with `wrap` applied to each operation that it speaks. */
-export function wrapEverySpeak(provider: Provider, around: (speak: Speak<Operation>) => Speak<Operation>): Provider {
+export function wrapEverySpeak(provider: Provider, wrap: (speak: Speak<Operation>) => Speak<Operation>): Provider {
   const speaks = Object.entries(provider.speaks).map(([operation, speak]) => [
     operation,
-    around(speak as Speak<Operation>),
+    wrap(speak as Speak<Operation>),
   ]);
   return { ...provider, speaks: Object.fromEntries(speaks) as Provider["speaks"] };
 }

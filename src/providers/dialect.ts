@@ -2,10 +2,11 @@
  * Dialect is how one family of vendors is spoken to over HTTP: its requests, answers, errors and streams. Everything
  * else is shared (`frames/`, `upstream/`).
  */
-import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
+import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Form, Operation } from "../call/operations.ts";
 import type { Refusal } from "../call/refusals.ts";
 import type { Body, Fields } from "../http1/client/index.ts";
+import type { Changes } from "../wire/splice.ts";
 import type { Wire } from "../wire/wire.ts";
 import type { Attempt, Meter } from "./contract.ts";
 import type { ErrorPlace } from "./errors/errors-in-answers.ts";
@@ -64,4 +65,18 @@ export interface StreamTracker {
   lingerMs?(): number | undefined;
   /** Returns the frames that a complete stream lacks at its end. */
   closingFrames?<O extends DescMessage>(desc: O): readonly Wire<O>[];
+}
+
+/**
+ * requestBody writes a request with the upstream's name of the model, and with `stream` as the form of the answer wants it. `further` are
+ * the dialect's own changes.
+ */
+export function requestBody({ request, form, model }: Attempt, further: Changes = {}): Body {
+  const json = request.outline();
+  const isStream = form === "stream";
+  const changes: Record<string, JsonValue | undefined> = {};
+  if (json.model !== model) changes.model = model;
+  if ((json.stream === true) !== isStream) changes.stream = isStream || undefined;
+  Object.assign(changes, further);
+  return (Object.keys(changes).length === 0 ? request : request.with(changes)).sendable();
 }

@@ -2,7 +2,7 @@
  * Identifiers: a prefix that says what an id names, and 25 characters that sort by creation time. The ids that one process makes
  * within one millisecond sort in the order in which it made them.
  */
-import { createHash, randomFillSync } from "node:crypto";
+import { createHash, hash, randomFillSync } from "node:crypto";
 
 /** Crockford's base 32, in lower case: it has no letters that look like digits. */
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
@@ -99,4 +99,9 @@ function textUpTo(to: number, prefix: string, now: number): string {
   for (let i = 0; i < prefix.length; i++) written[from + i] = prefix.charCodeAt(i);
   written[longestPrefix] = underscore;
   return written.toString("latin1", from, to);
+}
+
+/** shortHash returns 8 hexadecimal digits that follow from a text: enough to tell names apart, and no proof of anything. */
+export function shortHash(text: string): string {
+  return hash("sha256", text, "hex").slice(0, 8);
 }

@@ -133,9 +133,39 @@ export function expectObject(json: JsonValue): JsonObject {
   throw new WireFault("malformed", `the body is not a JSON object but ${type === "null" ? "null" : `a ${type}`}`);
 }
 
+/** mappedList returns a list with each of its values changed; the same list where none is, and nothing is copied for that. */
+export function mappedList(list: JsonValue[], change: (value: JsonValue, index: number) => JsonValue): JsonValue[] {
+  let changed: JsonValue[] | undefined;
+  for (const [i, value] of list.entries()) {
+    const other = change(value, i);
+    if (other !== value) changed ??= [...list];
+    if (changed) changed[i] = other;
+  }
+  return changed ?? list;
+}
+
+/** isFilled reports a value that is neither null nor an empty list or object. */
+export function isFilled(value: JsonValue): boolean {
+  return typeof value !== "object" || (value !== null && Object.keys(value).length > 0);
+}
+
+/** parsedJson returns the value of a text; undefined where it is not JSON. */
+export function parsedJson(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
 /** textOrEmpty returns a string unchanged, and an empty string for any other value. */
 export function textOrEmpty(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : "";
+}
+
+/** textOrJson returns a string unchanged, and any other value as JSON. */
+export function textOrJson(value: JsonValue): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** checkRaw throws a WireFault unless a value that no schema describes can be kept as it is. */

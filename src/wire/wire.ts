@@ -268,7 +268,7 @@ export class Wire<D extends DescMessage = DescMessage> {
     return copy;
   }
 
-  /** Returns a copy like `with`, for long values: call `writeInTurns` for its text. */
+  /** Returns a copy like `with`, for long values: call `writeInSlices` for its text. */
   rebuiltWith(changes: Changes): Wire<D> {
     return Wire.ofJson(this.desc, withMembers(this.json(), changes), this.#lenient);
   }

@@ -6,7 +6,7 @@
  */
 import { ChatCompletionChunkSchema, type ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { Frames } from "../../call/call.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty, textOrJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { unwrappedText } from "../tools/free-text.ts";
 import { translateStream } from "../translate-stream.ts";
@@ -37,7 +37,7 @@ function withCalls(choice: JsonValue, custom: ReadonlySet<string>): JsonValue {
 /** calledIn returns the name and the arguments of a call, or of a piece of one. */
 function calledIn(call: JsonValue): { readonly name: string; readonly text: string } {
   const { name, arguments: args = "" } = isObject(call) && isObject(call.function) ? call.function : {};
-  return { name: typeof name === "string" ? name : "", text: typeof args === "string" ? args : JSON.stringify(args) };
+  return { name: textOrEmpty(name), text: textOrJson(args) };
 }
 
 export function customFrames(

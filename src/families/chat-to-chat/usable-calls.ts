@@ -4,37 +4,34 @@
  * another index. An answer that needs no change passes unchanged.
  */
 import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import type { Answer, Frames } from "../../call/call.ts";
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, mappedList, textOrEmpty } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
-import { beginsAnotherCall, type CallPiece, goesOn } from "../chat-output.ts";
+import type { CallPiece } from "../chat-output.ts";
 import { ToolInput } from "../tool-input.ts";
+import { CallList } from "../tools/call-list.ts";
 import { translateStream } from "../translate-stream.ts";
-
-type ChatAnswer = Answer<typeof ChatCompletionSchema | typeof ChatCompletionChunkSchema>;
+import { byForm, type Translated } from "../translation.ts";
 
 /** usableCalls returns what makes an answer one that OpenAI's clients read. `answerId` is part of the ids of calls that have none. */
-export function usableCalls(answerId: string): (answer: ChatAnswer) => ChatAnswer {
-  return (answer) => {
-    if (answer.kind === "whole") return { ...answer, body: withUsableCalls(answer.body as Wire, answerId) as never };
-    const calls = new StreamedCalls(answerId);
-    const frames = answer.frames as Frames<typeof ChatCompletionChunkSchema>;
-    return {
-      ...answer,
-      frames: translateStream(
-        frames,
-        (chunk) => [calls.take(chunk)],
-        () => [],
-      ),
-    };
-  };
+export function usableCalls(answerId: string): Translated<"chat", "chat">["answer"] {
+  return byForm<"chat", "chat">(
+    (body) => withUsableCalls(body, answerId),
+    (frames) => {
+      const calls = new StreamedCalls(answerId);
+      return translateStream(frames, (chunk) => [calls.take(chunk)]);
+    },
+  );
 }
 
-function withUsableCalls(body: Wire, answerId: string): Wire {
+type Completion = Wire<typeof ChatCompletionSchema>;
+
+function withUsableCalls(body: Completion, answerId: string): Completion {
   const { choices } = body.json();
   if (!Array.isArray(choices)) return body;
-  const usable = choices.map((choice) => withCallsOf(choice, "message", (calls) => wholeCalls(calls, answerId)));
-  return usable.every((choice, i) => choice === choices[i]) ? body : body.with({ choices: usable });
+  const usable = mappedList(choices, (choice) =>
+    withCallsOf(choice, "message", (calls) => wholeCalls(calls, answerId)),
+  );
+  return usable === choices ? body : body.with({ choices: usable });
 }
 
 /** withCallsOf returns a choice with other calls; the same object where nothing changes. */
@@ -107,14 +104,9 @@ interface StreamedCall {
   readonly input: ToolInput;
 }
 
-interface ChoiceCalls {
-  readonly all: StreamedCall[];
-  readonly byKey: Map<JsonValue, StreamedCall>;
-}
-
 class StreamedCalls {
   readonly #answerId: string;
-  readonly #choices = new Map<JsonValue, ChoiceCalls>();
+  readonly #choices = new Map<JsonValue, CallList<StreamedCall>>();
 
   constructor(answerId: string) {
     this.#answerId = answerId;
@@ -124,14 +116,14 @@ class StreamedCalls {
     if (chunk.plainText) return chunk;
     const { choices } = chunk.json();
     if (!Array.isArray(choices)) return chunk;
-    const usable = choices.map((choice) =>
+    const usable = mappedList(choices, (choice) =>
       withCallsOf(choice, "delta", (pieces) => this.#pieces(pieces, isObject(choice) ? (choice.index ?? 0) : 0)),
     );
-    return usable.every((choice, i) => choice === choices[i]) ? chunk : chunk.with({ choices: usable });
+    return usable === choices ? chunk : chunk.with({ choices: usable });
   }
 
   #pieces(pieces: readonly JsonValue[], choice: JsonValue): JsonValue[] {
-    const calls = this.#choices.get(choice) ?? { all: [], byKey: new Map() };
+    const calls = this.#choices.get(choice) ?? new CallList<StreamedCall>();
     this.#choices.set(choice, calls);
     return pieces.filter(isSomething).map((piece) => {
       // A custom tool has no arguments, and only OpenAI's own server calls any.
@@ -139,11 +131,10 @@ class StreamedCalls {
     });
   }
 
-  #piece(piece: JsonObject, calls: ChoiceCalls, choice: JsonValue): JsonObject {
+  #piece(piece: JsonObject, calls: CallList<StreamedCall>, choice: JsonValue): JsonObject {
     const read = pieceOf(piece);
-    const known = knownCall(read, calls);
+    const known = calls.find(read);
     const call = known ?? this.#begin(read, calls, choice);
-    if (read.index !== undefined || read.id !== "") calls.byKey.set(read.index ?? read.id, call);
     const input = call.input.repeats(read.input) ? "" : read.input;
     call.input.add(read.input);
     const name = read.name.startsWith(call.name) ? read.name.slice(call.name.length) : read.name;
@@ -163,14 +154,14 @@ class StreamedCalls {
     };
   }
 
-  #begin({ index, id }: CallPiece, { all }: ChoiceCalls, choice: JsonValue): StreamedCall {
+  #begin(piece: CallPiece, calls: CallList<StreamedCall>, choice: JsonValue): StreamedCall {
+    const { index, id } = piece;
+    const { all } = calls;
     const taken = new Set(all.map((call) => call.index));
     const own = index !== undefined && !taken.has(index) ? index : Math.max(-1, ...taken) + 1;
     const isFirst = id !== "" && !all.some((call) => call.id === id);
     const ownId = isFirst ? id : `call_${this.#answerId}_${choice}_${own}`;
-    const call = { index: own, id: ownId, name: "", input: new ToolInput() };
-    all.push(call);
-    return call;
+    return calls.add(piece, { index: own, id: ownId, name: "", input: new ToolInput() });
   }
 }
 
@@ -180,11 +171,4 @@ function pieceOf(piece: JsonObject): CallPiece {
   const isIndex =
     typeof index === "string" ? /^\d{1,6}$/.test(index) : Number.isSafeInteger(index) && Number(index) >= 0;
   return { index: isIndex ? Number(index) : undefined, id: textOrEmpty(piece.id), name, input, signature: "" };
-}
-
-function knownCall(piece: CallPiece, { all, byKey }: ChoiceCalls): StreamedCall | undefined {
-  const key = piece.index ?? (piece.id || undefined);
-  const last = all.at(-1);
-  const known = key === undefined ? last : (byKey.get(key) ?? (goesOn(last, piece) ? last : undefined));
-  return known && !beginsAnotherCall(known, piece) ? known : undefined;
 }

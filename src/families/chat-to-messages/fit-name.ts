@@ -2,7 +2,7 @@
  * Rewrites names that the Messages API refuses: the same way in every call, so that prompt caches keep hitting. A rewritten name ends in a
  * hash of the original, so that two names never become one.
  */
-import { createHash } from "node:crypto";
+import { shortHash } from "../../runtime/ids.ts";
 
 /** NameRule is which names the API takes. */
 export interface NameRule {
@@ -16,6 +16,6 @@ export interface NameRule {
 /** fitName returns the name, or one in its place that the API takes. */
 export function fitName(name: string, { fits, refused, kept }: NameRule): string {
   if (fits.test(name)) return name;
-  const mark = createHash("sha256").update(name).digest("hex").slice(0, 8);
+  const mark = shortHash(name);
   return `${name.replace(refused, "_").slice(0, kept)}_${mark}`;
 }

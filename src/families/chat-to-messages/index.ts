@@ -10,17 +10,11 @@
  * The answer has chat's words only. Its id is the gateway's, its model the one that the upstream names.
  */
 import { ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import {
-  CreateMessageRequestSchema,
-  type MessageSchema,
-  type MessageStreamEventSchema,
-} from "../../../gen/modelgateway/v1/messages_pb.ts";
-import type { Answer, Frames } from "../../call/call.ts";
-import type { Form, Output } from "../../call/operations.ts";
+import { CreateMessageRequestSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { Wire } from "../../wire/wire.ts";
 import { Dropped } from "../dropped.ts";
 import { readAnswer } from "../read-message.ts";
-import type { Translation } from "../translation.ts";
+import { byForm, type Translation } from "../translation.ts";
 import { chatCompletion } from "./answer/answer.ts";
 import type { AnswerContext } from "./answer/parts.ts";
 import { chunksOf } from "./answer/stream.ts";
@@ -44,29 +38,10 @@ export const chatToMessages: Translation<"chat", "messages"> = {
     return {
       request: Wire.ofJson(CreateMessageRequestSchema, json),
       dropped: yield* dropped.inOrderOf(request),
-      answer: (answer) => translateAnswer(answer, answerContext),
+      answer: byForm<"chat", "messages">(
+        (body) => Wire.ofJson(ChatCompletionSchema, chatCompletion(readAnswer(body), body.json().usage, answerContext)),
+        (frames) => chunksOf(frames, answerContext),
+      ),
     };
   },
 };
-
-function translateAnswer<F extends Form>(
-  answer: Answer<Output<"messages", F>>,
-  answerContext: AnswerContext,
-): Answer<Output<"chat", F>> {
-  // The form of the answer is the one asked for: F says which message it holds.
-  const translated =
-    answer.kind === "whole"
-      ? { kind: answer.kind, body: wholeAnswer(answer.body as Wire<typeof MessageSchema>, answerContext) }
-      : {
-          kind: answer.kind,
-          frames: chunksOf(answer.frames as Frames<typeof MessageStreamEventSchema>, answerContext),
-        };
-  return translated as Answer<Output<"chat", F>>;
-}
-
-function wholeAnswer(
-  body: Wire<typeof MessageSchema>,
-  answerContext: AnswerContext,
-): Wire<typeof ChatCompletionSchema> {
-  return Wire.ofJson(ChatCompletionSchema, chatCompletion(readAnswer(body), body.json().usage, answerContext));
-}

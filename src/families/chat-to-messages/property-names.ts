@@ -4,7 +4,8 @@
  *
  * Valid names stay. Invalid ones are rewritten (`fit-name.ts`). The arguments of the model's calls get the caller's names back.
  */
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { decodedStep } from "../../providers/profile/schemas/root-schema.ts";
+import { isObject, type JsonObject, type JsonValue, parsedJson } from "../../wire/json.ts";
 import { withRenamedMembers } from "../../wire/splice.ts";
 import { fitName } from "./fit-name.ts";
 
@@ -94,18 +95,9 @@ const ofArgument = /^#\/properties\/([^/]+)/;
 
 function referenceTo(reference: string, names: ArgumentNames): string {
   return reference.replace(ofArgument, (whole, step: string) => {
-    const other = names.get(decoded(step).replaceAll("~1", "/").replaceAll("~0", "~"));
+    const other = names.get(decodedStep(step));
     return other === undefined ? whole : `#/properties/${other}`;
   });
-}
-
-/** decoded decodes a step of a reference. One that is no URI's is taken as it is written. */
-function decoded(step: string): string {
-  try {
-    return decodeURIComponent(step);
-  } catch {
-    return step;
-  }
 }
 
 /** withNames returns arguments with other names, where there are any. */
@@ -115,12 +107,7 @@ export function withNames(input: JsonObject, names: ArgumentNames): JsonObject {
 
 /** withNamesIn renames the arguments in JSON text. All else stays as it is, and so does text that is cut off. */
 export function withNamesIn(json: string, names: ArgumentNames): string {
-  try {
-    const input = JSON.parse(json) as JsonValue;
-    return isObject(input) ? withRenamedMembers(Buffer.from(json), names).toString() : json;
-  } catch {
-    return json;
-  }
+  return isObject(parsedJson(json)) ? withRenamedMembers(Buffer.from(json), names).toString() : json;
 }
 
 /** inverse returns the upstream's names by the caller's. */

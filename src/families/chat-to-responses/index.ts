@@ -9,20 +9,14 @@
  * The answer has chat's words only. Its id is the gateway's, its model the one that the upstream names.
  */
 
-import type { DescMessage } from "@bufbuild/protobuf";
 import { ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import {
-  CreateResponseRequestSchema,
-  type ModelResponseSchema,
-  type ResponseStreamEventSchema,
-} from "../../../gen/modelgateway/v1/responses_pb.ts";
-import type { Answer, Frames } from "../../call/call.ts";
-import type { Form, Output } from "../../call/operations.ts";
+import { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { makerOf } from "../../providers/profile/reasoning-seal.ts";
 import { asksForUsage } from "../../providers/usage/write-usage.ts";
+import { textOrEmpty } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { Dropped } from "../dropped.ts";
-import type { Translation } from "../translation.ts";
+import { byForm, type Translation } from "../translation.ts";
 import { chatCompletion } from "./answer/answer.ts";
 import type { AnswerContext } from "./answer/parts.ts";
 import { chunksOf } from "./answer/stream.ts";
@@ -53,7 +47,7 @@ export const chatToResponses: Translation<"chat", "responses"> = {
     const answerContext: AnswerContext = {
       id: `chatcmpl-${context.answerId}`,
       created: context.now,
-      model: typeof chat.model === "string" ? chat.model : "",
+      model: textOrEmpty(chat.model),
       maker: makerOf(context.reasoningItems?.upstream ?? ""),
       isLegacy: Array.isArray(chat.functions) && chat.functions.length > 0,
       includeUsage: asksForUsage(chat),
@@ -61,17 +55,10 @@ export const chatToResponses: Translation<"chat", "responses"> = {
     return {
       request: Wire.ofJson(CreateResponseRequestSchema, json),
       dropped: yield* dropped.inOrderOf(request),
-      answer: <F extends Form>(answer: Answer<Output<"responses", F>>) =>
-        translateAnswer(answer, answerContext) as Answer<Output<"chat", F>>,
+      answer: byForm<"chat", "responses">(
+        (body) => Wire.ofJson(ChatCompletionSchema, chatCompletion(body.json(), answerContext), true),
+        (frames) => chunksOf(frames, answerContext),
+      ),
     };
   },
 };
-
-/** The form of the answer is the one asked for, which types cannot express of a branch. */
-function translateAnswer(answer: Answer, answerContext: AnswerContext): Answer<DescMessage> {
-  if (answer.kind === "whole") {
-    const response = (answer.body as Wire<typeof ModelResponseSchema>).json();
-    return { kind: "whole", body: Wire.ofJson(ChatCompletionSchema, chatCompletion(response, answerContext), true) };
-  }
-  return { kind: "stream", frames: chunksOf(answer.frames as Frames<typeof ResponseStreamEventSchema>, answerContext) };
-}

@@ -5,7 +5,7 @@
 import { AssistantMessageSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { CompletionSchema } from "../../../gen/modelgateway/v1/completions_pb.ts";
 import type { Answer } from "../../call/call.ts";
-import { isObject, type JsonValue } from "../../wire/json.ts";
+import { isObject, type JsonValue, mappedList } from "../../wire/json.ts";
 import { readMessage } from "../../wire/read.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { translateStream } from "../translate-stream.ts";
@@ -15,22 +15,14 @@ type Completion = Wire<typeof CompletionSchema>;
 
 export function withTexts(answer: Answer<typeof CompletionSchema>): Answer<typeof CompletionSchema> {
   if (answer.kind === "whole") return { ...answer, body: ofTexts(answer.body) };
-  return {
-    ...answer,
-    frames: translateStream(
-      answer.frames,
-      (chunk) => [ofTexts(chunk)],
-      () => [],
-    ),
-  };
+  return { ...answer, frames: translateStream(answer.frames, (chunk) => [ofTexts(chunk)]) };
 }
 
 function ofTexts(completion: Completion): Completion {
   const { choices } = completion.json();
   if (!Array.isArray(choices)) return completion;
-  const texts = choices.map(ofText);
-  const isUnchanged = texts.every((choice, i) => choice === choices[i]);
-  return isUnchanged ? completion : completion.with({ object: "text_completion", choices: texts });
+  const texts = mappedList(choices, ofText);
+  return texts === choices ? completion : completion.with({ object: "text_completion", choices: texts });
 }
 
 function ofText(choice: JsonValue): JsonValue {

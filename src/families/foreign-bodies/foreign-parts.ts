@@ -8,6 +8,7 @@
 import { ContentBlockSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { isThinking } from "../call-signature.ts";
 import { partsOf } from "../messages-to-chat/request/content.ts";
 import { toolResultOf } from "../messages-to-chat/request/tool-results.ts";
 import { readPart } from "../read-message.ts";
@@ -88,15 +89,15 @@ function isOfTool(block: JsonValue): boolean {
   return isObject(block) && (block.type === "tool_use" || block.type === "tool_result");
 }
 
-function isThinking(block: JsonValue): boolean {
-  return isObject(block) && (block.type === "thinking" || block.type === "redacted_thinking");
+function isThinkingBlock(block: JsonValue): boolean {
+  return isObject(block) && isThinking(block);
 }
 
 function assistantMessage(message: JsonObject): JsonObject {
   const blocks = blocksIn(message);
   const calls = blocks.filter(isObject).filter(({ type }) => type === "tool_use");
-  const thinking = blocks.filter(isThinking);
-  const rest = blocks.filter((block) => !isOfTool(block) && !isThinking(block)).map(chatPart);
+  const thinking = blocks.filter(isThinkingBlock);
+  const rest = blocks.filter((block) => !isOfTool(block) && !isThinkingBlock(block)).map(chatPart);
   const known = Array.isArray(message.tool_calls) ? message.tool_calls : [];
   return {
     ...message,

@@ -4,7 +4,7 @@
  * for it. A sampling setting of -1, by which clients say that nobody made it, is left out: the vendor takes it for that, too.
  */
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { definedFields, isObject, type JsonObject, type JsonValue, parsedJson, textOrEmpty } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import { describedSchema } from "../tools/described-schema.ts";
 import { messagesChoice, schemaTool } from "./any-tool.ts";
@@ -145,12 +145,9 @@ function useOf({ id, function: called, custom }: JsonObject): JsonObject {
 /** inputOf returns the input of a call. Models may write invalid JSON, which the Messages API does not take. */
 function inputOf(args: JsonValue | undefined): JsonObject {
   if (isObject(args)) return args;
-  try {
-    const value = JSON.parse(typeof args === "string" && args !== "" ? args : "{}") as JsonValue;
-    return isObject(value) ? value : { arguments: value };
-  } catch {
-    return { arguments: args ?? "" };
-  }
+  const value = parsedJson(textOrEmpty(args) || "{}");
+  if (value === undefined) return { arguments: args ?? "" };
+  return isObject(value) ? value : { arguments: value };
 }
 
 const dataUri = /^data:([^;,]*)(?:;[^,]*)?;base64,/i;

@@ -10,13 +10,10 @@
  * The answer has every key that clients know, and a stream's blocks follow one another. An unreadable answer, and a
  * stream without a finish reason, are the upstream's failure.
  */
-import type { DescMessage } from "@bufbuild/protobuf";
-import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import type { Answer, Frames } from "../../call/call.ts";
-import { type Form, type Output, operations } from "../../call/operations.ts";
+import { operations } from "../../call/operations.ts";
 import { Wire } from "../../wire/wire.ts";
-import type { Translation } from "../translation.ts";
-import { type AnswerContext, messageOf } from "./answer/answer.ts";
+import { byForm, type Translation } from "../translation.ts";
+import { messageOf } from "./answer/answer.ts";
 import { eventsOf } from "./answer/stream.ts";
 import { asksToCompact } from "./compaction.ts";
 import { droppedOf } from "./request/dropped.ts";
@@ -54,16 +51,10 @@ export const messagesToChat: Translation<"messages", "chat"> = {
     return {
       request: asks,
       dropped: yield* droppedOf(request.json(), { omitted, marks }),
-      answer: <F extends Form>(answer: Answer<Output<"chat", F>>) =>
-        translateAnswer(answer, answerContext, () => context.estimateTokens(asks)) as Answer<Output<"messages", F>>,
+      answer: byForm<"messages", "chat">(
+        (body) => messageOf(body, answerContext),
+        (frames) => eventsOf(frames, answerContext, context.estimateTokens(asks)),
+      ),
     };
   },
 };
-
-function translateAnswer(answer: Answer, answerContext: AnswerContext, estimate: () => number): Answer<DescMessage> {
-  if (answer.kind === "whole") {
-    return { kind: "whole", body: messageOf(answer.body as Wire<typeof ChatCompletionSchema>, answerContext) };
-  }
-  const frames = answer.frames as Frames<typeof ChatCompletionChunkSchema>;
-  return { kind: "stream", frames: eventsOf(frames, answerContext, estimate()) };
-}

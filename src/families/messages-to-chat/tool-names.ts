@@ -5,7 +5,7 @@
  * the whole, so that a tool has the same name in every request and no two tools share one. The answer has the
  * caller's own name again.
  */
-import { createHash } from "node:crypto";
+import { shortHash } from "../../runtime/ids.ts";
 import { portableId, signedId } from "../call-signature.ts";
 import type { Target } from "../translation.ts";
 
@@ -17,7 +17,7 @@ export function shortened(text: string): string {
   if (text.length <= longest) return text;
   const characters = Array.from(text);
   if (characters.length <= longest) return text;
-  const hash = createHash("sha256").update(text).digest("hex").slice(0, 8);
+  const hash = shortHash(text);
   return `${characters.slice(0, kept).join("")}_${hash}`;
 }
 

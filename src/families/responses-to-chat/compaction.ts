@@ -7,9 +7,8 @@
  */
 import type { AssistantMessage } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateResponseRequest, ResponseItem } from "../../../gen/modelgateway/v1/responses_pb.ts";
-import { upstreamFailed } from "../../call/refusals.ts";
 import type { JsonObject } from "../../wire/json.ts";
-import { readChatOutput } from "../chat-output.ts";
+import { readChatOutput, summaryIn } from "../chat-output.ts";
 
 const mark = "summary:";
 
@@ -72,8 +71,7 @@ export class Compaction {
 
   /** Throws a Refusal for an empty summary. */
   end(): JsonObject[] {
-    const summary = this.#texts.join("").trim();
-    if (summary === "") throw upstreamFailed("it did not sum the conversation up");
+    const summary = summaryIn(this.#texts.join(""));
     const item = {
       id: this.#id,
       type: "compaction",

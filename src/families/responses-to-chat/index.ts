@@ -10,15 +10,10 @@
  *
  * References to stored responses and items have been resolved before.
  */
-import type { DescMessage } from "@bufbuild/protobuf";
-import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import type { Answer, Frames } from "../../call/call.ts";
-import type { Form, Output } from "../../call/operations.ts";
-import type { Wire } from "../../wire/wire.ts";
 import { Dropped } from "../dropped.ts";
-import type { Translation } from "../translation.ts";
+import { byForm, type Translation } from "../translation.ts";
 import { responseOf } from "./answer/answer.ts";
-import { type AnswerContext, answerContextOf } from "./answer/response.ts";
+import { answerContextOf } from "./answer/response.ts";
 import { eventsOf } from "./answer/stream.ts";
 import { withConfiguration } from "./request/configuration-updates.ts";
 import { chatRequestOf } from "./request/request.ts";
@@ -46,16 +41,10 @@ export const responsesToChat: Translation<"responses", "chat"> = {
     return {
       request: chat,
       dropped: yield* dropped.inOrderOf(request),
-      answer: <F extends Form>(answer: Answer<Output<"chat", F>>) =>
-        translateAnswer(answer, answerContext) as Answer<Output<"responses", F>>,
+      answer: byForm<"responses", "chat">(
+        (body) => responseOf(body, answerContext),
+        (frames) => eventsOf(frames, answerContext),
+      ),
     };
   },
 };
-
-/** The form of the answer is the one asked for, which types cannot express of a branch. */
-function translateAnswer(answer: Answer, answerContext: AnswerContext): Answer<DescMessage> {
-  if (answer.kind === "whole") {
-    return { kind: "whole", body: responseOf(answer.body as Wire<typeof ChatCompletionSchema>, answerContext) };
-  }
-  return { kind: "stream", frames: eventsOf(answer.frames as Frames<typeof ChatCompletionChunkSchema>, answerContext) };
-}

@@ -4,7 +4,7 @@
  * It is neither secret nor encrypted: the vendor trusts the signature inside. Another server's text is not
  * understood.
  */
-import type { JsonValue } from "../../wire/json.ts";
+import { type JsonValue, parsedJson } from "../../wire/json.ts";
 
 const mark = "thinking:";
 
@@ -14,10 +14,6 @@ export function sealed(blocks: readonly JsonValue[]): string {
 
 export function unsealed(text: string): JsonValue[] | undefined {
   if (!text.startsWith(mark)) return undefined;
-  try {
-    const blocks = JSON.parse(Buffer.from(text.slice(mark.length), "base64url").toString()) as JsonValue;
-    return Array.isArray(blocks) ? blocks : undefined;
-  } catch {
-    return undefined;
-  }
+  const blocks = parsedJson(Buffer.from(text.slice(mark.length), "base64url").toString());
+  return Array.isArray(blocks) ? blocks : undefined;
 }

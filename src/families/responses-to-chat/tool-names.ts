@@ -4,7 +4,7 @@
  * Chat has no namespaces, and names of 64 characters at most. So `files` + `read` becomes `files__read`; a name that
  * would be too long, or another tool's, ends in a hash of both. Models take the namespace `functions` for none.
  */
-import { createHash } from "node:crypto";
+import { shortHash } from "../../runtime/ids.ts";
 import { isBeginning, shortened } from "../messages-to-chat/tool-names.ts";
 import type { ClientToolKind } from "./client-tools.ts";
 
@@ -78,7 +78,7 @@ export class ToolNames {
     const preferred = shortened(isBare ? name : `${namespace}__${name}`.replaceAll(/[^A-Za-z0-9_-]/gu, "_"));
     const isTaken = (chatName: string) => this.#byChatName.has(chatName);
     if (!isTaken(preferred)) return preferred;
-    const mark = createHash("sha256").update(keyOf(namespace, name)).digest("hex").slice(0, 8);
+    const mark = shortHash(keyOf(namespace, name));
     return `${preferred.slice(0, longest - mark.length - 1)}_${mark}`;
   }
 }

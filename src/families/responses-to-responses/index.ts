@@ -6,15 +6,10 @@
  * ids (`answer/`). Dropped and named: reasoning and compacted conversations of another upstream, and tools without a
  * price. Refused: prompt templates.
  */
-import type { DescMessage } from "@bufbuild/protobuf";
-import type { ModelResponseSchema, ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
-import type { Answer, Frames } from "../../call/call.ts";
-import type { Form, Output } from "../../call/operations.ts";
 import { makerOf } from "../../providers/profile/reasoning-seal.ts";
-import type { Wire } from "../../wire/wire.ts";
 import { Dropped } from "../dropped.ts";
-import type { Translation } from "../translation.ts";
-import { type AnswerContext, relayedEvents, relayedResponse } from "./answer/answer.ts";
+import { byForm, type Translation } from "../translation.ts";
+import { relayedEvents, relayedResponse } from "./answer/answer.ts";
 import { relayedRequest } from "./request/request.ts";
 
 export const relayResponses: Translation<"responses", "responses"> = {
@@ -30,8 +25,10 @@ export const relayResponses: Translation<"responses", "responses"> = {
     return {
       request: relayed,
       dropped: yield* dropped.inOrderOf(request),
-      answer: <F extends Form>(answer: Answer<Output<"responses", F>>) =>
-        translateAnswer(answer, answerContext) as Answer<Output<"responses", F>>,
+      answer: byForm<"responses", "responses">(
+        (body) => relayedResponse(body, answerContext),
+        (frames) => relayedEvents(frames, answerContext),
+      ),
     };
   },
 };
@@ -40,11 +37,3 @@ const noneUnpriced = () => false;
 
 /** Used where the upstream's reasoning is not described. */
 const unknownUpstream = { upstream: "", areAskedFor: false, taken: "plain" } as const;
-
-/** The form of the answer is the one asked for, which types cannot express of a branch. */
-function translateAnswer(answer: Answer, answerContext: AnswerContext): Answer<DescMessage> {
-  if (answer.kind === "whole") {
-    return { ...answer, body: relayedResponse(answer.body as Wire<typeof ModelResponseSchema>, answerContext) };
-  }
-  return { ...answer, frames: relayedEvents(answer.frames as Frames<typeof ResponseStreamEventSchema>, answerContext) };
-}

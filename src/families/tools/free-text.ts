@@ -2,7 +2,7 @@
  * The free text of a custom tool's call, where it came as the argument of a function. Models may name the argument otherwise,
  * write its lines as a list, or put it into another object.
  */
-import type { JsonValue } from "../../wire/json.ts";
+import { type JsonValue, parsedJson } from "../../wire/json.ts";
 
 /** textNames are those that models give to the text beside other arguments, best first. */
 const textNames = ["input", "patch", "code", "script", "source", "command"];
@@ -27,11 +27,6 @@ function linesIn(values: readonly JsonValue[]): string | undefined {
 
 /** unwrappedText returns the free text of a call's arguments. A model may write the bare text, which may be a list. */
 export function unwrappedText(written: string): string {
-  let value: JsonValue | undefined;
-  try {
-    value = JSON.parse(written) as JsonValue;
-  } catch {
-    return written;
-  }
+  const value = parsedJson(written);
   return (Array.isArray(value) ? undefined : freeTextIn(value)) ?? written;
 }

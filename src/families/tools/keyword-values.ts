@@ -17,7 +17,7 @@ const words: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** typeNamed returns the type of this name; undefined where there is none. */
-export function typeNamed(name: JsonValue): string | undefined {
+function typeNamed(name: JsonValue): string | undefined {
   return typeof name === "string" ? words.get(name.toLowerCase()) : undefined;
 }
 

@@ -13,6 +13,11 @@ export const interrupted = "The tool call was interrupted: there is no result.";
 /** withoutCall comes before a result that no call waits for, so that what a tool printed is not taken for the user's words. */
 export const withoutCall = "The result of a tool, for which no call is waiting:";
 
+/** failedResult returns the text of a failed tool's result, for which chat has no flag. */
+export function failedResult(text: string): string {
+  return text === "" ? "Error" : `Error: ${text}`;
+}
+
 interface Turn {
   readonly message: JsonObject;
   /** By the id of the call; undefined where none has come. */

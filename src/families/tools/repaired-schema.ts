@@ -3,14 +3,10 @@
  * takes: PHP writes an empty map as `[]`, others null for what is absent, Google's clients type in capitals; draft 4 has
  * `"exclusiveMinimum": true`, draft 7 a list of `items`. What no draft allows goes into the description.
  */
-import { described } from "../../providers/profile/schemas/root-schema.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { described, mapKeywords } from "../../providers/profile/schemas/root-schema.ts";
+import { isObject, type JsonObject, type JsonValue, mappedList } from "../../wire/json.ts";
 import { keywordValue, schemaOf } from "./keyword-values.ts";
 
-/** maps are the keywords whose value maps names to schemas. */
-const maps: ReadonlySet<string> = new Set([
-  ...["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"],
-]);
 /** schemas are the keywords that hold a schema or several. */
 const schemas: ReadonlySet<string> = new Set([
   ...["items", "prefixItems", "contains", "additionalProperties", "propertyNames"],
@@ -94,12 +90,12 @@ function isTrue(value: JsonValue | undefined): boolean {
 }
 
 function repairedMember(key: string, value: JsonValue, path: string, lost: Lost): JsonValue {
-  if (maps.has(key) && isObject(value)) return each(value, path, lost);
+  if (mapKeywords.has(key) && isObject(value)) return each(value, path, lost);
   if (!schemas.has(key)) return value;
   if (isObject(value)) return repairedSchema(value, path, lost);
   if (!Array.isArray(value)) return value;
-  const list = value.map((one, i) => (isObject(one) ? repairedSchema(one, `${path}[${i}]`, lost) : one));
-  return list.every((one, i) => one === value[i]) ? value : list;
+  const repair = (one: JsonValue, i: number) => (isObject(one) ? repairedSchema(one, `${path}[${i}]`, lost) : one);
+  return mappedList(value, repair);
 }
 
 function each(map: JsonObject, path: string, lost: Lost): JsonObject {

@@ -114,7 +114,10 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   };
 }
 
-/** Authenticates those who come with a session, or may. `useKey` checks a key, and returns who calls by it. */
+/**
+ * createSessionCallers returns functions that authenticate calls that have a session, or may have one. `useKey` checks a key, and returns
+ * its holder.
+ */
 function createSessionCallers(
   { keys, knownKeys, authenticateSession, clock, settings, isFreeUnpriced = () => false }: AuthenticateOptions,
   useKey: (known: KnownKey, now: number, peer: Arrival["peer"]) => Authenticated,

@@ -111,8 +111,8 @@ export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
 }
 
 /**
- * createAsOfNow returns what goes on with a key that has not changed. Its tier, and whether unpriced models are free for its account, may
- * follow from others.
+ * createAsOfNow returns a function that renews what is known of a key that has not changed: its tier, and whether unpriced models are free
+ * for its account, follow from other data, too.
  */
 function createAsOfNow({ settings, isFreeUnpriced = () => false }: KnownKeysOptions) {
   return (found: KnownKey, asOf: number): MaybePromise<KnownKey> =>
@@ -124,7 +124,7 @@ function createAsOfNow({ settings, isFreeUnpriced = () => false }: KnownKeysOpti
     });
 }
 
-/** createKnow returns what tells of a key who calls by it, as of a version; and has the ledger learn what is left of its credit. */
+/** createKnow returns a function that makes a KnownKey of a key as it is stored, and tells the ledger what is left of its credit. */
 function createKnow({ settings, ledger: { credit }, isFreeUnpriced = () => false }: KnownKeysOptions) {
   return async (key: KeyWithAccount, asOf?: number): Promise<KnownKey> => {
     const { ofBalance, ofLimit } = availableTo(key);

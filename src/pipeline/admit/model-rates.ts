@@ -43,7 +43,7 @@ export function createModelRates(limiter: Limiter): ModelRates {
     async used({ keyId, limits }, model, tokens) {
       for (const { model: name, tokensPerMinute } of entriesFor(limits, model))
         if (tokensPerMinute !== undefined)
-          await limiter.draw(tokensId(keyId, name), perMinute(tokensPerMinute), tokens);
+          await limiter.draw(modelTokensId(keyId, name), perMinute(tokensPerMinute), tokens);
     },
   };
 }
@@ -77,12 +77,14 @@ function takeEach(
 function takeOne(limiter: Limiter, keyId: string, entry: ModelLimit): MaybePromise<NearestLimit | undefined> {
   const { model, requestsPerMinute, tokensPerMinute } = entry;
   const looked =
-    tokensPerMinute === undefined ? undefined : limiter.take(tokensId(keyId, model), perMinute(tokensPerMinute), 0);
+    tokensPerMinute === undefined
+      ? undefined
+      : limiter.take(modelTokensId(keyId, model), perMinute(tokensPerMinute), 0);
   return andThen(looked, (tokens) => {
     if (tokens?.allowed === false) throw modelRefusal(tokens, "token", model);
     const ofTokens = tokens && nearestOf({ name: "model-tokens", decision: tokens, model });
     if (requestsPerMinute === undefined) return ofTokens;
-    return andThen(limiter.take(requestsId(keyId, model), perMinute(requestsPerMinute), 1), (requests) => {
+    return andThen(limiter.take(modelRequestsId(keyId, model), perMinute(requestsPerMinute), 1), (requests) => {
       if (!requests.allowed) throw modelRefusal(requests, "request", model);
       return nearer(nearestOf({ name: "model-requests", decision: requests, model }), ofTokens);
     });
@@ -90,7 +92,8 @@ function takeOne(limiter: Limiter, keyId: string, entry: ModelLimit): MaybePromi
 }
 
 function giveBack(limiter: Limiter, keyId: string, { model, requestsPerMinute }: ModelLimit): void {
-  if (requestsPerMinute !== undefined) void limiter.draw(requestsId(keyId, model), perMinute(requestsPerMinute), -1);
+  if (requestsPerMinute !== undefined)
+    void limiter.draw(modelRequestsId(keyId, model), perMinute(requestsPerMinute), -1);
 }
 
 /** modelRefusal returns the refusal of a call for a rate of an entry that is used up. */
@@ -117,11 +120,12 @@ export function ratedBuckets(keyId: string, limits: KeyLimits | undefined, model
     const of = (id: string, capacity: number | undefined, unit: RateUnit): RatedBucket[] =>
       capacity === undefined ? [] : [{ id, rate: perMinute(capacity), unit, entry }];
     return [
-      ...of(tokensId(keyId, entry), tokensPerMinute, "token"),
-      ...of(requestsId(keyId, entry), requestsPerMinute, "request"),
+      ...of(modelTokensId(keyId, entry), tokensPerMinute, "token"),
+      ...of(modelRequestsId(keyId, entry), requestsPerMinute, "request"),
     ];
   });
 }
 
-const requestsId = (keyId: string, model: string) => `${keyId} ${model} requests`;
-const tokensId = (keyId: string, model: string) => `${keyId} ${model} tokens`;
+/** modelRequestsId returns the id of the bucket of requests that a key has for an entry of its rates; modelTokensId that of tokens. */
+const modelRequestsId = (keyId: string, model: string) => `${keyId} ${model} requests`;
+const modelTokensId = (keyId: string, model: string) => `${keyId} ${model} tokens`;

@@ -24,8 +24,8 @@ export interface Drains {
   count(): number;
   /** Takes bytes from the rate that all drains share. Returns a promise for when more may be read; undefined: at once. */
   paced(bytes: number): Promise<void> | undefined;
-  /** Cuts all drains in `ms` milliseconds, later ones too. Resolves when none is left. */
-  close(ms: number): Promise<void>;
+  /** Cuts all drains in `delayMs` milliseconds, later ones too. Resolves when none is left. */
+  close(delayMs: number): Promise<void>;
 }
 
 /**
@@ -57,13 +57,13 @@ export function createDrains(settings: () => { readonly disconnectDrainMs: numbe
       const waitMs = (-room / bytesPerSecond) * 1000;
       return new Promise((resolve) => setTimeout(resolve, waitMs).unref());
     },
-    async close(within) {
-      closesAt = performance.now() + within;
+    async close(delayMs) {
+      closesAt = performance.now() + delayMs;
       if (streams.size === 0) return;
       const none = new Promise<void>((resolve) => (onNone = resolve));
       const deadline = setTimeout(() => {
         for (const stream of [...streams]) stream.cut();
-      }, within);
+      }, delayMs);
       await none;
       clearTimeout(deadline);
     },

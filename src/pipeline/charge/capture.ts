@@ -7,7 +7,7 @@
  */
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Caller } from "../../call/call.ts";
-import { type CallUsage, nothingUsed } from "../../call/usage.ts";
+import { type CallUsage, nothingUsed, totalInput } from "../../call/usage.ts";
 import type { Capture, Captured, Ledger } from "../../ledger/contract.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
@@ -169,13 +169,9 @@ function recordCharge(
     record.isImplausible = true;
     onImplausible?.(call);
   }
-  onUsed(call.caller, modelCall.lastCandidate.model, tokensOf(usage));
+  onUsed(call.caller, modelCall.lastCandidate.model, totalInput(usage) + usage.output);
   const headers = costHeaders(record.cost, usage, measured.estimated);
   return { ...headers, ...budgetHeaderAfter(hold.held, record.cost, arrivedAt) };
-}
-
-function tokensOf({ input, cacheRead, cacheWrite, cacheWriteHour, output }: CallUsage): number {
-  return input + cacheRead + cacheWrite + cacheWriteHour + output;
 }
 
 /** `x-gateway-usage` has the parts that are not zero: `input=12, cache_read=3, output=5`. */

@@ -7,6 +7,7 @@
  */
 import { answersAskedFor, inputBound, outputBound, promptsOf, usesVendorTools } from "../../ledger/worst-case.ts";
 import { attachedTo } from "../../tokens/media/attachments.ts";
+import { isObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { MeteredAttempt } from "./metered-attempt.ts";
 
@@ -39,8 +40,7 @@ export function isInputImplausible({ operation, request, usage }: MeteredAttempt
 function anyInput(request: Wire, bound: number): number {
   const json = request.outline();
   const { previous_response_id, conversation, prompt } = json;
-  const isPrompt = typeof prompt === "object" && prompt !== null && !Array.isArray(prompt);
-  const isKeptThere = (previous_response_id ?? conversation ?? null) !== null || isPrompt;
+  const isKeptThere = (previous_response_id ?? conversation ?? null) !== null || isObject(prompt);
   if (usesVendorTools(json)) return bound * vendorRounds;
   return isKeptThere || attachedTo(request).isUnseen ? Math.max(bound, anyOutput) : bound;
 }

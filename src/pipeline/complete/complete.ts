@@ -63,6 +63,11 @@ export type Complete = <O extends Operation, F extends Form>(
   call: Call<Input<O>>,
 ) => MaybePromise<Answer<Output<O, F>>>;
 
+/** forward answers a call of any operation. */
+export function forward(complete: Complete, asked: Operation, form: Form, call: Call): MaybePromise<Answer> {
+  return complete(asked, form, call as Call<Input<Operation>>) as MaybePromise<Answer>;
+}
+
 export function createComplete(options: CompleteOptions): Complete {
   const { send, capture } = options;
   /** Estimates, holds, sends, and translates the answer: one attempt at one candidate. */

@@ -12,12 +12,11 @@ import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Answer, AnswerHeaders, Call, Frames } from "../../call/call.ts";
 import type { Form, Input, Operation } from "../../call/operations.ts";
 import { modelUnpriced, notCached } from "../../call/refusals.ts";
-import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { forEach, pushStream } from "../../runtime/push-stream.ts";
 import type { Catalog, Model } from "../../targets/catalog.ts";
 import { mayCallUnpriced } from "../admit/authorize.ts";
 import { modelsOf } from "../complete/candidates.ts";
-import type { Complete } from "../complete/complete.ts";
+import { type Complete, forward } from "../complete/complete.ts";
 import type { CacheState } from "../complete/explain.ts";
 import type { AnswerCache, CachedAnswer } from "./answer-cache.ts";
 import { cacheControlOf } from "./cache-control.ts";
@@ -89,10 +88,6 @@ function lookUp(asked: Operation, form: Form, call: Call, { catalog, cache, cloc
   const found = mayRead ? within.find(key) : undefined;
   const hit = found && isFresh(found, maxAgeMs, clock()) ? found : undefined;
   return { hit, model, place: onlyCached ? undefined : { cache: within, key, model: first } };
-}
-
-function forward(complete: Complete, asked: Operation, form: Form, call: Call): MaybePromise<Answer> {
-  return complete(asked, form, call as Call<Input<Operation>>) as MaybePromise<Answer>;
 }
 
 /** isFresh reports whether an answer is fresh enough. With a maximum age of 0 none is. */

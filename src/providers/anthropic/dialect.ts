@@ -8,13 +8,13 @@
  * wording, by which clients switch features off.
  */
 
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Operation } from "../../call/operations.ts";
 import { wouldBeDropped } from "../../call/refusals.ts";
-import type { Body, CreateUpstreamClient } from "../../http1/client/index.ts";
+import type { CreateUpstreamClient } from "../../http1/client/index.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
-import type { Dialect } from "../dialect.ts";
+import { type Dialect, requestBody } from "../dialect.ts";
 import { createRedact, type Redact } from "../errors/redact.ts";
 import { type ErrorDialect, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
 import { isDefault } from "../profile/keys/refused.ts";
@@ -105,7 +105,7 @@ function anthropicDialect(credential: Record<string, string>, hide: Redact): Dia
       const beta = header("anthropic-beta");
       return { "anthropic-version": versionOf(header), ...(beta ? { "anthropic-beta": beta } : {}) };
     },
-    body: requestBody,
+    body: (attempt) => requestBody(attempt),
     refusal: (error) => refusalOfAnswer(error, errors),
     errorIn: anthropicFaults((json, bytes) => refusalOfErrorIn(json, bytes, errors)),
     measure: meterMessage,
@@ -118,14 +118,6 @@ function anthropicDialect(credential: Record<string, string>, hide: Redact): Dia
 
 function versionOf(header: Attempt["header"]): string {
   return header("anthropic-version") ?? defaultVersion;
-}
-
-function requestBody({ request, form, model }: Attempt): Body {
-  const json = request.outline();
-  const changes: Record<string, JsonValue | undefined> = {};
-  if (json.model !== model) changes.model = model;
-  if ((json.stream === true) !== (form === "stream")) changes.stream = form === "stream" || undefined;
-  return (Object.keys(changes).length === 0 ? request : request.with(changes)).sendable();
 }
 
 /** The status of each error type, for errors without one, as in streams. */

@@ -6,17 +6,22 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { type Refusal, upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
-import { type ErrorPlace, isFailedEnd, namesError, saysAnything } from "../errors/errors-in-answers.ts";
-
-/** RefusalOf turns an error of any shape into a refusal. */
-type RefusalOf = (error: JsonObject, bytes: Buffer) => Refusal;
+import {
+  brokenByError,
+  type ErrorPlace,
+  isFailedEnd,
+  namesError,
+  type RefusalOf,
+  saysAnything,
+} from "../errors/errors-in-answers.ts";
 
 /** anthropicFaults returns a function that finds the refusal for JSON that is no answer and no frame of one. */
 export function anthropicFaults(refusalOf: RefusalOf) {
   return (json: JsonObject, bytes: Buffer, operation: Operation, place: ErrorPlace): Refusal | undefined => {
     if (namesError(json)) return refusalOf(json, bytes);
-    if (place === "frame" && typeof json.type === "string") return endsByFailure(json.delta) ? brokenOff() : undefined;
-    if (place === "whole" && isAnswer(json, operation)) return endsByFailure(json) ? brokenOff() : undefined;
+    if (place === "frame" && typeof json.type === "string")
+      return endsByFailure(json.delta) ? brokenByError() : undefined;
+    if (place === "whole" && isAnswer(json, operation)) return endsByFailure(json) ? brokenByError() : undefined;
     if (saysAnything(json)) return refusalOf(json, bytes);
     if (place === "frame") return undefined;
     return upstreamFailed(place === "error" ? "it answered with an error" : "its answer is empty");
@@ -31,8 +36,4 @@ function isAnswer({ content, input_tokens, usage }: JsonObject, operation: Opera
 
 function endsByFailure(end: JsonValue | undefined): boolean {
   return isObject(end) && isFailedEnd(end.stop_reason);
-}
-
-function brokenOff(): Refusal {
-  return upstreamFailed("it broke off its answer by an error");
 }

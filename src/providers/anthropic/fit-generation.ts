@@ -11,6 +11,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
+import type { Changes } from "../../wire/splice.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { budgetOfEffort } from "../profile/reasoning-object.ts";
 import {
@@ -26,7 +27,7 @@ import {
 import { resumesWithoutThinking, thinkingKeys } from "./unsigned-thinking.ts";
 
 interface Fitted {
-  readonly changes: Readonly<Record<string, JsonValue | undefined>>;
+  readonly changes: Changes;
   /** The public paths of what was left out. */
   readonly dropped: readonly string[];
 }

@@ -6,7 +6,7 @@
  * `errors`, lists of these, or plain text. HTML pages and garbage are of no use to a caller and are never passed on.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../wire/json.ts";
+import { isObject, parsedJson } from "../../wire/json.ts";
 import { membersOf } from "../usage/count.ts";
 
 export interface ErrorFields {
@@ -74,14 +74,10 @@ const silent: ErrorFields = {
   error: {},
 };
 
-/** jsonIn returns the JSON of a body: the whole body, or the first data of a stream. */
+/** jsonIn returns the JSON of a body: the whole body, or the first data of a stream. Undefined for anything else, such as a proxy's page. */
 function jsonIn(text: string): JsonValue | undefined {
   const data = /^(?:event:[^\n]{0,100}\n)?data:([^\n]*)/.exec(text)?.[1];
-  try {
-    return JSON.parse(data ?? text) as JsonValue;
-  } catch {
-    return undefined; // Such as a proxy's error page.
-  }
+  return parsedJson(data ?? text);
 }
 
 /** The longest error list that is read, in bytes. */
@@ -194,7 +190,7 @@ function asMessage(text: string, longest = longestText): string | undefined {
 function innermost(outer: JsonObject): JsonObject {
   for (const value of [outer.error, outer.errors, outer.detail, outer.message, outer.base_resp, outer.fault]) {
     const inner = Array.isArray(value) ? value[0] : value;
-    if (typeof inner === "object" && inner !== null && !Array.isArray(inner)) return inner;
+    if (isObject(inner)) return inner;
   }
   return outer;
 }

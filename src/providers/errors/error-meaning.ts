@@ -145,7 +145,10 @@ function saysNoModel(message: string): boolean {
   return at !== -1 && /\bnot (?:found|exist)/i.test(message.slice(at));
 }
 
-/** pathWords finds the messages that say that a server, or a proxy, serves nothing at the path. The path comes from the gateway's configuration. */
+/**
+ * pathWords finds the messages that say that a server, or a proxy, serves nothing at the path. The path comes from the gateway's
+ * configuration.
+ */
 const pathWords =
   /^(?:(?:404 )?(?:page |file |path |url |route |endpoint |resource )?not found|invalid url|method not allowed|cannot post|no (?:such )?(?:route|handler|static resource|endpoint)\b|unknown (?:path|url|route|endpoint)|unexpected endpoint)/i;
 

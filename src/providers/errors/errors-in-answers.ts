@@ -3,9 +3,13 @@
  * often with status 200. Their message is read by `error-fields.ts`.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { type Refusal, upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
 import { finishWord } from "../usage/finish-word.ts";
 import { readErrorJson } from "./error-fields.ts";
+
+/** RefusalOf turns an error of any shape into a refusal. */
+export type RefusalOf = (json: JsonObject, bytes: Buffer) => Refusal;
 
 /** ErrorPlace is where the JSON stands: a unary answer, a frame of a stream, or an event named `error`. */
 export type ErrorPlace = "whole" | "frame" | "error";
@@ -41,4 +45,9 @@ const failedEnds: ReadonlySet<string> = new Set([
 /** isFailedEnd reports whether an answer ended by its upstream's failure, by its `finish_reason` or `stop_reason`. */
 export function isFailedEnd(reason: JsonValue | undefined): boolean {
   return failedEnds.has(finishWord(reason));
+}
+
+/** brokenByError refuses a call whose upstream ended its answer by its own failure. */
+export function brokenByError(): Refusal {
+  return upstreamFailed("it broke off its answer by an error");
 }

@@ -1,5 +1,5 @@
 /** Classifies the failure of an attempt: whether it is the upstream's fault, and whether a retry may succeed. */
-import { Reason, Refusal, upstreamFailed } from "../../call/refusals.ts";
+import { faultOfStatus, Reason, Refusal, upstreamFailed } from "../../call/refusals.ts";
 
 /** faultOf returns the upstream's fault in the gateway's own words; undefined where it has none. */
 export function faultOf(error: unknown): string | undefined {
@@ -15,7 +15,7 @@ export function faultOf(error: unknown): string | undefined {
 
 /** The status is the upstream's own, except 502, which stands for any of its errors. */
 function answered(status: number): string {
-  return status === 502 ? "it answered with an error" : `it answered with status ${status}`;
+  return status === 502 ? "it answered with an error" : faultOfStatus(status);
 }
 
 const failing: ReadonlySet<Reason> = new Set([Reason.UPSTREAM_FAILED, Reason.UPSTREAM_TIMEOUT, Reason.UPSTREAM_BUSY]);

@@ -10,6 +10,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import {
+  faultOfStatus,
   type Refusal,
   upstreamAnswered,
   upstreamFailed,
@@ -134,8 +135,8 @@ function overflowBody(body: Buffer, { openaiCode, vendorMessage }: ContextOverfl
   const text = body.toString();
   const json = JSON.parse(text) as { readonly error: JsonObject };
   const isKnown = json.error.code === openaiCode || json.error.message === vendorMessage;
-  const callerStatusCode = isKnown ? text : JSON.stringify(dialect.overflowBody(json));
-  return callerStatusCode === undefined ? undefined : Buffer.from(dialect.redact(callerStatusCode));
+  const own = isKnown ? text : JSON.stringify(dialect.overflowBody(json));
+  return own === undefined ? undefined : Buffer.from(dialect.redact(own));
 }
 
 function refusalOfMeaning(meaning: Meaning, status: number, model: string | undefined): Refusal {
@@ -163,10 +164,6 @@ function refusalOfStatus(answered: number | undefined, status: number, retryAfte
     undefined,
     retryHeaders(callerStatusCode, retryAfter),
   );
-}
-
-function faultOfStatus(status: number): string {
-  return `it answered with status ${status}`;
 }
 
 /** Statuses that a single vendor uses for what others say by another: Groq's, Anthropic's, and failures as 4xx. */

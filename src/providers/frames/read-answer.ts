@@ -1,10 +1,11 @@
 /**
  * Reads a unary answer, also one that an aggregator handed over in an envelope: `{"success": true, "data": {…}}`, or a
- * list of one. Vectors may come in forms of their own. Only what would else be no answer is looked into, and only what is an answer by itself is taken out.
+ * list of one. Vectors may come in forms of their own. Only what would else be no answer is looked into, and only what
+ * is an answer by itself is taken out.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { isObject } from "../../wire/json.ts";
+import { isObject, parsedJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Dialect } from "../dialect.ts";
 import { namesError } from "../errors/errors-in-answers.ts";
@@ -45,7 +46,7 @@ const longestEnvelope = 1024 * 1024;
 
 function unwrapped(bytes: Buffer, dialect: Dialect, operation: Operation): JsonObject | undefined {
   if (bytes.length > longestEnvelope) return undefined;
-  const answer = parsed(bytes);
+  const answer = parsedJson(bytes.toString());
   const vectors =
     operation === "embeddings" && !(isObject(answer) && namesError(answer)) ? vectorsIn(answer) : undefined;
   const candidates = vectors ? [vectors] : candidatesIn(answer);
@@ -79,12 +80,4 @@ function candidatesIn(outer: JsonValue | undefined): JsonObject[] {
 /** withUsage returns the answer with the usage that stands beside it, where it has none of its own. */
 function withUsage(inner: JsonObject, usage: JsonValue | undefined): JsonObject {
   return usage === undefined || (inner.usage ?? null) !== null ? inner : { ...inner, usage };
-}
-
-function parsed(bytes: Buffer): JsonValue | undefined {
-  try {
-    return JSON.parse(bytes.toString()) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }

@@ -40,9 +40,7 @@ export function readFrames<O extends DescMessage>(
   // The attempt is not kept: a stream outlives its use.
   const tracker = dialect.track(attempt);
   const { meter, operation } = attempt;
-  return pushStream((take) =>
-    new FrameReading(take, { desc, dialect, tracker: tracker, meter, operation }, source).run(body),
-  );
+  return pushStream((take) => new FrameReading(take, { desc, dialect, tracker, meter, operation }, source).run(body));
 }
 
 /** FrameReading is one reading of a stream. */

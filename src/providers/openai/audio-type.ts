@@ -2,7 +2,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 
 /** unknownType is that of audio of which nothing is known. */
-export const unknownType = "application/octet-stream";
+const unknownType = "application/octet-stream";
 
 /** typesOfFormats are the media types of the formats that may be asked for. */
 const typesOfFormats: ReadonlyMap<JsonValue, string> = new Map([

@@ -6,9 +6,9 @@
  * Audio may have any bytes, and servers label it as they like. So the first bytes decide: what begins like JSON,
  * events or a page is read as such, and is audio nevertheless where it turns out to be none of these.
  */
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { brokenOff, type Refusal, upstreamFailed } from "../../call/refusals.ts";
-import { isObject } from "../../wire/json.ts";
+import { isObject, parsedJson } from "../../wire/json.ts";
 import { type SseFrame, SseReader } from "../../wire/sse.ts";
 import { type ErrorPlace, namesError } from "../errors/errors-in-answers.ts";
 import { readOrFail } from "../errors/fault.ts";
@@ -77,7 +77,8 @@ export class AudioReader {
   #endHeld(): readonly Buffer[] {
     if (this.#bytes === 0 || this.#form === "audio") return this.#tellHeld();
     const bytes = Buffer.concat(this.#tellHeld());
-    const json = parsed(bytes);
+    // Audio may begin like JSON.
+    const json = parsedJson(bytes.toString());
     if (json === undefined) {
       if (this.#isText) throw notAudio();
       return [bytes];
@@ -94,7 +95,7 @@ export class AudioReader {
     for (const { event, data } of frames) {
       if (this.#isOver) break;
       this.#isOver = isDone(data);
-      const json = parsed(data);
+      const json = parsedJson(data.toString());
       if (!isObject(json)) {
         if (event === "error") throw upstreamFailed("it answered with an error");
         continue;
@@ -140,14 +141,6 @@ function formOf(held: Buffer, isText: boolean): Form | undefined {
 /** isPlainText reports whether bytes have none that no text has. Nearly all audio begins with some. */
 function isPlainText(bytes: Buffer): boolean {
   return bytes.every((byte) => byte >= 0x20 || (byte >= 0x09 && byte <= 0x0d));
-}
-
-function parsed(bytes: Buffer): JsonValue | undefined {
-  try {
-    return JSON.parse(bytes.toString()) as JsonValue;
-  } catch {
-    return undefined; // Such as audio that begins like JSON.
-  }
 }
 
 /** audioKeys are the members that hold audio: OpenAI's, Together's, and those of Google and ElevenLabs. */

@@ -5,13 +5,14 @@
  * did not ask. What the upstream refuses reaches the caller as `upstream-error.ts` says.
  */
 
-import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import { credentialOf } from "../../config/catalogue/vendors.ts";
-import type { Body, CreateUpstreamClient } from "../../http1/client/index.ts";
+import type { CreateUpstreamClient } from "../../http1/client/index.ts";
 import { isObject, longJson } from "../../wire/json.ts";
+import type { Changes } from "../../wire/splice.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
-import type { Dialect, StreamTracker } from "../dialect.ts";
+import { type Dialect, requestBody, type StreamTracker } from "../dialect.ts";
 import { createRedact, type Redact } from "../errors/redact.ts";
 import { openAiErrors, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
 import { isDone } from "../frames/done.ts";
@@ -87,7 +88,7 @@ export function createOpenAiProvider(options: OpenAiOptions): Provider {
 function openAiDialect(
   credential: Record<string, string>,
   hide: Redact,
-  tellsUsage: (model: string) => boolean,
+  asksFor: (model: string) => boolean,
   createReader: OpenAiOptions["createTemplateReader"],
 ): Dialect {
   const errors = openAiErrors(hide);
@@ -96,7 +97,7 @@ function openAiDialect(
       whole: commonFields({ ...credential, accept: "application/json" }),
       stream: commonFields({ ...credential, accept: "text/event-stream" }),
     },
-    body: (attempt) => requestBody(attempt, tellsUsage(attempt.model)),
+    body: (attempt) => requestBody(attempt, optionsFor(attempt, asksFor(attempt.model))),
     refusal: (error) => refusalOfAnswer(error, errors),
     errorIn: openAiFaults((json, bytes) => refusalOfErrorIn(json, bytes, errors)),
     measure: meterAnswer,
@@ -106,21 +107,15 @@ function openAiDialect(
   };
 }
 
-function requestBody({ request, form, model }: Attempt, tellsUsage: boolean): Body {
+/** optionsFor returns the changes to a request's stream options. `isAsked` is whether the server is asked for the usage of streams. */
+function optionsFor({ request, form }: Attempt, isAsked: boolean): Changes {
   const json = request.outline();
-  const isStream = form === "stream";
-  const lacksUsage = isStream && tellsUsage && !asksForUsage(json);
-  // A server that tells usage unasked refuses to be asked. What the caller wants of its answer is read from the request as it was.
-  const asksInVain = !tellsUsage && json.stream_options !== undefined;
-  const isAsWanted = json.model === model && (json.stream === true) === isStream;
-  if (isAsWanted && !lacksUsage && !asksInVain) return request.sendable();
-  const changes: Record<string, JsonValue | undefined> = asksInVain ? { stream_options: undefined } : {};
-  if (json.model !== model) changes.model = model;
-  if ((json.stream === true) !== isStream) changes.stream = isStream || undefined;
+  // A server that is not asked refuses to be. What the caller wants of its answer is read from the request as it was.
+  if (!isAsked) return json.stream_options === undefined ? {} : { stream_options: undefined };
+  if (form === "whole" || asksForUsage(json)) return {};
   // An outline may have other texts in it.
-  const options = lacksUsage && json.stream_options ? request.json().stream_options : undefined;
-  if (lacksUsage) changes.stream_options = { ...(options as JsonObject | undefined), include_usage: true };
-  return request.with(changes).sendable();
+  const options = json.stream_options ? request.json().stream_options : undefined;
+  return { stream_options: { ...(options as JsonObject | undefined), include_usage: true } };
 }
 
 /**

@@ -6,11 +6,15 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { type Refusal, upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
-import { type ErrorPlace, isFailedEnd, namesError, saysAnything } from "../errors/errors-in-answers.ts";
+import {
+  brokenByError,
+  type ErrorPlace,
+  isFailedEnd,
+  namesError,
+  type RefusalOf,
+  saysAnything,
+} from "../errors/errors-in-answers.ts";
 import { membersOf } from "../usage/count.ts";
-
-/** RefusalOf turns an error of any shape into a refusal. */
-type RefusalOf = (json: JsonObject, bytes: Buffer) => Refusal;
 
 /** openAiFaults returns a function that finds the refusal for JSON that is no answer and no chunk of one. */
 export function openAiFaults(refusalOf: RefusalOf) {
@@ -28,7 +32,7 @@ export function openAiFaults(refusalOf: RefusalOf) {
     }
     const inChoice = errorInChoice(json.choices);
     if (inChoice) return refusalOfError({ choices: [], error: inChoice }, bytes, refusalOf);
-    return endsByFailure(json.choices) ? upstreamFailed("it broke off its answer by an error") : undefined;
+    return endsByFailure(json.choices) ? brokenByError() : undefined;
   };
 }
 

@@ -2,11 +2,11 @@
  * Responses over an upstream of OpenAI's dialect. In a request `model` is replaced and `stream` is set; the gateway's
  * own members have been set before (`families/responses-to-responses`).
  */
-import type { JsonValue } from "@bufbuild/protobuf";
 import { operationUnserved } from "../../call/refusals.ts";
 import type { Body } from "../../http1/client/index.ts";
 import type { Attempt } from "../contract.ts";
-import type { Dialect } from "../dialect.ts";
+import { type Dialect, requestBody } from "../dialect.ts";
+import type { RefusalOf } from "../errors/errors-in-answers.ts";
 import { ResponseAccumulator } from "../responses/accumulator.ts";
 import { responsesFaults } from "../responses/faults.ts";
 import { eventsOfResponse } from "../responses/frames.ts";
@@ -14,14 +14,14 @@ import { trackResponse } from "../responses/tracker.ts";
 import { isOfUnknownPath } from "../responses/unserved.ts";
 import { meterResponse } from "../responses/usage.ts";
 
-/** `refusalOf` turns an error of any shape into a refusal. */
+/** responsesDialect returns the dialect of /responses at a server whose chat has these header fields and refusals. */
 export function responsesDialect(
   { common, refusal }: Pick<Dialect, "common" | "refusal">,
-  refusalOf: Parameters<typeof responsesFaults>[0],
+  refusalOf: RefusalOf,
 ): Dialect {
   return {
     common,
-    body: requestBody,
+    body: bodyOf,
     refusal: (error) => (isOfUnknownPath(error) ? operationUnserved("responses") : refusal(error)),
     errorIn: responsesFaults(refusalOf),
     measure: meterResponse,
@@ -32,13 +32,8 @@ export function responsesDialect(
   };
 }
 
-function requestBody({ request, form, model }: Attempt): Body {
-  const json = request.outline();
-  const isStream = form === "stream";
-  const changes: Record<string, JsonValue | undefined> = {};
-  if (json.model !== model) changes.model = model;
-  if ((json.stream === true) !== isStream) changes.stream = isStream || undefined;
-  // Servers refuse stream options without a stream.
-  if (!isStream && json.stream_options !== undefined) changes.stream_options = undefined;
-  return (Object.keys(changes).length === 0 ? request : request.with(changes)).sendable();
+/** Servers refuse stream options without a stream. */
+function bodyOf(attempt: Attempt): Body {
+  const isRefused = attempt.form === "whole" && attempt.request.outline().stream_options !== undefined;
+  return requestBody(attempt, isRefused ? { stream_options: undefined } : {});
 }

@@ -4,7 +4,7 @@
  * object becomes one with the member `_raw`, as in answers to messages.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../wire/json.ts";
+import { isObject, mappedList, parsedJson } from "../../wire/json.ts";
 
 /** ParseBudget is how many characters of a request may still be parsed. Text beyond it is judged by its ends, where what was cut off shows. */
 export interface ParseBudget {
@@ -19,7 +19,7 @@ export function newParseBudget(): ParseBudget {
 /** withObjectArguments returns a message's calls with objects for arguments; the same list where all are. */
 export function withObjectArguments(calls: JsonValue | undefined, budget: ParseBudget): JsonValue | undefined {
   if (!Array.isArray(calls)) return calls;
-  return mapped(calls, (call) => {
+  return mappedList(calls, (call) => {
     if (!isObject(call) || !isObject(call.function)) return call;
     const written = objectText(call.function.arguments, budget);
     return written === undefined ? call : { ...call, function: { ...call.function, arguments: written } };
@@ -30,7 +30,7 @@ export function withObjectArguments(calls: JsonValue | undefined, budget: ParseB
 export function inMessages(messages: JsonValue | undefined): JsonValue | undefined {
   if (!Array.isArray(messages)) return messages;
   const budget = newParseBudget();
-  return mapped(messages, (message) => {
+  return mappedList(messages, (message) => {
     if (!isObject(message)) return message;
     const calls = withObjectArguments(message.tool_calls, budget);
     return calls === message.tool_calls ? message : { ...message, tool_calls: calls as JsonValue };
@@ -41,21 +41,10 @@ export function inMessages(messages: JsonValue | undefined): JsonValue | undefin
 export function inItems(input: JsonValue | undefined): JsonValue | undefined {
   if (!Array.isArray(input)) return input;
   const budget = newParseBudget();
-  return mapped(input, (item) => {
+  return mappedList(input, (item) => {
     const written = isObject(item) && item.type === "function_call" ? objectText(item.arguments, budget) : undefined;
     return written === undefined ? item : { ...(item as JsonObject), arguments: written };
   });
-}
-
-/** mapped returns the same list where nothing changes, which is nearly always. */
-function mapped(list: readonly JsonValue[], change: (value: JsonValue) => JsonValue): JsonValue {
-  let changed: JsonValue[] | undefined;
-  for (const [i, value] of list.entries()) {
-    const other = change(value);
-    if (other !== value) changed ??= [...list];
-    if (changed) changed[i] = other;
-  }
-  return changed ?? (list as JsonValue);
 }
 
 /** objectText returns the text of an object in place of what is none; undefined for one that can stay, and for what is no text. */
@@ -67,18 +56,10 @@ function objectText(written: JsonValue | undefined, budget: ParseBudget): string
   const isParsed = text.length <= budget.left;
   if (!isParsed && text.startsWith("{") && text.endsWith("}")) return undefined;
   if (isParsed) budget.left -= text.length;
-  const value = isParsed ? parsed(text) : undefined;
+  const value = isParsed ? parsedJson(text) : undefined;
   if (isObject(value)) return undefined;
   if (value === null) return "{}";
   // Some models write the object as a JSON string.
-  const inner = typeof value === "string" ? parsed(value) : undefined;
+  const inner = typeof value === "string" ? parsedJson(value) : undefined;
   return isObject(inner) ? (value as string) : JSON.stringify({ _raw: written });
-}
-
-function parsed(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }

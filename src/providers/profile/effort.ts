@@ -2,12 +2,13 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { efforts } from "../../config/schema-profile.ts";
 import { isObject } from "../../wire/json.ts";
+import type { Changes } from "../../wire/splice.ts";
 import type { Capabilities } from "./profile.ts";
 
 export type Effort = (typeof efforts)[number];
 
 export interface FittedEffort {
-  readonly changes: Readonly<Record<string, JsonValue | undefined>>;
+  readonly changes: Changes;
   readonly dropped: readonly string[];
   /** reasons is whether the model will reason, as far as is known. */
   readonly reasons: boolean;

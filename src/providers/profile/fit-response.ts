@@ -1,10 +1,10 @@
 /** Fits a request for a response to what its server takes. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
-import type { Wire } from "../../wire/wire.ts";
-import type { FittedRequest } from "../contract.ts";
+import type { Changes } from "../../wire/splice.ts";
 import { inItems } from "./call-arguments.ts";
 import { fitEffort } from "./effort.ts";
+import type { FittedJson } from "./fit-json.ts";
 import { placeInputInstructions } from "./input-instructions.ts";
 import { markItems, marksBeside } from "./keys/cache-marks.ts";
 import { isDefault, refusedIn } from "./keys/refused.ts";
@@ -12,20 +12,7 @@ import type { Capabilities } from "./profile.ts";
 import { rootedItems, rootedTools } from "./schemas/rooted-tools.ts";
 import { fitItemIds } from "./tool-turns.ts";
 
-type Changes = Readonly<Record<string, JsonValue | undefined>>;
-
-export function fitResponse<W extends Wire>(request: W, capabilities: Capabilities): FittedRequest<W> {
-  const fitted = fitJson(request.outline(), capabilities);
-  const values = Object.values(fitted.changes);
-  if (values.length === 0) return { request, dropped: fitted.dropped };
-  // An outline has fillers in place of long strings, so lists and objects are rebuilt from the whole request.
-  const isPlain = values.every((value) => typeof value !== "object");
-  if (isPlain || !request.isLong) return { request: request.with(fitted.changes) as W, dropped: fitted.dropped };
-  const { changes, dropped } = fitJson(request.json(), capabilities);
-  return { request: request.rebuiltWith(changes) as W, dropped };
-}
-
-function fitJson(json: JsonObject, capabilities: Capabilities) {
+export function fitResponse(json: JsonObject, capabilities: Capabilities): FittedJson {
   const reasoning = fitReasoning(json, capabilities);
   const refused = refusedIn(json, capabilities.refuses_responses, capabilities, reasoning.reasons);
   const included = fitInclude(json, capabilities, reasoning.reasons);
@@ -67,7 +54,7 @@ function fitResponseTools(
   const dropped: string[] = [];
   const fitted = Array.isArray(tools) ? rootedTools(tools, "tools", dropped) : tools;
   const items = Array.isArray(input) ? rootedItems(input, dropped) : input;
-  return { tools: fitted as JsonValue | undefined, input: items as JsonValue | undefined, dropped };
+  return { tools: fitted, input: items, dropped };
 }
 
 /** isForKeeping reports whether a key only prepares the next turn. The gateway adds it by itself, so leaving it out is no loss. */

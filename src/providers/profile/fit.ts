@@ -5,11 +5,11 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { efforts } from "../../config/schema-profile.ts";
 import { isObject } from "../../wire/json.ts";
-import type { Changes } from "../../wire/splice.ts";
 import type { Wire } from "../../wire/wire.ts";
-import type { FittedRequest, RequestFitter } from "../contract.ts";
+import type { RequestFitter } from "../contract.ts";
 import { inMessages } from "./call-arguments.ts";
 import { fitEffort } from "./effort.ts";
+import { type FittedJson, fitWith } from "./fit-json.ts";
 import { fitResponse } from "./fit-response.ts";
 import { marksBeside } from "./keys/cache-marks.ts";
 import { plainFittersOf } from "./keys/plain-keys.ts";
@@ -45,8 +45,10 @@ export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): 
       const capabilities = isOwn ? stated : conservative;
       if (isOwn && isUnknown) return { request: operation === "chat" ? passable(request) : request, dropped: [] };
       // A server of /responses may take OpenAI's marks: only a profile that says otherwise removes them.
-      if (operation === "responses") return fitResponse(request, { ...capabilities, cache_marks: stated.cache_marks });
-      return operation === "chat" ? fitChat(request, capabilities, isOwn) : { request, dropped: [] };
+      const ofResponses = { ...capabilities, cache_marks: stated.cache_marks };
+      if (operation === "responses") return fitWith(request, (json) => fitResponse(json, ofResponses));
+      if (operation !== "chat") return { request, dropped: [] };
+      return fitWith(request, (json) => fitChat(json, capabilities, isOwn));
     },
   };
 }
@@ -73,23 +75,7 @@ function mayReason({ efforts: taken, effort_default: byDefault }: Capabilities):
   return (taken ?? []).some((effort) => effort !== "none") || (byDefault ?? "none") !== "none";
 }
 
-function fitChat<W extends Wire>(request: W, capabilities: Capabilities, isOwn: boolean): FittedRequest<W> {
-  const fitted = fitJson(request.outline(), capabilities, isOwn);
-  const values = Object.values(fitted.changes);
-  if (values.length === 0) return { request, dropped: fitted.dropped };
-  // An outline has fillers in place of long strings, so lists and objects are rebuilt from the whole request.
-  const isPlain = values.every((value) => typeof value !== "object");
-  if (isPlain || !request.isLong) return { request: request.with(fitted.changes) as W, dropped: fitted.dropped };
-  const { changes, dropped } = fitJson(request.json(), capabilities, isOwn);
-  return { request: request.rebuiltWith(changes) as W, dropped };
-}
-
-interface FittedJson {
-  readonly changes: Changes;
-  readonly dropped: readonly string[];
-}
-
-function fitJson(json: JsonObject, capabilities: Capabilities, isOwn: boolean): FittedJson {
+function fitChat(json: JsonObject, capabilities: Capabilities, isOwn: boolean): FittedJson {
   const word = effortByObject(json, capabilities);
   const asked = word === undefined ? json : { ...json, reasoning_effort: word };
   const effort = fitEffort(asked, capabilities);
@@ -165,7 +151,7 @@ function boundIn(json: JsonObject, { output_bound: name, least_output: least = 1
 /** A server that takes no schema is asked for JSON at least. */
 function fitFormat(json: JsonObject, { response_formats: taken }: Capabilities) {
   const { response_format: asked } = json;
-  const type = typeof asked === "object" && asked !== null && !Array.isArray(asked) ? asked.type : undefined;
+  const type = isObject(asked) ? asked.type : undefined;
   const isTaken = type === undefined || type === "text" || taken === undefined || taken.some((one) => one === type);
   if (isTaken) return { changes: {}, dropped: [] };
   const isLess = type === "json_schema" && taken.includes("json_object");

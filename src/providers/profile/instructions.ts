@@ -31,22 +31,22 @@ function isLate(message: JsonObject, i: number): boolean {
 
 function folded(messages: readonly JsonObject[]): JsonObject[] {
   const instructions = messages.filter(isInstruction);
-  const first = { ...(instructions[0] as JsonObject), content: contentOfAll(instructions, "\n\n") };
+  const first = { ...(instructions[0] as JsonObject), content: contentOfAll(instructions) };
   const others: JsonObject[] = [];
   for (const [i, message] of messages.entries()) {
     if (isInstruction(message)) continue;
     const before = i > 0 && isInstruction(messages[i - 1] as JsonObject) ? others.at(-1) : undefined;
     if (before?.role === "user" && message.role === "user") {
-      others.splice(-1, 1, { ...before, content: contentOfAll([before, message], "\n\n") });
+      others.splice(-1, 1, { ...before, content: contentOfAll([before, message]) });
     } else others.push(message);
   }
   return [first, ...others];
 }
 
-/** contentOfAll returns one string where all contents are strings, else their parts. */
-function contentOfAll(messages: readonly JsonObject[], between: string): JsonValue {
+/** contentOfAll returns one string where all contents are strings, with blank lines between them, else their parts. */
+function contentOfAll(messages: readonly JsonObject[]): JsonValue {
   const contents = messages.map(({ content = "" }) => content).filter((content) => content !== "" && content !== null);
-  if (contents.every((content) => typeof content === "string")) return contents.join(between);
+  if (contents.every((content) => typeof content === "string")) return contents.join("\n\n");
   return contents.flatMap((content) =>
     typeof content === "string" ? [{ type: "text", text: content }] : (content as JsonObject[]),
   );

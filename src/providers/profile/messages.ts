@@ -1,5 +1,7 @@
 /** Fits the messages of a chat request to a server's template. No text is lost. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../../wire/json.ts";
+import type { Changes } from "../../wire/splice.ts";
 import { newParseBudget, type ParseBudget, withObjectArguments } from "./call-arguments.ts";
 import { placeInstructions } from "./instructions.ts";
 import { isMarkedList, markMessage } from "./keys/cache-marks.ts";
@@ -112,15 +114,11 @@ function fillThoughts(
 /** textOf joins a list of texts; undefined for a string, and for lists with anything else. */
 function textOf(content: JsonValue | undefined): string | undefined {
   if (!Array.isArray(content)) return undefined;
-  const texts = content.map((part) => (isText(part) ? part.text : undefined));
-  return texts.every((text) => text !== undefined) ? texts.join("\n\n") : undefined;
+  const texts = content.map((part) => (isObject(part) ? part.text : undefined));
+  return texts.every((text) => typeof text === "string") ? texts.join("\n\n") : undefined;
 }
 
-function isText(part: JsonValue): part is { readonly text: string } {
-  return typeof part === "object" && part !== null && !Array.isArray(part) && typeof part.text === "string";
-}
-
-function withChanges(message: JsonObject, changes: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+function withChanges(message: JsonObject, changes: Changes): JsonObject {
   const entries = Object.entries({ ...message, ...changes }).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as JsonObject;
 }

@@ -77,10 +77,10 @@ const conservative: AllCapabilities = {
 
 export function createProfile(config: ProfileConfig): Profile {
   const { operations = usual, models = [], ...base } = config;
-  const rules = models.map(({ match, ...capabilities }) => ({ matches: matcherOf(match), facts: capabilities }));
+  const rules = models.map(({ match, ...capabilities }) => ({ matches: matcherOf(match), capabilities }));
   const known = new Map<string, ModelProfile>();
   const read = (model: string): ModelProfile => {
-    const matching = rules.filter(({ matches }) => matches(model)).map(({ facts: capabilities }) => capabilities);
+    const matching = rules.filter(({ matches }) => matches(model)).map(({ capabilities }) => capabilities);
     const stated: Capabilities = [base, ...matching].reduce(merge, {});
     // No stated capability is undefined.
     return { stated, conservative: { ...conservative, ...stated } as AllCapabilities };

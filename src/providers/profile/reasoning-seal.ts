@@ -4,9 +4,9 @@
  *
  * The seal names its upstream, since nobody else can read it. It is not secret: its content is encrypted already.
  */
-import { createHash } from "node:crypto";
 import type { JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../wire/json.ts";
+import { shortHash } from "../../runtime/ids.ts";
+import { isObject, parsedJson } from "../../wire/json.ts";
 
 const mark = "reasoning:";
 
@@ -22,7 +22,7 @@ export interface SealedReasoning {
 
 /** makerOf returns a hash that tells an upstream's items from those of others. */
 export function makerOf(upstream: string): string {
-  return createHash("sha256").update(upstream).digest("hex").slice(0, 8);
+  return shortHash(upstream);
 }
 
 export function sealReasoning({ maker, id, encrypted, calls }: SealedReasoning): string {
@@ -36,13 +36,9 @@ export function isSealedReasoning(text: JsonValue | undefined): text is string {
 /** unsealReasoning returns undefined for a text that was not sealed here. */
 export function unsealReasoning(text: JsonValue | undefined): SealedReasoning | undefined {
   if (!isSealedReasoning(text)) return undefined;
-  try {
-    const json = JSON.parse(Buffer.from(text.slice(mark.length), "base64url").toString()) as JsonValue;
-    if (!isObject(json)) return undefined;
-    const { maker, id, encrypted, calls } = json;
-    if (typeof maker !== "string" || typeof id !== "string" || typeof encrypted !== "string") return undefined;
-    return { maker, id, encrypted, calls: typeof calls === "number" ? calls : 0 };
-  } catch {
-    return undefined;
-  }
+  const json = parsedJson(Buffer.from(text.slice(mark.length), "base64url").toString());
+  if (!isObject(json)) return undefined;
+  const { maker, id, encrypted, calls } = json;
+  if (typeof maker !== "string" || typeof id !== "string" || typeof encrypted !== "string") return undefined;
+  return { maker, id, encrypted, calls: typeof calls === "number" ? calls : 0 };
 }

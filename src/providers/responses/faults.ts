@@ -5,11 +5,14 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { operationUnserved, type Refusal, upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
-import { type ErrorPlace, namesError, saysAnything } from "../errors/errors-in-answers.ts";
+import {
+  brokenByError,
+  type ErrorPlace,
+  namesError,
+  type RefusalOf,
+  saysAnything,
+} from "../errors/errors-in-answers.ts";
 import { isOfChat } from "./unserved.ts";
-
-/** RefusalOf turns an error of any shape into a refusal. */
-type RefusalOf = (json: JsonObject, bytes: Buffer) => Refusal;
 
 /** responsesFaults returns a function that finds the refusal for JSON that is no response and no event of one. */
 export function responsesFaults(refusalOf: RefusalOf) {
@@ -42,7 +45,7 @@ function ofFailed(response: JsonObject[string] | undefined, refusalOf: RefusalOf
   const { message = null, code = null } = event;
   const told = [within.error, within.last_error, event.error, message];
   const error = told.find((one) => isObject(one) || (typeof one === "string" && one !== "")) ?? null;
-  if (error === null) return upstreamFailed("it broke off its answer by an error");
+  if (error === null) return brokenByError();
   return refusalOfError({ error: isObject(error) ? error : { message: error, code } }, Buffer.alloc(0), refusalOf);
 }
 

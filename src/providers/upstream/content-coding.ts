@@ -83,7 +83,7 @@ class DecodedBody implements Body, Reader {
   #bytesOut = 0;
   /** Pending while the reader has not taken what it was given. */
   #taking: Promise<void> | undefined;
-  /** The failure of the coding, or of the reader, who takes no more. */
+  /** The failure of the coding, or of the reader, which takes no more. */
   #failure: { readonly error: unknown } | undefined;
   /** isOver is whether the decoder has ended, or has nothing more to give. */
   #isOver = false;

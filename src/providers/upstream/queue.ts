@@ -9,12 +9,13 @@
  */
 import Bottleneck from "bottleneck";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
+import { atEnd } from "../../call/answer-end.ts";
 import type { Answer } from "../../call/call.ts";
 import type { Operation } from "../../call/operations.ts";
 import { cancelled, type Refusal, upstreamBusy } from "../../call/refusals.ts";
 import type { UpstreamConfig } from "../../config/config.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
-import { onEnd, onlyOnce } from "../../runtime/push-stream.ts";
+import { onlyOnce } from "../../runtime/push-stream.ts";
 import { type Attempt, type Provider, type Speak, wrapEverySpeak } from "../contract.ts";
 import { countsForHealth, faultOf } from "../errors/fault.ts";
 
@@ -190,15 +191,7 @@ function queuedSpeak(speak: Speak<Operation>, queue: Queue): Speak<Operation> {
   const queued = async (attempt: Attempt) => {
     const release = await waitIn(queue, attempt);
     try {
-      const answer = (await speak(withRest(attempt))) as Answer;
-      if (answer.kind === "whole") {
-        release();
-        return answer;
-      }
-      // Frames that nobody began to read do not end by themselves.
-      attempt.signal.addEventListener("abort", release, { once: true });
-      if (attempt.signal.aborted) release();
-      return { ...answer, frames: onEnd(answer.frames, release) };
+      return atEnd((await speak(withRest(attempt))) as Answer, attempt.signal, release);
     } catch (error) {
       release();
       throw error;

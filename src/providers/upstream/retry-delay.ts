@@ -29,7 +29,10 @@ const delayNames = ["retry-after", "x-retry-after", `${vendorsLimits}retry-after
 const ofLimits = /ratelimit|rate-limit/;
 const remaining = /(?:^|-)remaining(?=-|$)/;
 
-/** renewalIn returns when the limit of a header is renewed, in seconds, if it is used up. Its two headers differ in one word; the IETF has one. */
+/**
+ * renewalIn returns when the limit of a header is renewed, in seconds, if it is used up. Its two headers differ in one word; the IETF has
+ * one.
+ */
 function renewalIn(name: string, headers: ReplyFields): number[] {
   const value = textOf(headers[name]) ?? "";
   const inOne = /(?:\br|remaining)=(?:0|-\d+)\b.*?(?:\bt|reset)=(\d{1,9})/.exec(value)?.[1];

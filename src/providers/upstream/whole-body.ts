@@ -4,7 +4,7 @@
  */
 import { upstreamFailed } from "../../call/refusals.ts";
 import { Deferred } from "../../runtime/maybe-promise.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, parsedJson } from "../../wire/json.ts";
 import { countsForHealth, faultOf } from "../errors/fault.ts";
 import type { Body, Reader, UpstreamReply } from "./reply.ts";
 
@@ -14,10 +14,7 @@ import type { Body, Reader, UpstreamReply } from "./reply.ts";
  * Some servers never end a body of unknown length. One that is complete JSON, no part of a stream, and then silent for `settleMs`, is left.
  */
 export function readWhole(reply: UpstreamReply, maxBytes: number): Deferred<Buffer> {
-  const whole = new Deferred<Buffer>();
-  const mayLinger = reply.headers["content-length"] === undefined;
-  reply.read(new WholeBody(whole, maxBytes, false, mayLinger ? reply.source : undefined));
-  return whole;
+  return read(reply, maxBytes, false);
 }
 
 /** settleMs is how long a complete body may be silent before it is left, in milliseconds. */
@@ -32,9 +29,13 @@ const maxErrorBytes = 64 * 1024;
  * status still counts.
  */
 export function readError(reply: UpstreamReply): Deferred<Buffer> {
+  return read(reply, maxErrorBytes, true);
+}
+
+function read(reply: UpstreamReply, maxBytes: number, isOfError: boolean): Deferred<Buffer> {
   const whole = new Deferred<Buffer>();
   const mayLinger = reply.headers["content-length"] === undefined;
-  reply.read(new WholeBody(whole, maxErrorBytes, true, mayLinger ? reply.source : undefined));
+  reply.read(new WholeBody(whole, maxBytes, isOfError, mayLinger ? reply.source : undefined));
   return whole;
 }
 
@@ -53,7 +54,12 @@ class WholeBody implements Reader {
    * `isOfError`: a body that is too large, or breaks off, counts as empty, and does not fail. `lingering` is the body, where it may go on
    * after its answer.
    */
-  constructor(whole: Deferred<Buffer>, maxBytes: number, isOfError = false, lingering?: Pick<Body, "leave">) {
+  constructor(
+    whole: Deferred<Buffer>,
+    maxBytes: number,
+    isOfError: boolean,
+    lingering: Pick<Body, "leave"> | undefined,
+  ) {
     this.#whole = whole;
     this.#maxBytes = maxBytes;
     this.#isOfError = isOfError;
@@ -97,7 +103,7 @@ class WholeBody implements Reader {
 
   reject(failure: unknown): void {
     clearTimeout(this.#settled);
-    // A caller who has left, or a time-out, gets no answer.
+    // There is no answer for a caller who has left, or after a time-out.
     const isBroken = faultOf(failure) !== undefined && countsForHealth(failure);
     if (this.#isLeft || (isBroken && this.#isComplete())) this.resolve();
     else if (this.#isOfError && (isBroken || this.#isTooLarge())) this.#whole.resolve(Buffer.alloc(0));
@@ -109,13 +115,10 @@ class WholeBody implements Reader {
   }
 }
 
-/** Reports JSON that is no part of a stream of such, whose next line may come after any pause. */
+/** isComplete reports JSON that is not one line of a stream of JSON objects: there the next line may come after any pause. */
 function isComplete(bytes: Buffer): boolean {
-  try {
-    return !isPart(JSON.parse(bytes.toString()) as JsonValue);
-  } catch {
-    return false;
-  }
+  const json = parsedJson(bytes.toString());
+  return json !== undefined && !isPart(json);
 }
 
 /** Answers of the Messages API and errors have a `type`, as events do. */

@@ -8,7 +8,8 @@
  * greatest counts stand, and of equal ones the last. Anything that is no count is ignored.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { ToldManner, ToldUsage } from "../../call/usage.ts";
+import { type ToldManner, type ToldUsage, totalInput } from "../../call/usage.ts";
+import { isObject } from "../../wire/json.ts";
 import { countOf, greatestOf, isBrokenCount, membersOf } from "./count.ts";
 import { reportedManner } from "./manner.ts";
 
@@ -77,7 +78,7 @@ export class ChatUsageReader {
   }
 
   #takeUsage(usage: JsonValue | undefined, { choices, timings }: JsonObject, isPlace = false): boolean {
-    if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return false;
+    if (!isObject(usage)) return false;
     this.#manner ??= reportedManner(usage);
     this.#isBroken ||= isBroken(usage);
     this.#rare = greaterRare(this.#rare, rareParts(usage));
@@ -86,7 +87,7 @@ export class ChatUsageReader {
     const prompt = sums.prompt ?? (isOfInputOnly ? sums.total : undefined);
     const input = inputParts(usage, { ...sums, prompt }, timings, this.#input?.cacheWriteHour);
     const output = outputParts(usage, sums, input);
-    if (input && sumOf(input) >= sumOf(this.#input)) this.#input = input;
+    if (input && totalInput(input) >= totalInput(this.#input ?? {})) this.#input = input;
     if (output && output.output >= (this.#output?.output ?? 0)) this.#output = output;
     const hasCounts = input !== undefined || (output?.output ?? 0) > 0;
     if (isPlace && hasCounts && this.#hasOwnNames(usage, input, output)) this.#isInPlace = true;
@@ -111,10 +112,6 @@ function isWrong(usage: JsonObject): boolean {
 }
 
 const sumNames = ["prompt_tokens", "completion_tokens", "input_tokens", "output_tokens"];
-
-function sumOf(parts: InputParts | undefined): number {
-  return parts ? parts.input + parts.cacheRead + parts.cacheWrite + (parts.cacheWriteHour ?? 0) : 0;
-}
 
 /** Sums of all input, of all output, and of both, as the vendor reports them. */
 interface Sums {
@@ -307,7 +304,7 @@ function outputParts(usage: JsonObject, sums: Sums, input: InputParts | undefine
   const cached = cacheRead + cacheWrite;
   const rest = total - prompt - sums.output;
   // Cache that stands beside the prompt may be in the total, too.
-  const beside = sumOf(input) > prompt && rest >= cached ? rest - cached : rest;
+  const beside = totalInput(input ?? {}) > prompt && rest >= cached ? rest - cached : rest;
   const isOfCache = [cached, cacheRead, cacheWrite].includes(beside);
   const isReasoning = reasoningCount === undefined ? !isOfCache : beside === reasoningCount;
   if (beside > 0 && isReasoning) return outputOf(sums.output + beside, beside);

@@ -9,7 +9,8 @@
  * The tokens by which the vendor compacted the conversation are billed, and are in `iterations` alone: they are added to the sums.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { ToldManner, ToldUsage } from "../../call/usage.ts";
+import { type ToldManner, type ToldUsage, totalInput } from "../../call/usage.ts";
+import { isObject } from "../../wire/json.ts";
 import { countOf, isBrokenCount, membersOf } from "./count.ts";
 import { reportedManner } from "./manner.ts";
 
@@ -32,7 +33,7 @@ export class MessageUsageReader {
 
   /** Takes the value of `usage`. Returns whether it was an object. */
   take(usage: JsonValue | undefined): boolean {
-    if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return false;
+    if (!isObject(usage)) return false;
     this.#isBroken ||= isBrokenCount(usage.input_tokens) || isBrokenCount(usage.output_tokens);
     this.#isElsewhere ||= isByChatNames(usage);
     this.#takeInput(usage);
@@ -57,7 +58,7 @@ export class MessageUsageReader {
       ...(countOf(usage.input_tokens) === undefined ? chatParts(usage) : {}),
       ...writtenParts(usage, this.#input.cacheWriteHour ?? 0),
     };
-    if (sumOf(next) >= sumOf(this.#input)) this.#input = next;
+    if (totalInput(next) >= totalInput(this.#input)) this.#input = next;
   }
 
   /** The list grows with the answer: the greatest sum stands. */
@@ -66,7 +67,8 @@ export class MessageUsageReader {
     const compactions = iterations.filter((one) => membersOf(one).type === "compaction");
     if (compactions.length === 0) return;
     const sum = compactions.map((one) => compactedIn(membersOf(one))).reduce(added, nothingCompacted);
-    if (sumOf(sum) + sum.output >= sumOf(this.#compacted ?? {}) + (this.#compacted?.output ?? 0)) this.#compacted = sum;
+    if (totalInput(sum) + sum.output >= totalInput(this.#compacted ?? {}) + (this.#compacted?.output ?? 0))
+      this.#compacted = sum;
   }
 
   /** Each word stands until there is another: the end of a stream need not repeat it. */
@@ -83,7 +85,7 @@ export class MessageUsageReader {
   get reported(): ToldUsage {
     const output = this.#output;
     // No request is without input: some servers write zeros for what they do not count.
-    const input = sumOf(this.#input) === 0 ? {} : this.#input;
+    const input = totalInput(this.#input) === 0 ? {} : this.#input;
     const plain = output === undefined ? input : { ...input, output, reasoning: Math.min(output, this.#reasoning) };
     const reported = this.#compacted ? { ...plain, ...added(this.#compacted, plain) } : plain;
     if (this.#searches === undefined && !this.#manner && !this.#isBroken && !this.#isElsewhere) return reported;
@@ -122,10 +124,6 @@ function added(sum: Compacted, more: ToldUsage): Compacted {
     cacheWriteHour: sum.cacheWriteHour + (more.cacheWriteHour ?? 0),
     output: sum.output + (more.output ?? 0),
   };
-}
-
-function sumOf({ input = 0, cacheRead = 0, cacheWrite = 0, cacheWriteHour = 0 }: ToldUsage): number {
-  return input + cacheRead + cacheWrite + cacheWriteHour;
 }
 
 /** isByChatNames reports whether counts are there by chat's names alone. */

@@ -1,6 +1,6 @@
 /** Writes usage as each API reports it: every count of tokens that has a price, where there is any of it. */
 import type { Operation } from "../../call/operations.ts";
-import type { Usage } from "../../call/usage.ts";
+import { totalInput, type Usage } from "../../call/usage.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 
 /** TellingOperation is one whose answers tell usage. */
@@ -40,10 +40,6 @@ export function completedUsage(told: JsonValue | undefined, operation: TellingOp
 
 /** countsTokens matches the names of counts of tokens in all APIs, and of what divides them: `prompt_tokens`, `totalTokenCount`. */
 const countsTokens = /tokens?(_?details|count)?$|^cache_creation$/i;
-
-function totalInput({ input, cacheRead, cacheWrite, cacheWriteHour }: Usage): number {
-  return input + cacheRead + cacheWrite + cacheWriteHour;
-}
 
 function chatUsage(used: Usage): JsonObject {
   const { output } = used;

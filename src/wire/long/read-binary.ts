@@ -28,7 +28,7 @@ export function* readBinary(desc: DescMessage, bytes: Uint8Array): CooperativeTa
   return message;
 }
 
-/** `room` is how much deeper the message may nest. */
+/** `depthLeft` is how much deeper the message may nest. */
 function* readInto(desc: DescMessage, message: Message, bytes: Uint8Array, depthLeft: number): CooperativeTask<void> {
   if (depthLeft <= 0) throw new Error("it is nested too deep");
   const merge = (part: Uint8Array) =>

@@ -37,13 +37,13 @@ function expected(own: WireType, type: WireType, reader: BinaryReader): BinaryRe
 
 interface Reading {
   members: number;
-  /** room is how much deeper the value may nest. */
-  room: number;
+  /** depthLeft is how much deeper the value may nest. */
+  depthLeft: number;
 }
 
 /** readStruct throws an Error for malformed bytes and for excessive nesting. */
 export function* readStruct(bytes: Uint8Array, depthLeft: number): CooperativeTask<JsonObject> {
-  return yield* objectIn(bytes, { members: 0, room: depthLeft });
+  return yield* objectIn(bytes, { members: 0, depthLeft });
 }
 
 function* objectIn(bytes: Uint8Array, reading: Reading): CooperativeTask<JsonObject> {
@@ -71,7 +71,7 @@ function* listIn(bytes: Uint8Array, reading: Reading): CooperativeTask<JsonValue
 
 function* valueIn(bytes: Uint8Array, reading: Reading): CooperativeTask<JsonValue> {
   if (++reading.members % membersPerSlice === 0) yield;
-  if (--reading.room <= 0) throw new Error("it is nested too deep");
+  if (--reading.depthLeft <= 0) throw new Error("it is nested too deep");
   let value: JsonValue = null;
   const reader = new BinaryReader(bytes);
   while (reader.pos < bytes.length) {
@@ -85,7 +85,7 @@ function* valueIn(bytes: Uint8Array, reading: Reading): CooperativeTask<JsonValu
     if (kind.is === "plain") value = kind.read(reader);
     else value = yield* kind.is === "object" ? objectIn(reader.bytes(), reading) : listIn(reader.bytes(), reading);
   }
-  reading.room++;
+  reading.depthLeft++;
   return value;
 }
 

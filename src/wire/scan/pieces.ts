@@ -125,7 +125,7 @@ export class Pieces {
       const key = nameIn(bytes, named);
       if (members.has(key)) return undefined;
       const { end } = named;
-      members.set(key, { valueStart: bytes.indexOf(colon, named.to) + 1, valueEnd: end, end: end });
+      members.set(key, { valueStart: bytes.indexOf(colon, named.to) + 1, valueEnd: end, end });
     }
     return members;
   }

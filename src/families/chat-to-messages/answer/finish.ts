@@ -4,7 +4,7 @@
  */
 import { FinishReason } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { StopReason } from "../../../../gen/modelgateway/v1/messages_pb.ts";
-import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import { finishOf } from "../../finish-words.ts";
 
 /** Called is the kind of call in the answer, as the caller sees it. */
@@ -45,6 +45,5 @@ export function finishReason({ stopReason, extra }: Ending, called: Called): str
 /** explanationOf returns the model's explanation of a refusal from `stop_details`, if it gave one. */
 export function explanationOf(extra: JsonObject | undefined): string | undefined {
   const details = extra?.stop_details;
-  if (typeof details !== "object" || details === null || Array.isArray(details)) return undefined;
-  return typeof details.explanation === "string" && details.explanation !== "" ? details.explanation : undefined;
+  return textOrEmpty(isObject(details) ? details.explanation : undefined) || undefined;
 }

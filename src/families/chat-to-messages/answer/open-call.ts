@@ -3,7 +3,7 @@
  * text.
  */
 import type { ContentBlock } from "../../../../gen/modelgateway/v1/messages_pb.ts";
-import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { type JsonObject, parsedJson } from "../../../wire/json.ts";
 import { type ArgumentNames, withNamesIn } from "../property-names.ts";
 import type { OpenBlock, Progress } from "./block.ts";
 import { type AnswerContext, calledTool, callId, freeText } from "./parts.ts";
@@ -94,9 +94,6 @@ function openCustom(block: ContentBlock, name: string, progress: Progress, conte
 
 /** readFreeText returns the text of the input. A model may be cut off inside its JSON: then the JSON itself is the text. */
 function readFreeText(json: string): string {
-  try {
-    return freeText(JSON.parse(json) as JsonValue);
-  } catch {
-    return json;
-  }
+  const input = parsedJson(json);
+  return input === undefined ? json : freeText(input);
 }

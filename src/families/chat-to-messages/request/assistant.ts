@@ -7,7 +7,15 @@
 import type { ChatMessage, ToolCall } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { WireFault } from "../../../wire/fault.ts";
-import { checkRawInSlices, type JsonObject, type JsonValue, longJson, readLongRequest } from "../../../wire/json.ts";
+import {
+  checkRawInSlices,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  longJson,
+  readLongRequest,
+} from "../../../wire/json.ts";
+import { isThinking } from "../../call-signature.ts";
 import type { Dropped } from "../../dropped.ts";
 import { upstreamName } from "../tool-names.ts";
 import { cacheMark, contentBlocks, textBlocks } from "./content.ts";
@@ -36,10 +44,6 @@ export function* assistantBlocks(
   // A turn may not end in thinking.
   if (thinking.length > 0) dropped.add(path);
   return [];
-}
-
-export function isThinking({ type }: JsonObject): boolean {
-  return type === "thinking" || type === "redacted_thinking";
 }
 
 function* callBlocks(
@@ -104,7 +108,7 @@ function* argumentsOf(text: string, path: string, dropped: Dropped): Cooperative
     const value =
       text.length < longJson ? (JSON.parse(text) as JsonValue) : yield* readLongRequest(Buffer.from(text), undefined);
     yield* checkRawInSlices(value, argumentsDepth, { visited: 0 });
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+    if (isObject(value)) return value;
   } catch (error) {
     if (!(error instanceof SyntaxError) && !(error instanceof WireFault)) throw error;
   }

@@ -7,10 +7,11 @@
  */
 import { type ChatMessage, type ContentPart, ContentPartType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { CacheControlSchema, ContentBlockSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import { markKeys } from "../../../call/cache-marks.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
-import { partMarks, placedMark } from "../../cache-marks.ts";
+import { placedMark } from "../../cache-marks.ts";
 import type { Dropped } from "../../dropped.ts";
 import { fitsSchema } from "../fits-schema.ts";
 import { fileBlock, imageBlock } from "./media.ts";
@@ -79,7 +80,7 @@ function* blockOf(
     dropped.addExtra(part.extra, path);
     return "blank";
   }
-  dropped.addExtra(part.extra, path, partMarks);
+  dropped.addExtra(part.extra, path, markKeys);
   return { ...block, ...cacheMark(part.extra, path, dropped) };
 }
 

@@ -7,7 +7,7 @@ import type { CreateChatCompletionRequest } from "../../../../gen/modelgateway/v
 import { OutputConfigSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { refusesForcing } from "../../../providers/anthropic/generation.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
-import type { JsonObject } from "../../../wire/json.ts";
+import { isFilled, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import { keepLatestMarks } from "../../cache-marks.ts";
 import type { Dropped } from "../../dropped.ts";
 import type { TranslationContext } from "../../translation.ts";
@@ -130,13 +130,8 @@ function outputConfig(
   return withoutEmpty({ effort, format: output, ...own });
 }
 
-/** Leaves out unset members, and empty lists and objects. */
-function withoutEmpty(members: Record<string, JsonObject[string] | undefined>): JsonObject {
-  const json: JsonObject = {};
-  for (const [key, value] of Object.entries(members)) {
-    if (value === undefined || value === null) continue;
-    if (typeof value === "object" && Object.keys(value).length === 0) continue;
-    json[key] = value;
-  }
-  return json;
+/** withoutEmpty leaves out unset members, and empty lists and objects. */
+function withoutEmpty(members: Record<string, JsonValue | undefined>): JsonObject {
+  const filled = Object.entries(members).filter(([, value]) => value !== undefined && isFilled(value));
+  return Object.fromEntries(filled) as JsonObject;
 }

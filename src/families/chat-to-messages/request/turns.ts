@@ -3,7 +3,7 @@
  * end in white space. Models that refuse to go on with such a turn are asked to by the user.
  */
 import type { JsonObject } from "../../../wire/json.ts";
-import { isThinking } from "./assistant.ts";
+import { isThinking } from "../../call-signature.ts";
 
 export interface Turn {
   readonly role: "user" | "assistant";

@@ -1,7 +1,7 @@
 /** Settings of a chat request that no request for a response has. Default values are dropped silently. */
 import { CreateChatCompletionRequestSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { isFilled, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
 
 /** refuseImpossible throws a Refusal for what no response could have. */
@@ -14,7 +14,6 @@ export function refuseImpossible({ n, modalities }: JsonObject): void {
 
 const isNotZero = (value: JsonValue) => value !== 0;
 const isAny = () => true;
-const isFilled = (value: JsonValue) => typeof value !== "object" || Object.keys(value ?? {}).length > 0;
 
 /** Settings without a counterpart, each with a test for a value other than the default. */
 const unsupported: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map(

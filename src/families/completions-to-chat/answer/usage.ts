@@ -3,9 +3,10 @@
  * Vendors' additions stay.
  */
 import { type ChatUsage, ChatUsageSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { totalInput } from "../../../call/usage.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { writeMessage } from "../../../wire/write.ts";
-import { type ChatUsageTracker, totalInput } from "../../chat-usage.ts";
+import type { ChatUsageTracker } from "../../chat-usage.ts";
 import type { AnswerContext } from "../request/request.ts";
 
 /** `usage` is what the upstream reported last in the family's own member, if it did. */

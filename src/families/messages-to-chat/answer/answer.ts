@@ -5,11 +5,10 @@
  */
 import type { ChatCompletion, ChatCompletionSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { MessageSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
-import { upstreamFailed } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { sealedDetails, sealedSignature } from "../../call-signature.ts";
-import { type ChatOutput, messageIn, readChatOutput } from "../../chat-output.ts";
+import { type ChatOutput, messageIn, onlyChoice, readChatOutput, summaryIn } from "../../chat-output.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
 import { finishOf } from "../../finish-words.ts";
 import { readAnswer } from "../../read-message.ts";
@@ -39,8 +38,7 @@ export function messageOf(
   context: AnswerContext,
 ): Wire<typeof MessageSchema> {
   const { model, choices, usage } = readAnswer<ChatCompletion>(answer);
-  const choice = choices.find(({ index }) => index === 0) ?? choices[0];
-  if (!choice) throw upstreamFailed("its answer is empty");
+  const choice = onlyChoice(choices);
   const output = readChatOutput(messageIn(choice));
   const { refusal } = output;
   const counted = new ChatUsageTracker();
@@ -48,16 +46,10 @@ export function messageOf(
   const end = { finish: finishOf(choice), extra: choice.extra, hasCalls: output.calls.length > 0, refusal };
   return Wire.ofJson(MessageSchema, {
     ...headOf(model, context),
-    content: context.compacts ? [compactionBlock(summaryOf(output.text))] : contentOf(output, context),
+    content: context.compacts ? [compactionBlock(summaryIn(output.text))] : contentOf(output, context),
     ...(context.compacts ? compacted : endingOf(end, context.stops)),
     usage: usageOf(counted),
   });
-}
-
-/** summaryOf throws a Refusal for an empty summary. */
-export function summaryOf(text: string): string {
-  if (text.trim() === "") throw upstreamFailed("it did not sum the conversation up");
-  return text.trim();
 }
 
 /** headOf returns the members of a message at its start. */

@@ -8,8 +8,9 @@
  */
 import { upstreamFailed } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { beginsAnotherCall, type CallPiece, goesOn, nameAfter, type SealedThinking } from "../../chat-output.ts";
+import { type CallPiece, nameAfter, type SealedThinking } from "../../chat-output.ts";
 import { ToolInput } from "../../tool-input.ts";
+import { CallList } from "../../tools/call-list.ts";
 import type { ToolIds, ToolNames } from "../tool-names.ts";
 import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
 
@@ -39,8 +40,7 @@ const noCall = { id: "", name: "", signature: "" };
 export class BlockQueue {
   readonly #ids: ToolIds;
   readonly #names: ToolNames;
-  readonly #calls = new Map<number | string, CallBlock>();
-  #lastCall: CallBlock | undefined;
+  readonly #calls = new CallList<CallBlock>();
   readonly #queue: Block[] = [];
   /** The index of the first block in the queue. */
   #index = 0;
@@ -52,7 +52,7 @@ export class BlockQueue {
   }
 
   get hasCalls(): boolean {
-    return this.#lastCall !== undefined;
+    return this.#calls.all.length > 0;
   }
 
   say(kind: ProseBlock["kind"], piece: string): void {
@@ -77,7 +77,7 @@ export class BlockQueue {
 
   /** Throws a Refusal where the call has ended. */
   call(piece: CallPiece): void {
-    const call = this.#callOf(piece);
+    const call = this.#calls.find(piece) ?? this.#begin(piece);
     const input = call.input.add(piece.input);
     if (call.ended && input.trim() !== "") {
       throw upstreamFailed("it went on with a tool call that had ended");
@@ -90,19 +90,10 @@ export class BlockQueue {
 
   readonly #isPartial = (name: string) => this.#names.isPartial(name);
 
-  #callOf(piece: CallPiece): CallBlock {
-    const key = piece.index ?? (piece.id || undefined);
-    const last = this.#lastCall;
-    const known = key === undefined ? last : (this.#calls.get(key) ?? (goesOn(last, piece) ? last : undefined));
-    if (known && !beginsAnotherCall(known, piece)) {
-      if (key !== undefined) this.#calls.set(key, known);
-      return known;
-    }
+  #begin(piece: CallPiece): CallBlock {
     const call: CallBlock = { kind: "tool_use", ...noCall, waiting: "", input: new ToolInput(), ended: false };
-    if (key !== undefined) this.#calls.set(key, call);
-    this.#lastCall = call;
     this.#queue.push(call);
-    return call;
+    return this.#calls.add(piece, call);
   }
 
   /** Returns the events that can be written now; at the end, all that are left. */

@@ -1,7 +1,10 @@
 /**
  * Chat chunks → the events of a Messages stream.
  *
- * `message_start` is sent with the upstream's first chunk that says anything. It has an estimate of the input tokens, since some clients read the count only there. `message_delta` waits for the upstream's end, because the usage comes before, with or after the finish reason, or never; it has the upstream's own counts. A stream without a finish reason fails, as does one that breaks: its last block stays open, and the refusal reaches the door.
+ * `message_start` is sent with the upstream's first chunk that says anything. It has an estimate of the input tokens,
+ * since some clients read the count only there. `message_delta` waits for the upstream's end, because the usage comes
+ * before, with or after the finish reason, or never; it has the upstream's own counts. A stream without a finish reason
+ * fails, as does one that breaks: its last block stays open, and the refusal reaches the door.
  *
  * Most text chunks bypass this translation (`../../translate-by-template.ts`), so nothing here may depend on earlier
  * text.
@@ -19,7 +22,7 @@ import { asEvent } from "../../../wire/frame.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { sealedDetails, sealedSignature } from "../../call-signature.ts";
-import { deltaOf, readChatOutput } from "../../chat-output.ts";
+import { deltaOf, readChatOutput, summaryIn } from "../../chat-output.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
 import { finishOf } from "../../finish-words.ts";
 import { readAnswer } from "../../read-message.ts";
@@ -27,7 +30,7 @@ import { translateByTemplate } from "../../translate-by-template.ts";
 import { translateStream } from "../../translate-stream.ts";
 import { compacted, compactionEvents } from "../compaction.ts";
 import { ToolIds } from "../tool-names.ts";
-import { type AnswerContext, headOf, summaryOf } from "./answer.ts";
+import { type AnswerContext, headOf } from "./answer.ts";
 import { BlockQueue } from "./block-queue.ts";
 import { endingOf } from "./finish.ts";
 import { finalUsageOf, usageOf } from "./usage.ts";
@@ -120,7 +123,7 @@ class MessageStream {
   }
 
   #compacted(): JsonObject[] {
-    const events = compactionEvents(summaryOf(this.#summary.join("")));
+    const events = compactionEvents(summaryIn(this.#summary.join("")));
     const delta = { ...compacted, container: null };
     return [...events, { type: "message_delta", delta, usage: finalUsageOf(this.#counted) }, { type: "message_stop" }];
   }

@@ -1,6 +1,7 @@
 /** The usage of a chat answer as the Messages API reports it. Unreported usage counts as zero. */
+import type { Usage } from "../../../call/usage.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { ChatUsageTracker, type UsageParts } from "../../chat-usage.ts";
+import { ChatUsageTracker } from "../../chat-usage.ts";
 
 /** usageOf returns the usage of a unary answer, or of the start of a stream. */
 export function usageOf(counted: ChatUsageTracker = new ChatUsageTracker()): JsonObject {
@@ -27,6 +28,6 @@ export function finalUsageOf({ parts, hasReasoning }: ChatUsageTracker): JsonObj
 }
 
 /** splitOf tells what was written to the cache by lifetime, in the API's own two. */
-function splitOf({ cacheWrite, cacheWriteHour }: UsageParts): JsonObject {
+function splitOf({ cacheWrite, cacheWriteHour }: Usage): JsonObject {
   return { ephemeral_5m_input_tokens: cacheWrite, ephemeral_1h_input_tokens: cacheWriteHour };
 }

@@ -1,5 +1,5 @@
 /** Schemas that chat enforces: the Messages API enforces others, too, which chat refuses outright. */
-import { isObject, type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 
 const ofOneSchema = ["items", "not", "additionalProperties"];
 const ofSchemaLists = ["anyOf", "allOf", "oneOf", "prefixItems"];
@@ -7,11 +7,10 @@ const ofSchemaMaps = ["properties", "$defs", "definitions"];
 
 /** isClosed reports whether every object of the schema is closed and requires all its keys. */
 export function isClosed(schema: JsonValue): boolean {
-  if (jsonType(schema) !== "object") return true;
-  const node = schema as JsonObject;
-  const isOfObjects = node.properties !== undefined || [node.type].flat().includes("object");
-  if (isOfObjects && !(node.additionalProperties === false && allRequired(node))) return false;
-  return subschemas(node).every(isClosed);
+  if (!isObject(schema)) return true;
+  const isOfObjects = schema.properties !== undefined || [schema.type].flat().includes("object");
+  if (isOfObjects && !(schema.additionalProperties === false && allRequired(schema))) return false;
+  return subschemas(schema).every(isClosed);
 }
 
 function allRequired({ properties, required }: JsonObject): boolean {
@@ -19,12 +18,13 @@ function allRequired({ properties, required }: JsonObject): boolean {
   return !isObject(properties) || Object.keys(properties).every((name) => names.has(name));
 }
 
-function subschemas(node: JsonObject): JsonValue[] {
-  const pick = (keys: readonly string[]) => keys.map((key) => node[key]).filter((value) => value !== undefined);
-  const maps = pick(ofSchemaMaps).filter((value) => jsonType(value) === "object");
+function subschemas(schema: JsonObject): JsonValue[] {
+  const pick = (keys: readonly string[]) => keys.map((key) => schema[key]).filter((value) => value !== undefined);
   return [
     ...pick(ofOneSchema),
     ...pick(ofSchemaLists).filter(Array.isArray).flat(),
-    ...maps.flatMap((map) => Object.values(map as JsonObject)),
+    ...pick(ofSchemaMaps)
+      .filter(isObject)
+      .flatMap((map) => Object.values(map)),
   ];
 }

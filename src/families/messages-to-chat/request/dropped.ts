@@ -7,7 +7,7 @@
  */
 
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
-import { type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 
 /** Told is what a translation tells itself: `omitted` are the paths of what it dropped, `marks` those of cache marks that it took over. */
 interface Told {
@@ -47,15 +47,15 @@ const lostValue: Shape = (value, path, { dropped }) => {
 /** lostUnless drops a value unless it only repeats the default. */
 function lostUnless(holdsAnyway: (value: JsonObject) => boolean): Shape {
   return (value, path, walk) => {
-    if (!(jsonType(value) === "object" && holdsAnyway(value as JsonObject))) lostValue(value, path, walk);
+    if (!isObject(value) || !holdsAnyway(value)) lostValue(value, path, walk);
   };
 }
 
 function keys(members: Readonly<Record<string, Shape>>): Shape {
   const shapes = new Map(Object.entries(members));
   return (value, path, walk) => {
-    if (jsonType(value) !== "object") return lostValue(value, path, walk);
-    for (const [key, member] of Object.entries(value as JsonObject)) {
+    if (!isObject(value)) return lostValue(value, path, walk);
+    for (const [key, member] of Object.entries(value)) {
       visit(shapes.get(key) ?? lostValue, member, path === "" ? key : `${path}.${key}`, walk);
     }
   };
@@ -76,7 +76,7 @@ function visit(shape: Shape, value: JsonValue, path: string, walk: Walk): void {
 }
 
 const blocks = each((value, path, walk) => {
-  const type = jsonType(value) === "object" ? (value as JsonObject).type : undefined;
+  const type = isObject(value) ? value.type : undefined;
   ((typeof type === "string" && (blockOfType.get(type) ?? vendorResultOf(type))) || lostValue)(value, path, walk);
 });
 
@@ -86,7 +86,7 @@ function vendorResultOf(type: string): Shape | undefined {
 }
 
 /** A failed vendor tool has an object for its result, which is kept as text. */
-const result: Shape = (value, path, walk) => (jsonType(value) === "object" ? kept : blocks)(value, path, walk);
+const result: Shape = (value, path, walk) => (isObject(value) ? kept : blocks)(value, path, walk);
 
 const source = keys({ type: kept, media_type: kept, data: kept, url: kept, content: blocks });
 const citations = lostUnless(({ enabled }) => enabled === false);
@@ -125,7 +125,7 @@ const place = keys({ type: kept, city: kept, region: kept, country: kept, timezo
 const webSearch = keys({ type: kept, name: kept, user_location: place });
 
 const tool: Shape = (value, path, walk) => {
-  const type = jsonType(value) === "object" ? (value as JsonObject).type : undefined;
+  const type = isObject(value) ? value.type : undefined;
   (typeof type === "string" && type.startsWith("web_search_") ? webSearch : ownTool)(value, path, walk);
 };
 

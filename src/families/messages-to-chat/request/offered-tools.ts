@@ -14,7 +14,7 @@ import {
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidType } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue, jsonType } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import { readPart } from "../../read-message.ts";
 import { isVendorsSearch } from "./client-tools.ts";
 import { type PlacedBlock, placed } from "./content.ts";
@@ -102,9 +102,9 @@ class Offer {
     if (typeof name === "string" && this.#known.has(name)) this.#offer(name);
   }
 
-  #change({ type, tool = null }: JsonObject, path: string): void {
-    if (jsonType(tool) !== "object") throw invalidType(`${path}.tool`, "expected an object");
-    const { type: kind, name, definition } = tool as JsonObject;
+  #change({ type, tool }: JsonObject, path: string): void {
+    if (!isObject(tool)) throw invalidType(`${path}.tool`, "expected an object");
+    const { type: kind, name, definition } = tool;
     if (type === "tool_addition" && kind === "tool_definition")
       this.#define(definition ?? null, `${path}.tool.definition`);
     else if (kind !== "tool_reference") this.#unsaid.add(path);

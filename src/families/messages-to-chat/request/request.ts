@@ -15,7 +15,7 @@ import {
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidType, invalidValue } from "../../../call/refusals.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
-import { definedFields, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { definedFields, isObject, type JsonObject, textOrJson } from "../../../wire/json.ts";
 import type { TranslationContext } from "../../translation.ts";
 import { asksToCompact, compactionRequest } from "../compaction.ts";
 import { shortened, type ToolNames } from "../tool-names.ts";
@@ -104,9 +104,5 @@ function simulationOf(metadata: MessageMetadata | undefined): JsonObject | undef
   const asked = Object.entries(metadata?.extra ?? {}).filter(
     ([key, value]) => key.startsWith("simulate_") && value !== null,
   );
-  return asked.length > 0 ? Object.fromEntries(asked.map(([key, value]) => [key, textOf(value)])) : undefined;
-}
-
-function textOf(value: JsonValue): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return asked.length > 0 ? Object.fromEntries(asked.map(([key, value]) => [key, textOrJson(value)])) : undefined;
 }

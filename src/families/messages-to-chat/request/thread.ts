@@ -7,11 +7,10 @@
  */
 import type { CreateMessageRequest } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { threadNotFound } from "../../../call/refusals.ts";
-import { type JsonObject, jsonType } from "../../../wire/json.ts";
+import { isObject } from "../../../wire/json.ts";
 
 /** refuseThread throws a Refusal where the request continues a thread. */
 export function refuseThread({ extra }: CreateMessageRequest): void {
-  const thread = extra?.thread ?? null;
-  if (jsonType(thread) !== "object" || (thread as JsonObject).type !== "continue") return;
-  throw threadNotFound();
+  const thread = extra?.thread;
+  if (isObject(thread) && thread.type === "continue") throw threadNotFound();
 }

@@ -6,6 +6,7 @@
 import { missingField } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { unsignedId } from "../../call-signature.ts";
+import { failedResult } from "../../tools/paired-results.ts";
 import { isText, type PlacedBlock, partsOf, placed, textPart } from "./content.ts";
 
 export interface ToolResult {
@@ -30,7 +31,7 @@ export function toolResultOf(result: PlacedBlock, holdsParts: boolean): ToolResu
     return { message: { role: "tool", tool_call_id: toolUseId, content }, attached: [] };
   }
   return {
-    message: { role: "tool", tool_call_id: toolUseId, content: block.isError ? failed(text) : text },
+    message: { role: "tool", tool_call_id: toolUseId, content: block.isError ? failedResult(text) : text },
     attached: others.length === 0 ? [] : [textPart(`Attached to the result of ${toolUseId}:`), ...others],
   };
 }
@@ -45,8 +46,4 @@ function partsOfResult({ block: { content }, path, takesLinks }: PlacedBlock): J
       return [textPart(JSON.stringify(content.value))];
   }
   return [];
-}
-
-function failed(text: string): string {
-  return text === "" ? "Error" : `Error: ${text}`;
 }

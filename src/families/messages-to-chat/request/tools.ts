@@ -56,8 +56,8 @@ function nameIn({ name }: MessageTool, path: string, names: ToolNames): string {
 
 /** OpenAI requires `properties` in an object's schema; the Messages API does not. */
 function parametersOf(schema: JsonObject): JsonObject {
-  const isObject = schema.type === undefined ? Object.keys(schema).length === 0 : schema.type === "object";
-  return isObject && schema.properties === undefined ? { type: "object", properties: {}, ...schema } : schema;
+  const isOfObject = schema.type === undefined ? Object.keys(schema).length === 0 : schema.type === "object";
+  return isOfObject && schema.properties === undefined ? { type: "object", properties: {}, ...schema } : schema;
 }
 
 function searchOptions({ extra }: MessageTool): JsonObject {

@@ -9,9 +9,8 @@ import {
   FinishReason,
 } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { ModelResponseSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
-import { upstreamFailed } from "../../../call/refusals.ts";
 import { Wire } from "../../../wire/wire.ts";
-import { messageIn } from "../../chat-output.ts";
+import { messageIn, onlyChoice } from "../../chat-output.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
 import { finishOf } from "../../finish-words.ts";
 import { readAnswer } from "../../read-message.ts";
@@ -24,8 +23,7 @@ export function responseOf(
   context: AnswerContext,
 ): Wire<typeof ModelResponseSchema> {
   const { model, choices, usage, serviceTier } = readAnswer<ChatCompletion>(answer);
-  const choice = choices.find(({ index }) => index === 0) ?? choices[0];
-  if (!choice) throw upstreamFailed("its answer is empty");
+  const choice = onlyChoice(choices);
   const output = outputOf(context);
   output.take(messageIn(choice), choice.logprobs);
   const counted = new ChatUsageTracker();

@@ -5,7 +5,7 @@
  * Arguments of functions, and native free text, are streamed piece by piece. Free text wrapped in a function's
  * argument is unwrapped when it is complete, and so are the arguments of a tool by its kind.
  */
-import { definedFields, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { definedFields, isObject, type JsonObject, parsedJson } from "../../../wire/json.ts";
 import { unwrappedText } from "../../tools/free-text.ts";
 import { type ClientTool, clientTools } from "../client-tools.ts";
 import type { CallerTool } from "../tool-names.ts";
@@ -88,14 +88,6 @@ function own({ kind }: CallerTool): ClientTool | undefined {
 }
 
 function argumentsIn(text: string): JsonObject {
-  const value = parsed(text);
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
-}
-
-function parsed(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(text);
+  return isObject(value) ? value : {};
 }

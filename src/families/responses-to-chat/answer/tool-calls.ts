@@ -1,12 +1,11 @@
 /**
- * Assembles the calls of a chat answer from pieces that may interleave.
- *
- * A piece belongs to the call with its index, else with its id, else to the last one. A call is reported when all of
- * its name is known.
+ * Assembles the calls of a chat answer from pieces that may interleave. A call is reported when all of its name is
+ * known.
  */
 import type { JsonObject } from "../../../wire/json.ts";
-import { beginsAnotherCall, type CallPiece, goesOn, nameAfter } from "../../chat-output.ts";
+import { type CallPiece, nameAfter } from "../../chat-output.ts";
 import { ToolInput } from "../../tool-input.ts";
+import { CallList } from "../../tools/call-list.ts";
 import type { CallItem } from "./call-item.ts";
 
 interface Call {
@@ -26,8 +25,7 @@ export type BeginCall = (id: string, name: string, signature: string) => CallIte
 export class Calls {
   readonly #begin: BeginCall;
   readonly #isPartial: (name: string) => boolean;
-  readonly #all: Call[] = [];
-  readonly #byKey = new Map<number | string, Call>();
+  readonly #calls = new CallList<Call>();
 
   /** `isPartial` reports whether a name is only the beginning of one. */
   constructor(begin: BeginCall, isPartial: (name: string) => boolean = () => false) {
@@ -36,7 +34,7 @@ export class Calls {
   }
 
   take(piece: CallPiece): JsonObject[] {
-    const call = this.#callOf(piece);
+    const call = this.#calls.find(piece) ?? this.#calls.add(piece, newCall());
     call.id ||= piece.id;
     call.name = nameAfter(call.name, piece.name, this.#isPartial);
     call.signature ||= piece.signature;
@@ -46,7 +44,7 @@ export class Calls {
 
   /** Reports what was held of the calls whose name is known. */
   release(): JsonObject[] {
-    return this.#all.flatMap((call) => {
+    return this.#calls.all.flatMap((call) => {
       if (call.item) call.unreported += call.input.rest();
       return call.item && call.unreported !== "" ? this.#report(call) : [];
     });
@@ -54,7 +52,7 @@ export class Calls {
 
   /** Reports what was held, and the calls whose name never came. */
   end(): JsonObject[] {
-    const unnamed = this.#all.filter(({ item }) => !item);
+    const unnamed = this.#calls.all.filter(({ item }) => !item);
     return [
       ...unnamed.flatMap((call) => this.#report(Object.assign(call, { name: call.name || "unknown" }))),
       ...this.release(),
@@ -68,18 +66,8 @@ export class Calls {
     call.item = this.#begin(call.id, call.name, call.signature);
     return [...call.item.begin(), ...call.item.say(piece)];
   }
+}
 
-  #callOf(piece: CallPiece): Call {
-    const key = piece.index ?? (piece.id || undefined);
-    const last = this.#all.at(-1);
-    const known = key === undefined ? last : (this.#byKey.get(key) ?? (goesOn(last, piece) ? last : undefined));
-    if (known && !beginsAnotherCall(known, piece)) {
-      if (key !== undefined) this.#byKey.set(key, known);
-      return known;
-    }
-    const call: Call = { id: "", name: "", signature: "", input: new ToolInput(), unreported: "", item: undefined };
-    if (key !== undefined) this.#byKey.set(key, call);
-    this.#all.push(call);
-    return call;
-  }
+function newCall(): Call {
+  return { id: "", name: "", signature: "", input: new ToolInput(), unreported: "", item: undefined };
 }

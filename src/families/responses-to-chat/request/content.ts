@@ -9,7 +9,7 @@ import {
   ResponseContentPartType as Type,
 } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
-import { definedFields, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { definedFields, isFilled, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 
 export function isText({ type }: ResponseContentPart): boolean {
   return type === Type.INPUT_TEXT || type === Type.OUTPUT_TEXT || type === Type.TEXT;
@@ -61,9 +61,5 @@ function filePart(part: ResponseContentPart, path: string, takesLinks: boolean):
 /** kept returns a part's additions, without nulls and empty lists. */
 function kept({ extra }: ResponseContentPart): JsonObject {
   const entries = Object.entries(extra ?? {});
-  return Object.fromEntries(entries.filter(([, value]) => (typeof value === "object" ? isFilled(value) : true)));
-}
-
-function isFilled(value: JsonValue): boolean {
-  return value !== null && Object.keys(value).length > 0;
+  return Object.fromEntries(entries.filter(([, value]) => isFilled(value)));
 }

@@ -3,8 +3,9 @@
  *
  * The model's items between two messages of others become one message (`assistant.ts`). A tool result holds text
  * only: its images and files come after consecutive results, in a user's message that names their call, unless chat is
- * translated further. Tools that a vendor has by kind, and those that it ran, become calls with their results (`vendor-items.ts`). Other items that
- * only a vendor knows are dropped and named. References have been resolved before.
+ * translated further. Tools that a vendor has by kind, and those that it ran, become calls with their results
+ * (`vendor-items.ts`). Other items that only a vendor knows are dropped and named. References have been resolved
+ * before.
  */
 import { Role } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import {

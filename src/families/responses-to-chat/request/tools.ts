@@ -9,6 +9,7 @@
 import { ToolType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateResponseRequest, ResponseTool } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
+import { mapKeywords, valueKeywords } from "../../../providers/profile/schemas/root-schema.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../dropped.ts";
@@ -97,21 +98,16 @@ function chatFormat({ type, ...rest }: JsonObject): JsonObject {
   return type === "grammar" ? { type, grammar: rest } : ({ type, ...rest } as JsonObject);
 }
 
-/** Keywords whose value maps names to schemas, and those whose value is no schema. */
-const maps = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
-const values = new Set(["enum", "const", "default", "examples", "required"]);
-
 /** plainSchema removes `encrypted`, a client's mark for what its vendor hides from it, which no other server knows. */
 function plainSchema(schema: JsonValue): JsonValue {
   if (Array.isArray(schema)) return schema.map(plainSchema);
-  if (typeof schema !== "object" || schema === null) return schema;
+  if (!isObject(schema)) return schema;
   const kept = Object.entries(schema).filter(([key, value]) => key !== "encrypted" || typeof value !== "boolean");
   return Object.fromEntries(kept.map(([key, value]) => [key, plainMember(key, value)]));
 }
 
 function plainMember(key: string, value: JsonValue): JsonValue {
-  if (values.has(key)) return value;
-  const isMap = maps.has(key) && typeof value === "object" && value !== null && !Array.isArray(value);
-  if (!isMap) return plainSchema(value);
+  if (valueKeywords.has(key)) return value;
+  if (!mapKeywords.has(key) || !isObject(value)) return plainSchema(value);
   return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, plainSchema(schema)]));
 }

@@ -9,7 +9,8 @@
 import { createHash } from "node:crypto";
 import type { ResponseItem } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidType, invalidValue, missingField } from "../../../call/refusals.ts";
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty, textOrJson } from "../../../wire/json.ts";
+import { failedResult } from "../../tools/paired-results.ts";
 import { calledClientTool } from "../client-tools.ts";
 import type { ToolNames } from "../tool-names.ts";
 
@@ -39,15 +40,14 @@ export function toolStepOf(item: ResponseItem, type: string, path: string, names
   const { name = "", namespace } = call ?? {};
   return {
     id,
-    call: call && { name: names.chatNameOf(namespace, name), input: textOf(call.input) },
+    call: call && { name: names.chatNameOf(namespace, name), input: textOrJson(call.input) },
     result: result && { text: resultText(result, item), images: result.images ?? [] },
   };
 }
 
-/** resultText returns what is told of a result. Chat has no flag for a failed tool: the text begins with `Error: `. */
+/** resultText returns what is told of a result. */
 function resultText({ text, hasFailed = false }: Result, { status }: ResponseItem): string {
-  if (!hasFailed && status !== "failed" && status !== "incomplete") return text;
-  return text === "" ? "Error" : `Error: ${text}`;
+  return hasFailed || status === "failed" || status === "incomplete" ? failedResult(text) : text;
 }
 
 interface Parts {
@@ -76,7 +76,7 @@ const partsOfType: ReadonlyMap<string, PartsOf> = new Map(
     }),
     computer_call_output: screenshot,
     program: ({ code }) => ({ call: { name: "program", input: { code: code ?? "" } } }),
-    program_output: ({ result }) => ({ result: { text: textOf(result ?? "") } }),
+    program_output: ({ result }) => ({ result: { text: textOrJson(result ?? "") } }),
     mcp_call: mcpCall,
     mcp_approval_request: (json, { name }) => ({ call: mcpTool(json, name) }),
     web_search_call: ({ action, results }) => {
@@ -127,7 +127,7 @@ function mcpCall(json: JsonObject, { name, output }: ResponseItem): Parts {
   const { error = null } = json;
   const message = isObject(error) ? (error.message ?? error.content ?? error) : error;
   const text = output.case === "outputText" ? output.value : "";
-  const result = message === null ? { text } : { text: textOf(message), hasFailed: true };
+  const result = message === null ? { text } : { text: textOrJson(message), hasFailed: true };
   return { call: mcpTool(json, name), result };
 }
 
@@ -172,8 +172,4 @@ function outputOfCode({ type, logs }: JsonObject): string {
 
 function listOf(value: JsonValue | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
-}
-
-function textOf(value: JsonValue): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -29,11 +29,7 @@ export function relayedEvents(
   context: AnswerContext,
 ): Frames<typeof ResponseStreamEventSchema> {
   const items = new RelayedItems(context);
-  return translateStream(
-    frames,
-    (frame) => [items.relay(frame)],
-    () => [],
-  );
+  return translateStream(frames, (frame) => [items.relay(frame)]);
 }
 
 /** ownMembers returns the members of a response that are the gateway's. `ownId` returns the id that an item began with at its upstream. */

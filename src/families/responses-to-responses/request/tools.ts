@@ -3,10 +3,9 @@
  * dropped and named, since agents offer some with every request.
  */
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import type { Changes } from "../../../wire/splice.ts";
 import type { Dropped } from "../../dropped.ts";
 import type { IsUnpriced } from "../../translation.ts";
-
-type Changes = Readonly<Record<string, JsonValue | undefined>>;
 
 /** changedTools returns the changes to the request. */
 export function changedTools(json: JsonObject, isUnpriced: IsUnpriced, dropped: Dropped): Changes {

@@ -1,9 +1,10 @@
 /**
- * Marks of where the part of a prompt ends that is to be cached: Anthropic's `cache_control`, which agents send whatever model they call, at
- * messages, parts, calls and tools, and OpenAI's `prompt_cache_breakpoint`, at parts. Most servers refuse those that they do not know.
+ * Writes the marks of a cached prompt as the server takes them. Agents send Anthropic's whatever model they call, and most servers refuse
+ * those that they do not know.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../../wire/json.ts";
+import { markKeys, plainMarks, withMark } from "../../../call/cache-marks.ts";
+import { isObject, mappedList } from "../../../wire/json.ts";
 import type { Changes } from "../../../wire/splice.ts";
 import type { Capabilities } from "../profile.ts";
 
@@ -12,11 +13,6 @@ export interface Marking {
   readonly taken: Capabilities["cache_marks"];
   readonly dropped: string[];
 }
-
-/** markKeys are the keys of both kinds of marks. */
-export const markKeys = ["cache_control", "prompt_cache_breakpoint"] as const;
-/** plainMarks are what a mark of the other kind becomes. Lifetimes are not taken over: they have other prices. */
-const plainMarks = { cache_control: { type: "ephemeral" }, prompt_cache_breakpoint: { mode: "explicit" } } as const;
 
 /** markMessage returns a chat message with the marks that the server takes, at its parts; the same one where it has no others. */
 export function markMessage(message: JsonObject, path: string, marking: Marking): JsonObject {
@@ -41,8 +37,7 @@ export function isMarkedList(content: JsonValue | undefined, { cache_marks: take
 /** markItems does the same for the items of a response's input, which are marked at their parts. */
 export function markItems(items: JsonValue | undefined, marking: Marking): JsonValue | undefined {
   if (marking.taken === undefined || marking.taken === "any" || !Array.isArray(items)) return items;
-  const marked = items.map((item, i) => markItem(item, `input[${i}]`, marking));
-  return marked.every((item, i) => item === items[i]) ? items : marked;
+  return mappedList(items, (item, i) => markItem(item, `input[${i}]`, marking));
 }
 
 function markItem(item: JsonValue, path: string, marking: Marking): JsonValue {
@@ -76,14 +71,6 @@ function markParts(parts: JsonValue | undefined, path: string, marking: Marking)
   return parts.map((part, i) =>
     isObject(part) && isMarked(part) ? { ...without(part), ...markOf(part, `${path}[${i}]`, marking) } : part,
   );
-}
-
-/** withMark puts the mark of a message, where it has one, at its last part. */
-function withMark(content: JsonValue, mark: JsonObject): JsonValue {
-  if (Object.keys(mark).length === 0) return content;
-  if (typeof content === "string") return content === "" ? content : [{ type: "text", text: content, ...mark }];
-  const last = Array.isArray(content) ? content.at(-1) : undefined;
-  return Array.isArray(content) && isObject(last) ? content.with(-1, { ...mark, ...last }) : content;
 }
 
 /** markOf returns the mark that the server takes, where `marked` has any; else an empty object. */

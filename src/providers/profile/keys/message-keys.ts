@@ -3,12 +3,12 @@
  * have: servers that check each key refuse the whole conversation for one, again in each turn.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../../wire/json.ts";
+import { markKeys } from "../../../call/cache-marks.ts";
+import { isFilled, isObject, mappedList } from "../../../wire/json.ts";
 import type { Capabilities } from "../profile.ts";
-import { markKeys } from "./cache-marks.ts";
 
-/** ofRoles are the keys of OpenAI's requests. Source: https://platform.openai.com/docs/api-reference/chat/create */
 const ofAll = ["role", "content", "name"];
+/** ofRoles are the keys of OpenAI's requests. Source: https://platform.openai.com/docs/api-reference/chat/create */
 const ofRoles: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
     system: ofAll,
@@ -52,22 +52,18 @@ export function keepKnownKeys(
 
 function keepInEach(list: JsonValue | undefined, known: readonly string[], path: string, kept: Kept) {
   if (!Array.isArray(list)) return list;
-  const fitted = list.map((one, i) => (isObject(one) ? keepKeys(one, known, `${path}[${i}]`, kept) : one));
-  return fitted.every((one, i) => one === list[i]) ? list : fitted;
+  const keep = (one: JsonValue, i: number) => (isObject(one) ? keepKeys(one, known, `${path}[${i}]`, kept) : one);
+  return mappedList(list, keep);
 }
 
 /** keepKeys leaves out what is not known, and what says nothing: an empty content does. */
 function keepKeys(one: JsonObject, known: readonly string[], path: string, { taken, dropped }: Kept): JsonObject {
   const entries = Object.entries(one);
   const stays = ([key, value]: (typeof entries)[number]) =>
-    key === "content" || (saysSomething(value) && (known.includes(key) || taken.includes(key)));
+    key === "content" || (isFilled(value) && (known.includes(key) || taken.includes(key)));
   if (entries.every(stays)) return one;
   // The place of a call in a stream is no part of it.
   for (const [key, value] of entries)
-    if (!stays([key, value]) && saysSomething(value) && key !== "index") dropped.push(`${path}.${key}`);
+    if (!stays([key, value]) && isFilled(value) && key !== "index") dropped.push(`${path}.${key}`);
   return Object.fromEntries(entries.filter(stays));
-}
-
-function saysSomething(value: JsonValue): boolean {
-  return typeof value === "object" ? value !== null && Object.keys(value).length > 0 : true;
 }

@@ -27,7 +27,10 @@ export function plainFittersOf(
   fitterOf: (profile: ModelProfile) => RequestFitter,
 ): PlainFitters | undefined {
   if (stated.message_keys !== undefined) return undefined;
-  const withFacts = (facts: typeof ofMessages & Pick<Capabilities, "request_keys">) =>
-    fitterOf({ stated: { ...stated, ...facts }, conservative: { ...conservative, ...facts } });
-  return { messages: withFacts(ofMessages), request: withFacts({ ...ofMessages, request_keys: settings }) };
+  const withCapabilities = (further: typeof ofMessages & Pick<Capabilities, "request_keys">) =>
+    fitterOf({ stated: { ...stated, ...further }, conservative: { ...conservative, ...further } });
+  return {
+    messages: withCapabilities(ofMessages),
+    request: withCapabilities({ ...ofMessages, request_keys: settings }),
+  };
 }

@@ -8,9 +8,9 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../../wire/json.ts";
+import { isObject, mappedList } from "../../../wire/json.ts";
 import type { Capabilities } from "../profile.ts";
-import { described } from "./root-schema.ts";
+import { decodedStep, described } from "./root-schema.ts";
 import { rootedTools } from "./rooted-tools.ts";
 import { roomAfter } from "./size.ts";
 
@@ -23,11 +23,13 @@ export function fitTools(
   const dropped: string[] = [];
   if (schemas === "rooted") {
     const rooted = rootedTools(tools, "tools", dropped);
-    return rooted === tools ? undefined : { tools: [...rooted], dropped };
+    return rooted === tools ? undefined : { tools: rooted, dropped };
   }
   const knowsNullable = schemas === "nullable";
-  const fitted = tools.map((tool, i) => fitTool(tool, `tools[${i}].function.parameters`, dropped, knowsNullable));
-  return fitted.every((tool, i) => tool === tools[i]) ? undefined : { tools: fitted, dropped };
+  const fitted = mappedList(tools, (tool, i) =>
+    fitTool(tool, `tools[${i}].function.parameters`, dropped, knowsNullable),
+  );
+  return fitted === tools ? undefined : { tools: fitted, dropped };
 }
 
 function fitTool(tool: JsonValue, path: string, dropped: string[], knowsNullable: boolean): JsonValue {
@@ -150,19 +152,10 @@ function schemaAt(reference: string, walk: Walk): JsonObject | undefined {
   if (!reference.startsWith("#/")) return undefined;
   let at: JsonValue | undefined = walk.root;
   for (const step of reference.slice(2).split("/")) {
-    const key = decoded(step).replaceAll("~1", "/").replaceAll("~0", "~");
+    const key = decodedStep(step);
     at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
   }
   return isObject(at) && mayRepeat(at, walk) ? at : undefined;
-}
-
-/** decoded decodes a step of a reference. One that is no URI's is taken as it is written. */
-function decoded(step: string): string {
-  try {
-    return decodeURIComponent(step);
-  } catch {
-    return step;
-  }
 }
 
 /** allTogether returns one schema of those that all hold. */
@@ -205,12 +198,12 @@ function membersOf(schema: JsonObject, path: string, walk: Walk, within: readonl
   return described(plain, left);
 }
 
-/** Returns undefined for what no plain schema has. */
 /** isOfValues reports whether a keyword says what the values of a map are: without it a model leaves maps empty. */
 function isOfValues(key: string, value: JsonValue): boolean {
   return key === "additionalProperties" && isObject(value) && Object.keys(value).length > 0;
 }
 
+/** plainMember returns undefined for what no plain schema has. */
 function plainMember(
   key: string,
   value: JsonValue,

@@ -10,6 +10,27 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../../wire/json.ts";
 
+/** mapKeywords are the keywords whose value maps names to schemas. */
+export const mapKeywords: ReadonlySet<string> = new Set([
+  ...["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"],
+]);
+
+/** valueKeywords are the keywords whose value is no schema. */
+export const valueKeywords: ReadonlySet<string> = new Set(["enum", "const", "default", "examples", "required"]);
+
+/** decodedStep returns the key that a step of a reference stands for. A step that is no URI's is taken as it is written. */
+export function decodedStep(step: string): string {
+  return unescaped(step).replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+function unescaped(step: string): string {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return step;
+  }
+}
+
 const combinations = ["allOf", "anyOf", "oneOf"];
 
 /** rootSchema returns the same schema where its root is such already. `drop` is told the keywords of merged alternatives. */

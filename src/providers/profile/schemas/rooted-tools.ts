@@ -3,17 +3,17 @@
  * those of its regular expressions. It refuses a whole request otherwise, for one tool of an MCP server.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../../wire/json.ts";
-import { described, rootSchema } from "./root-schema.ts";
+import { isObject, mappedList } from "../../../wire/json.ts";
+import { described, mapKeywords, rootSchema, valueKeywords } from "./root-schema.ts";
 
 /** rootedTools returns the tools; the same list where they can stay as they are. `path` is the list's. */
-export function rootedTools(tools: readonly JsonValue[], path: string, dropped: string[]): readonly JsonValue[] {
-  return mapped(tools, (tool, i) => (isObject(tool) ? rootedTool(tool, `${path}[${i}]`, dropped) : tool));
+export function rootedTools(tools: JsonValue[], path: string, dropped: string[]): JsonValue[] {
+  return mappedList(tools, (tool, i) => (isObject(tool) ? rootedTool(tool, `${path}[${i}]`, dropped) : tool));
 }
 
 /** rootedItems fits the tools of the items of a response's input, and returns the same list where they can stay as they are. */
-export function rootedItems(input: readonly JsonValue[], dropped: string[]): readonly JsonValue[] {
-  return mapped(input, (item, i) =>
+export function rootedItems(input: JsonValue[], dropped: string[]): JsonValue[] {
+  return mappedList(input, (item, i) =>
     isObject(item) && Array.isArray(item.tools) ? withTools(item, `input[${i}]`, dropped) : item,
   );
 }
@@ -34,7 +34,7 @@ function rootedTool(tool: JsonObject, path: string, dropped: string[]): JsonObje
 function withTools(holder: JsonObject, path: string, dropped: string[]): JsonObject {
   const { tools } = holder;
   const fitted = rootedTools(tools as JsonValue[], `${path}.tools`, dropped);
-  return fitted === tools ? holder : { ...holder, tools: [...fitted] };
+  return fitted === tools ? holder : { ...holder, tools: fitted };
 }
 
 /** refusedAtRoot are the keywords that say nothing of an object, and are refused at the root. */
@@ -54,17 +54,6 @@ function without(schema: JsonObject, keywords: readonly string[]): JsonObject {
 
 /** foreign finds properties and points of Unicode, and names of groups, as Python does not write them. */
 const foreign = /\\[pP]\{|\\u\{|\(\?<[A-Za-z_]/;
-/** values are the keywords whose value is no schema. */
-const values: ReadonlySet<string> = new Set(["enum", "const", "default", "examples", "required"]);
-
-/** maps are the keywords whose value maps names to schemas. */
-const maps: ReadonlySet<string> = new Set([
-  "properties",
-  "patternProperties",
-  "$defs",
-  "definitions",
-  "dependentSchemas",
-]);
 
 function hasForeign(value: JsonValue): boolean {
   if (Array.isArray(value)) return value.some(hasForeign);
@@ -84,13 +73,12 @@ function hasForeign(value: JsonValue): boolean {
  */
 function portable(value: JsonValue, path: string, dropped: string[], isMap = false): JsonValue {
   if (Array.isArray(value)) {
-    const list = mapped(value, (one, i) => portable(one, `${path}[${i}]`, dropped));
-    return list === value ? value : [...list];
+    return mappedList(value, (one, i) => portable(one, `${path}[${i}]`, dropped));
   }
   if (!isObject(value)) return value;
   const members = Object.entries(value).map(([key, member]): [string, JsonValue] => {
-    const isKept = !isMap && values.has(key);
-    return [key, isKept ? member : portable(member, `${path}.${key}`, dropped, !isMap && maps.has(key))];
+    const isKept = !isMap && valueKeywords.has(key);
+    return [key, isKept ? member : portable(member, `${path}.${key}`, dropped, !isMap && mapKeywords.has(key))];
   });
   const schema = members.every(([key, member]) => member === value[key]) ? value : Object.fromEntries(members);
   return isMap ? schema : withoutForeign(schema, path, dropped);
@@ -101,9 +89,4 @@ function withoutForeign(schema: JsonObject, path: string, dropped: string[]): Js
   if (typeof pattern !== "string" || !foreign.test(pattern)) return schema;
   dropped.push(`${path}.pattern`);
   return described(without(schema, ["pattern"]), { pattern });
-}
-
-function mapped<T extends JsonValue>(list: readonly T[], change: (one: T, i: number) => T): readonly T[] {
-  const changed = list.map(change);
-  return changed.every((one, i) => one === list[i]) ? list : changed;
 }
