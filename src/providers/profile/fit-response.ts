@@ -5,7 +5,7 @@ import type { Wire } from "../../wire/wire.ts";
 import type { FittedRequest } from "../contract.ts";
 import { inItems } from "./call-arguments.ts";
 import { fitEffort } from "./effort.ts";
-import { placeInputInstructions } from "./input-instructions.ts";
+import { instructionsIn, placeInputInstructions } from "./input-instructions.ts";
 import { markItems, marksBeside } from "./keys/cache-marks.ts";
 import { isDefault, refusedIn } from "./keys/refused.ts";
 import type { Capabilities } from "./profile.ts";
@@ -29,10 +29,13 @@ function fitJson(json: JsonObject, capabilities: Capabilities) {
   const reasoning = fitReasoning(json, capabilities);
   const refused = refusedIn(json, capabilities.refuses_responses, capabilities, reasoning.reasons);
   const included = fitInclude(json, capabilities, reasoning.reasons);
-  const placed = placeInputInstructions(json, capabilities);
   const marking = { taken: capabilities.cache_marks, dropped: [] as string[] };
   const marks = marksBeside(json, marking);
-  const items = markItems(placed.input ?? json.input, marking);
+  const marked = markItems(json.input, marking);
+  const placed = placeInputInstructions({ ...json, ...(marked === undefined ? {} : { input: marked }) }, capabilities);
+  // A text has no place for a mark.
+  if (placed.instructions !== undefined) markItems(instructionsIn(marked), { ...marking, taken: "none" });
+  const items = placed.input ?? marked;
   const tools = fitResponseTools(marks.tools ?? json.tools, inItems(fitItemIds(items, capabilities)), capabilities);
   const changes: Changes = {
     ...boundIn(json, capabilities),
