@@ -37,6 +37,8 @@ export interface ChatOutput {
   readonly details: readonly JsonObject[];
   /** Blocks of thinking that a vendor signed, which an aggregator passes on and wants back. */
   readonly signed: readonly JsonObject[];
+  /** The addresses of images that the model made, of data or of the web. */
+  readonly images: readonly string[];
 }
 
 /** SealedThinking is reasoning that was sealed (`providers/profile/reasoning-seal.ts`). */
@@ -65,6 +67,7 @@ const nothing: ChatOutput = {
   signature: "",
   details: [],
   signed: [],
+  images: [],
 };
 
 /** deltaOf returns the next part of a choice. Some vendors have it in `message`, as in a unary answer, or in `text`, as in a completion. */
@@ -113,7 +116,14 @@ export function readChatOutput(message: AssistantMessage | undefined): ChatOutpu
     signature: signatureOf(extra) || signatureIn(parts),
     details: wantedBack(details),
     signed: signedIn(extra?.thinking_blocks),
+    images: [...partsOf(extra?.images), ...parts].map(imageIn).filter((url) => url !== ""),
   };
+}
+
+/** imageIn returns the address of an image, which OpenRouter has in a list beside the content and others in a part of it. */
+function imageIn(part: JsonValue): string {
+  const { image_url: image } = isObject(part) ? part : {};
+  return textOrEmpty(isObject(image) ? image.url : image);
 }
 
 /**

@@ -26,6 +26,8 @@ export interface Dialect {
    * Returns the refusal for an error in place of an answer, or beside it: some upstreams send errors with status 200.
    */
   errorIn(json: JsonObject, bytes: Buffer, operation: Operation, place: ErrorPlace): Refusal | undefined;
+  /** Returns the members of a unary answer that clients need otherwise than its server has them; undefined without any. */
+  changes?(json: JsonObject, operation: Operation): JsonObject | undefined;
   /** Reports a unary answer's usage to the meter. */
   measure(json: JsonObject, meter: Meter): void;
   /** namesEvents is whether each frame of a stream says its type, which is also the name of its event. */
@@ -53,8 +55,8 @@ export interface StreamTracker {
    * neither fails nor ends the stream.
    */
   takeUnparsed?<O extends DescMessage>(frame: Wire<O>): Wire<O> | undefined;
-  /** Takes the next frame. Returns what the caller sees of it, or nothing. */
-  take<O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined;
+  /** Takes the next frame. Returns what the caller sees of it: nothing, one frame, or those that are usual for it. */
+  take<O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | readonly Wire<O>[] | undefined;
   /** Takes the JSON of an error in place of a frame or an answer: it may report usage, for which the upstream bills. */
   readonly takeFault?: (json: JsonObject) => void;
   /** Reports whether the end mark came. */

@@ -201,7 +201,7 @@ function measuredOf(measuring: Measuring, input: number): Measured {
   // A report that came before the output says nothing of its reasoning, unless the answer is complete.
   const isReported = isOutputReported || (how.complete && reported !== undefined);
   const hidden = isReported ? 0 : reasoningOf(attempt, countedOutput);
-  const output = Math.max(reported ?? 0, countedOutput + hidden);
+  const output = Math.max(reported ?? attempt.leastOutput, countedOutput + hidden);
   const reasoning = isOutputDoubted ? hidden : Math.max(usage.reasoning, hidden);
   const isCounted = isInputDoubted || usage.input === undefined || output !== reported;
   const parts = { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning };

@@ -79,6 +79,8 @@ export class MeteredAttempt implements AttemptMeter {
   readonly asked: RequestedManner;
   manner: ToldManner | undefined;
   rare: Rare | undefined;
+  /** leastOutput is the output that was reported before there was any. */
+  leastOutput = 0;
   /** isOutputReported is whether output was reported after there was any. Such a report includes the reasoning up to then. */
   isOutputReported = false;
   estimatedReasoning = 0;
@@ -110,6 +112,7 @@ export class MeteredAttempt implements AttemptMeter {
     usage.cacheWriteHour = this.#plausible(cacheWriteHour) ?? usage.cacheWriteHour;
     usage.output = this.#plausible(output) ?? usage.output;
     usage.reasoning = this.#plausible(reasoning) ?? usage.reasoning;
+    this.leastOutput = this.#plausible(reported.leastOutput) ?? this.leastOutput;
     if (output !== undefined && this.hasWritten) this.isOutputReported = true;
   }
 

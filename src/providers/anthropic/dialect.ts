@@ -30,6 +30,7 @@ import { refusesSampling } from "./generation.ts";
 import { trackEvents } from "./tracker.ts";
 import { requiresSignedThinking, withoutUnsigned } from "./unsigned-thinking.ts";
 import { meterMessage } from "./usage.ts";
+import { changesOfMessage } from "./usual-message.ts";
 
 export interface AnthropicOptions {
   /** With the version: `https://api.anthropic.com/v1`. */
@@ -108,9 +109,10 @@ function anthropicDialect(credential: Record<string, string>, hide: Redact): Dia
     body: (attempt) => requestBody(attempt),
     refusal: (error) => refusalOfAnswer(error, errors),
     errorIn: anthropicFaults((json, bytes) => refusalOfErrorIn(json, bytes, errors)),
+    changes: changesOfMessage,
     measure: meterMessage,
     namesEvents: true,
-    track: ({ meter }) => trackEvents(meter),
+    track: trackEvents,
     framesOf: eventsOfMessage,
     accumulator: createEventAccumulator,
   };

@@ -28,6 +28,17 @@ function eventsOfBlock(block: JsonObject, index: number): JsonObject[] {
   ];
 }
 
+/** beginningOf returns a block that a server begins as Anthropic does, without what deltas say, and the deltas for what it had said. */
+export function beginningOf(block: JsonObject): { readonly begun: JsonObject; readonly untold: readonly JsonObject[] } {
+  const { text, thinking, input } = block;
+  const isText = typeof text === "string" && text !== "";
+  const isThinking = typeof thinking === "string" && thinking !== "";
+  const isInput = typeof input === "string" ? input !== "" : isObject(input) && Object.keys(input).length > 0;
+  if (!isText && !isThinking && !isInput) return { begun: input === "" ? { ...block, input: {} } : block, untold: [] };
+  const { begun, deltas } = partsOf(block);
+  return { begun, untold: deltas };
+}
+
 /** partsOf returns the block as it begins, and its deltas. Unknown types begin complete. */
 function partsOf(block: JsonObject): { readonly begun: JsonObject; readonly deltas: readonly JsonObject[] } {
   const { type, text, thinking, signature, input, citations, content, encrypted_content } = block;
@@ -51,8 +62,9 @@ function partsOf(block: JsonObject): { readonly begun: JsonObject; readonly delt
     const begun = { ...block, ...Object.fromEntries(Object.keys(summary).map((key) => [key, null])) };
     return { begun, deltas: [{ type: "compaction_delta", ...summary }] };
   }
-  if (typeof type === "string" && type.endsWith("tool_use") && isObject(input)) {
-    const deltas = [{ type: "input_json_delta", partial_json: JSON.stringify(input) }];
+  if (typeof type === "string" && type.endsWith("tool_use") && (isObject(input) || typeof input === "string")) {
+    const partial_json = typeof input === "string" ? input : JSON.stringify(input);
+    const deltas = [{ type: "input_json_delta", partial_json }];
     return { begun: { ...block, input: {} }, deltas };
   }
   return { begun: block, deltas: [] };

@@ -9,20 +9,20 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
-import type { Meter } from "../contract.ts";
+import type { Attempt } from "../contract.ts";
 import type { StreamTracker } from "../dialect.ts";
 import { isDone } from "../frames/done.ts";
-import { isFinished } from "../usage/finish-word.ts";
-import { BlockNumbers } from "./block-numbers.ts";
+import { isFinished, messageWordOf } from "../usage/finish-word.ts";
 import { meterEvents } from "./usage.ts";
+import { UsualEvents } from "./usual-events.ts";
 
 /** afterReasonMs is how long a stream is read on after its stop reason, in milliseconds. */
 const afterReasonMs = 1_000;
 
-export function trackEvents(meter: Meter): StreamTracker {
+export function trackEvents({ id, model, meter }: Pick<Attempt, "id" | "model" | "meter">): StreamTracker {
   const measure = meterEvents(meter);
   const seen = new EventLog();
-  const blocks = new BlockNumbers();
+  const usual = new UsualEvents(`msg_${id.replace(/^req_/, "")}`, model);
   /** isCut says that what follows is not of this answer. */
   let isCut = false;
   return {
@@ -40,18 +40,26 @@ export function trackEvents(meter: Meter): StreamTracker {
         measure(json);
         return undefined;
       }
-      const usual = usualEnd(json);
-      measure(usual);
-      const event = seen.withReason(blocks.numbered(usual));
-      seen.take(event);
-      if (event !== json) return frame.with(event);
-      // `closingFrames` sends the stop reason that lacks, and this event after it.
-      return json.type === "message_stop" && !seen.hasReason ? undefined : frame;
+      return usual.take(usualEnd(json, seen.hasCalled)).flatMap((one) => {
+        measure(one);
+        const event = seen.withReason(one);
+        seen.take(event);
+        // `closingFrames` sends the stop reason that lacks, and this event after it.
+        if (event.type === "message_stop" && !seen.hasReason) return [];
+        return [event === json ? frame : Wire.ofJson(frame.desc, event, true)];
+      });
     },
     takeFault: ({ usage = null }) => measure({ type: "message_delta", usage }),
     isComplete: () => seen.hasBegun && (seen.hasStopped || seen.hasReason || (isCut && seen.hasContent)),
     lingerMs: () => (seen.hasReason ? afterReasonMs : undefined),
-    closingFrames: (desc) => seen.missing().map((event) => Wire.ofJson(desc, event, true)),
+    closingFrames(desc) {
+      const rest = usual.rest();
+      for (const event of rest) {
+        measure(event);
+        seen.take(event);
+      }
+      return [...rest, ...seen.missing()].map((event) => Wire.ofJson(desc, event, true));
+    },
   };
 }
 
@@ -65,7 +73,7 @@ class EventLog {
   #reason: JsonValue = null;
   /** #late is what the last event tells of the end: it is used where the event before it did not tell that. */
   #late: JsonObject = {};
-  #hasCalled = false;
+  hasCalled = false;
   /** The indices of the open blocks. */
   readonly #open = new Set<JsonValue>();
 
@@ -92,7 +100,7 @@ class EventLog {
       case "content_block_start":
         this.hasContent = true;
         this.#open.add(index);
-        this.#hasCalled ||= (content_block as JsonObject | null | undefined)?.type === "tool_use";
+        this.hasCalled ||= (content_block as JsonObject | null | undefined)?.type === "tool_use";
         return;
       case "content_block_stop":
         this.#open.delete(index);
@@ -115,7 +123,7 @@ class EventLog {
     const events: JsonObject[] = [...this.#open].map((index) => ({ type: "content_block_stop", index }));
     if (!this.hasReason) {
       const { stop_reason: told, usage } = this.#late;
-      const stop_reason = isFinished(told) ? (told as JsonValue) : this.#hasCalled ? "tool_use" : "end_turn";
+      const stop_reason = isFinished(told) ? (told as JsonValue) : this.hasCalled ? "tool_use" : "end_turn";
       const delta = { stop_reason, stop_sequence: null };
       events.push({ type: "message_delta", delta, usage: isObject(usage) ? usage : {} });
       this.hasReason = true;
@@ -124,15 +132,20 @@ class EventLog {
   }
 }
 
-/** usualEnd returns the event with stop reason and usage where Anthropic has them: some servers put one beside the other. */
-function usualEnd(event: JsonObject): JsonObject {
+/**
+ * usualEnd returns the event with stop reason and usage where Anthropic has them, and the reason in its words: some servers put one beside
+ * the other, and some have chat's words.
+ */
+function usualEnd(event: JsonObject, hasCalled: boolean): JsonObject {
   const { type, delta, usage, stop_reason: beside } = event;
   if (type !== "message_delta") return event;
   const { usage: inside, ...told } = isObject(delta) ? delta : {};
   const isReasonBeside = isFinished(beside) && !isFinished(told.stop_reason);
   const isUsageInside = isObject(inside) && !isObject(usage);
-  if (!isReasonBeside && !isUsageInside) return event;
-  const end = isReasonBeside ? { ...told, stop_reason: beside as JsonValue } : told;
+  const reason = isReasonBeside ? beside : told.stop_reason;
+  const own = messageWordOf(reason, hasCalled);
+  if (!isReasonBeside && !isUsageInside && own === reason) return event;
+  const end = own === undefined ? told : { ...told, stop_reason: own };
   return { ...event, delta: end, ...(isUsageInside ? { usage: inside } : {}) };
 }
 

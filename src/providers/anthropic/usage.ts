@@ -26,8 +26,8 @@ export function meterMessage({ content, stop_reason, usage }: JsonObject, meter:
 /** meterEvents returns a function that reports each event of a stream. */
 export function meterEvents(meter: Meter): (event: JsonObject) => void {
   const counts = new MessageUsageReader();
-  const tell = (usage: JsonValue | undefined) => {
-    if (counts.take(usage)) meter.reportUsage(counts.reported);
+  const tell = (isTaken: boolean) => {
+    if (isTaken) meter.reportUsage(counts.reported);
   };
   let searches = 0;
   return (event) => {
@@ -41,13 +41,13 @@ export function meterEvents(meter: Meter): (event: JsonObject) => void {
         if (isSearchMade(event.content_block)) meter.reportUsage({ searches: ++searches });
         return;
       case "message_start":
-        tell((event.message as JsonObject | null | undefined)?.usage);
+        tell(counts.takeBeginning((event.message as JsonObject | null | undefined)?.usage));
         return;
       case "message_stop":
-        tell(event.usage);
+        tell(counts.take(event.usage));
         return;
       case "message_delta":
-        tell(event.usage);
+        tell(counts.take(event.usage));
         if ((event.delta as JsonObject | null | undefined)?.stop_reason === "refusal") meter.reportGivenUp();
     }
   };

@@ -65,7 +65,7 @@ export async function framesOfAnswer<O extends DescMessage>(
       const frame = Wire.ofJson(desc, json, true);
       if (bytes.length >= longJson) await frame.writeInSlices();
       const seen = tracker.take(frame, json);
-      if (seen) batch.push(seen);
+      if (seen) batch.push(...[seen].flat());
     }
     tracker.isEndMark(done);
     meter.reportEnd();

@@ -29,13 +29,19 @@ export function readAnswer<O extends DescMessage>(
     faulty = json;
   };
   try {
-    return { answer, json: readJson(answer, dialect, operation, "whole", keep) };
+    return usual(answer, readJson(answer, dialect, operation, "whole", keep), dialect, operation);
   } catch (error) {
     const json = unwrapped(answer.bytes(), dialect, operation);
-    if (json) return { answer: Wire.ofJson(answer.desc as O, json, true), json };
+    if (json) return usual(Wire.ofJson(answer.desc as O, json, true), json, dialect, operation);
     if (faulty) onFault?.(faulty);
     throw error;
   }
+}
+
+/** usual returns the answer as clients need it. */
+function usual<O extends DescMessage>(answer: Wire<O>, json: JsonObject, dialect: Dialect, operation: Operation) {
+  const changes = dialect.changes?.(json, operation);
+  return changes ? { answer: answer.with(changes), json: { ...json, ...changes } } : { answer, json };
 }
 
 /** envelopes are the members that aggregators put an answer into. */

@@ -77,7 +77,7 @@ function takeFrame<O extends DescMessage>(
   if (sent.event === "error") throw namedError(frame, dialect, operation, tracker);
   const skimmed = read ? undefined : tracker.takeUnparsed?.(frame);
   const seen = skimmed ?? tracker.take(frame, readJson(frame, dialect, operation, "frame", tracker.takeFault));
-  if (seen) batch.push(seen);
+  if (seen) batch.push(...[seen].flat());
   return tracker.isOver();
 }
 

@@ -32,6 +32,7 @@ import { chunksOfAnswer } from "./frames.ts";
 import { responsesDialect } from "./responses.ts";
 import { speakSpeech } from "./speech.ts";
 import { meterAnswer, meterChoice } from "./usage.ts";
+import { changesOfAnswer, UsualChunks } from "./usual-choices.ts";
 
 export interface OpenAiOptions {
   /** With the version: `https://api.openai.com/v1`. */
@@ -100,6 +101,7 @@ function openAiDialect(
     body: (attempt) => requestBody(attempt, optionsFor(attempt, asksFor(attempt.model))),
     refusal: (error) => refusalOfAnswer(error, errors),
     errorIn: openAiFaults((json, bytes) => refusalOfErrorIn(json, bytes, errors)),
+    changes: changesOfAnswer,
     measure: meterAnswer,
     track: (attempt) => trackChunks(attempt, createReader?.()),
     framesOf: chunksOfAnswer,
@@ -128,6 +130,7 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
   let done = false;
   const seen = new ChoiceTracker(operation, asked);
   const counts = new ChatUsageReader();
+  const usual = operation === "chat" ? new UsualChunks() : undefined;
   const see = <O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined => {
     // The gateway asked for the usage: a caller who did not ask sees neither it nor the nulls that announce it.
     if (seesUsage || !("usage" in json)) return frame;
@@ -154,6 +157,8 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
       seen.take(json, choices);
       if (counts.take(json)) meter.reportUsage(counts.reported);
       const visible = see(frame, json);
+      const usualChoices = usual?.choices(json);
+      if (usualChoices) return visible?.with({ choices: usualChoices });
       // A long one is hardly like another.
       if (reader && visible && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), visible.bytes());
       return visible;

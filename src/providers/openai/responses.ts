@@ -26,7 +26,7 @@ export function responsesDialect(
     errorIn: responsesFaults(refusalOf),
     measure: meterResponse,
     namesEvents: true,
-    track: ({ meter }) => trackResponse(meter),
+    track: trackResponse,
     framesOf: eventsOfResponse,
     accumulator: () => new ResponseAccumulator(),
   };

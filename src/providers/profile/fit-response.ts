@@ -5,7 +5,7 @@ import type { Changes } from "../../wire/splice.ts";
 import { inItems } from "./call-arguments.ts";
 import { fitEffort } from "./effort.ts";
 import type { FittedJson } from "./fit-json.ts";
-import { placeInputInstructions } from "./input-instructions.ts";
+import { instructionsIn, placeInputInstructions } from "./input-instructions.ts";
 import { markItems, marksBeside } from "./keys/cache-marks.ts";
 import { isDefault, refusedIn } from "./keys/refused.ts";
 import type { Capabilities } from "./profile.ts";
@@ -16,10 +16,13 @@ export function fitResponse(json: JsonObject, capabilities: Capabilities): Fitte
   const reasoning = fitReasoning(json, capabilities);
   const refused = refusedIn(json, capabilities.refuses_responses, capabilities, reasoning.reasons);
   const included = fitInclude(json, capabilities, reasoning.reasons);
-  const placed = placeInputInstructions(json, capabilities);
   const marking = { taken: capabilities.cache_marks, dropped: [] as string[] };
   const marks = marksBeside(json, marking);
-  const items = markItems(placed.input ?? json.input, marking);
+  const marked = markItems(json.input, marking);
+  const placed = placeInputInstructions({ ...json, ...(marked === undefined ? {} : { input: marked }) }, capabilities);
+  // A text has no place for a mark.
+  if (placed.instructions !== undefined) markItems(instructionsIn(marked), { ...marking, taken: "none" });
+  const items = placed.input ?? marked;
   const tools = fitResponseTools(marks.tools ?? json.tools, inItems(fitItemIds(items, capabilities)), capabilities);
   const changes: Changes = {
     ...boundIn(json, capabilities),

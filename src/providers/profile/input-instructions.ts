@@ -23,6 +23,11 @@ function isInstruction(item: JsonValue): item is JsonObject {
   return isObject(item) && (item.role === "developer" || item.role === "system");
 }
 
+/** instructionsIn returns the items with null in the place of all that are no instructions. */
+export function instructionsIn(items: JsonValue | undefined): JsonValue | undefined {
+  return Array.isArray(items) ? items.map((item) => (isInstruction(item) ? item : null)) : undefined;
+}
+
 function joined(items: readonly JsonValue[], instructions: JsonValue): Readonly<Record<string, JsonValue>> {
   const existing = typeof instructions === "string" && instructions !== "" ? [instructions] : [];
   const texts = [...existing, ...items.filter(isInstruction).map(textOf)];

@@ -4,7 +4,7 @@ import { isObject } from "../../wire/json.ts";
 
 export function eventsOfResponse(response: JsonObject): readonly JsonObject[] {
   const { output, status = "completed" } = response;
-  const begun = { ...response, status: "in_progress", output: [], usage: null, incomplete_details: null };
+  const begun = begunResponse(response);
   const items = (Array.isArray(output) ? output : []).filter(isObject);
   const events: JsonObject[] = [
     { type: "response.created", response: begun },
@@ -15,18 +15,23 @@ export function eventsOfResponse(response: JsonObject): readonly JsonObject[] {
   return events.map(({ type = null, ...rest }, sequence_number) => ({ type, sequence_number, ...rest }));
 }
 
+/** begunResponse returns a response as it begins. */
+export function begunResponse(response: JsonObject): JsonObject {
+  return { ...response, status: "in_progress", output: [], usage: null, incomplete_details: null };
+}
+
 function eventsOfItem(item: JsonObject, output_index: number): JsonObject[] {
   const { id: item_id = "" } = item;
   const at = { item_id, output_index };
   return [
-    { type: "response.output_item.added", output_index, item: emptied(item) },
+    { type: "response.output_item.added", output_index, item: begunItem(item) },
     ...piecesOf(item, at),
     { type: "response.output_item.done", output_index, item },
   ];
 }
 
-/** emptied returns the item as it begins. Unknown types begin complete. */
-function emptied(item: JsonObject): JsonObject {
+/** begunItem returns an item as it begins. Unknown types begin complete. */
+export function begunItem(item: JsonObject): JsonObject {
   const begun = { ...item, status: "in_progress" };
   switch (item.type) {
     case "message":

@@ -5,18 +5,20 @@
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
-import type { Wire } from "../../wire/wire.ts";
-import type { Meter } from "../contract.ts";
+import { Wire } from "../../wire/wire.ts";
+import type { Attempt } from "../contract.ts";
 import type { StreamTracker } from "../dialect.ts";
 import { isDone } from "../frames/done.ts";
 import { ResponseItems } from "./items.ts";
 import { OutputPlaces } from "./output-places.ts";
 import { ResponseMetering } from "./usage.ts";
+import { UsualEvents } from "./usual-events.ts";
 
-export function trackResponse(meter: Meter): StreamTracker {
+export function trackResponse({ meter, model }: Pick<Attempt, "meter" | "model">): StreamTracker {
   const metering = new ResponseMetering(meter);
   const items = new ResponseItems();
   const places = new OutputPlaces();
+  const usual = new UsualEvents(model);
   let isDoneSaid = false;
   let end: JsonObject | undefined;
   return {
@@ -31,13 +33,15 @@ export function trackResponse(meter: Meter): StreamTracker {
       metering.take(json);
       const placed = places.placed(json);
       const item = items.take(placed, frame);
+      const asFrames = (events: readonly JsonObject[], own: JsonObject, ownFrame: typeof frame) =>
+        events.map((event) => (event === own ? ownFrame : Wire.ofJson(frame.desc, event, true)));
       if (!isEnd(json)) {
         const event = item ? { ...placed, item } : placed;
-        return event === json ? frame : frame.with(event);
+        return asFrames(usual.take(event), json, frame);
       }
       const visible = wholeEnd(frame, json, items);
       end = visible.json() as JsonObject;
-      return visible;
+      return asFrames(usual.last(end), end, visible);
     },
     takeFault: (json) => metering.takeFault(json),
     isComplete: () => end !== undefined && saysSomething(end),

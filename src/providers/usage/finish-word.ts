@@ -25,6 +25,62 @@ export function finishWord(reason: JsonValue | undefined): string {
   return unfinished.has(words) ? "" : words;
 }
 
+/** ChatWord is a finish reason of chat. */
+export type ChatWord = "stop" | "length" | "tool_calls" | "content_filter" | "function_call";
+
+/** chatWords are the words that servers have for each. */
+const chatWords: ReadonlyMap<string, ChatWord> = new Map([
+  ...["stop", "end_turn", "stop_sequence", "complete", "eos", "eos_token"].map(meaning("stop")),
+  ...["length", "max_tokens", "max_output_tokens", "model_length", "max_length"].map(meaning("length")),
+  ...["max_new_tokens", "max_completion_tokens", "token_limit", "time_limit"].map(meaning("length")),
+  ...["model_context_window_exceeded", "context_length_exceeded", "error_limit"].map(meaning("length")),
+  ...["tool_calls", "tool_call", "tool_use"].map(meaning("tool_calls")),
+  ...["content_filter", "content_filtered", "safety", "recitation", "prohibited_content", "blocklist"].map(
+    meaning("content_filter"),
+  ),
+  ...["spii", "image_safety", "error_toxic", "refusal", "sensitive"].map(meaning("content_filter")),
+  ...["guardrail_intervened", "model_armor", "language", "blocked"].map(meaning("content_filter")),
+  ["function_call", "function_call"],
+]);
+
+function meaning(chatWord: ChatWord): (word: string) => readonly [string, ChatWord] {
+  return (word) => [word, chatWord];
+}
+
+/**
+ * chatWordOf returns a finish reason as chat has it, whichever family's word it is, or vendor's: Anthropic's, Google's, Cohere's, Mistral's,
+ * IBM's. It is undefined for a word that nobody knows, and while the answer goes on.
+ */
+export function chatWordOf(reason: JsonValue | undefined): ChatWord | undefined {
+  return chatWords.get(finishWord(reason));
+}
+
+/** The stop reasons of messages, by what they are in chat. */
+const messageWords: Readonly<Record<ChatWord, string>> = {
+  stop: "end_turn",
+  length: "max_tokens",
+  tool_calls: "tool_use",
+  function_call: "tool_use",
+  content_filter: "refusal",
+};
+
+/** ownWords are the words of Anthropic that stand for another in chat. */
+const ownWords: ReadonlySet<JsonValue | undefined> = new Set([
+  ...["end_turn", "max_tokens", "stop_sequence", "tool_use", "refusal", "model_context_window_exceeded"],
+]);
+
+/**
+ * messageWordOf returns a stop reason as messages have it; the same one where that is Anthropic's own, or nobody knows it. A plain end
+ * after a call (`hasCalled`), as chat servers may say it, is the call.
+ */
+export function messageWordOf(reason: JsonValue | undefined, hasCalled: boolean): JsonValue | undefined {
+  const word = ownWords.has(reason) ? undefined : chatWordOf(reason);
+  if (word === undefined) return reason;
+  const own = finishWord(reason);
+  if (ownWords.has(own)) return own;
+  return messageWords[word === "stop" && hasCalled ? "tool_calls" : word];
+}
+
 /** isFinished reports whether a finish reason says that the answer has ended. */
 export function isFinished(reason: JsonValue | undefined): boolean {
   return finishWord(reason) !== "";

@@ -22,6 +22,7 @@ const nothingCompacted: Compacted = { input: 0, cacheRead: 0, cacheWrite: 0, cac
 export class MessageUsageReader {
   #input: Pick<ToldUsage, "input" | "cacheRead"> & Written = {};
   #output: number | undefined;
+  #leastOutput: number | undefined;
   #reasoning = 0;
   #hasReasoning = false;
   #searches: number | undefined;
@@ -30,6 +31,15 @@ export class MessageUsageReader {
   /** isElsewhere is whether counts were reported by chat's names. */
   #isElsewhere = false;
   #compacted: Compacted | undefined;
+
+  /** Takes the `usage` of the beginning of a message, whose output is that of nothing so far. Returns whether it was an object. */
+  takeBeginning(usage: JsonValue | undefined): boolean {
+    const isTaken = this.take(usage);
+    if (!this.#output) return isTaken;
+    this.#leastOutput = this.#output;
+    this.#output = undefined;
+    return isTaken;
+  }
 
   /** Takes the value of `usage`. Returns whether it was an object. */
   take(usage: JsonValue | undefined): boolean {
@@ -46,7 +56,7 @@ export class MessageUsageReader {
       this.#hasReasoning = true;
       this.#reasoning = Math.max(this.#reasoning, thinking);
     }
-    if (output !== undefined) this.#output = Math.max(output, this.#output ?? 0);
+    if (output !== undefined) this.#output = Math.max(output, this.#output ?? 0, this.#leastOutput ?? 0);
     return true;
   }
 
@@ -88,10 +98,12 @@ export class MessageUsageReader {
     const input = totalInput(this.#input) === 0 ? {} : this.#input;
     const plain = output === undefined ? input : { ...input, output, reasoning: Math.min(output, this.#reasoning) };
     const reported = this.#compacted ? { ...plain, ...added(this.#compacted, plain) } : plain;
-    if (this.#searches === undefined && !this.#manner && !this.#isBroken && !this.#isElsewhere) return reported;
+    const isPlain = this.#leastOutput === undefined && this.#searches === undefined && !this.#manner;
+    if (isPlain && !this.#isBroken && !this.#isElsewhere) return reported;
     const searches = this.#searches === undefined ? {} : { searches: this.#searches };
     return {
       ...reported,
+      ...(this.#leastOutput !== undefined && { leastOutput: output === undefined ? this.#leastOutput : undefined }),
       ...searches,
       ...(this.#manner && { manner: this.#manner }),
       ...(this.#isBroken && { isBroken: true }),

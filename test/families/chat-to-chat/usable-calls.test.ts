@@ -104,7 +104,9 @@ test.each(Object.entries(streams))("a streamed call with %s", async (_, [pieces,
 });
 
 test("calls that clients read pass as they came", async () => {
-  const first = JSON.stringify(chatChunk({ tool_calls: [{ ...call("", { index: 0 }), vendor: 1.5 }] }));
+  const first = JSON.stringify(
+    chatChunk({ role: "assistant", tool_calls: [{ ...call("", { index: 0 }), vendor: 1.5 }] }),
+  );
   const next = JSON.stringify(chatChunk({ tool_calls: [piece('{"a":1}', { index: 0 })] }));
   const frames = [first, next, JSON.stringify(chatChunk({}, "tool_calls"))].map((data) => `data: ${data}\n\n`).join("");
   upstream.script = (exchange) => {

@@ -346,14 +346,15 @@ describe("usage told by an upstream of Anthropic's", () => {
       const bytes = anthropicFrames(head, { ...delta, usage }, stop);
       return (await streamed(ofAnthropic, "messages", bytes)).meter.used;
     };
-    const before = { input: 9, cacheRead: 5, cacheWrite: 10, cacheWriteHour: 20 };
+    // The output before any text is the least.
+    const before = { input: 9, cacheRead: 5, cacheWrite: 10, cacheWriteHour: 20, leastOutput: 1 };
     expect(await used({ output_tokens: 7 })).toEqual({ ...before, output: 7, reasoning: 0 });
     const nulls = { input_tokens: null, cache_read_input_tokens: null, cache_creation_input_tokens: null };
     expect(await used({ ...nulls, output_tokens: 7 })).toEqual({ ...before, output: 7, reasoning: 0 });
     const more = { input_tokens: 11, cache_read_input_tokens: 6, cache_creation_input_tokens: 40, output_tokens: 7 };
     expect(await used(more)).toEqual({
       ...{ input: 11, cacheRead: 6, cacheWrite: 20, cacheWriteHour: 20 },
-      ...{ output: 7, reasoning: 0 },
+      ...{ output: 7, reasoning: 0, leastOutput: 1 },
     });
     // Cache writes are reported again as a sum without their parts, and must not count twice.
     const again = { input_tokens: 9, cache_creation_input_tokens: 30, output_tokens: 7 };

@@ -402,6 +402,30 @@ describe("usage of an upstream of Anthropic's", () => {
     });
   }
 
+  test.each([
+    ["a placeholder that stands before the text is not all of the output", 1, {}, 3],
+    ["what stands before the text is the least, where it is more", 50, {}, 50],
+    ["null at the end is no output", 1, { usage: { output_tokens: null } }, 3],
+    ["the end says the output", 1, { usage: { output_tokens: 2 } }, 2],
+  ])("%s", async (_, output_tokens, told, output) => {
+    const [delta, stop] = messageEnd() as [Json, Json];
+    const { usage: __, ...end } = delta;
+    const text = { type: "text_delta", text: "one two three" };
+    const events = [
+      { type: "message_start", message: messageAnswer([], null, { usage: { input_tokens: 9, output_tokens } }) },
+      ...[...blockEvents(0, { type: "text", text: "" }, text), { ...end, ...told }, stop],
+    ];
+    upstream.script = (exchange) => {
+      exchange.head(200, eventStream);
+      exchange.end(anthropicFrames(...events));
+    };
+    for (const family of ["messages", "chat", "responses", "completions"] as const) {
+      const [ours, charged] = await toldAndCharged("claude", family, true);
+      expect(charged, family).toMatchObject({ input: 9, output });
+      expect(ours, family).toMatchObject({ output });
+    }
+  });
+
   test("is told whole as it is charged", async () => {
     const usage = { ...input, ...split, output_tokens: 20, ...thought };
     upstream.script = (exchange) =>

@@ -93,3 +93,16 @@ describe("an instruction in the middle", () => {
     expect(roles(request)).toEqual(["system", "developer", "user", "developer"]);
   });
 });
+
+test.each(["none", "cache_control", undefined] as const)(
+  "a mark of the cache in instructions of a response, which become a text, is named: %s",
+  (cache_marks) => {
+    const marked = { type: "input_text", text: "s", cache_control: { type: "ephemeral" } };
+    const input = [user("a"), { role: "developer", content: [marked] }];
+    const asked = Wire.ofJson(CreateResponseRequestSchema, { model: "m", input });
+    const first = fittingOf(createProfile({ system: "first", ...(cache_marks && { cache_marks }) }).of("m"), undefined);
+    const { request, dropped } = first.fit("responses", asked, true);
+    expect(request.json()).toEqual({ model: "m", instructions: "s", input: [user("a")] });
+    expect(dropped).toEqual(["input[1].content[0].cache_control"]);
+  },
+);

@@ -16,7 +16,7 @@ import { readToolInput } from "../../tool-input.ts";
 import type { Target } from "../../translation.ts";
 import { compacted, compactionBlock } from "../compaction.ts";
 import { ToolIds, type ToolNames } from "../tool-names.ts";
-import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
+import { imageText, redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
 import { endingOf } from "./finish.ts";
 import { usageOf } from "./usage.ts";
 
@@ -69,11 +69,11 @@ export function headOf(model: string, context: AnswerContext): JsonObject {
 }
 
 function contentOf(
-  { reasoning, sealed, text, refusal, calls, signature, details, signed }: ChatOutput,
+  { reasoning, sealed, text, refusal, calls, signature, details, signed, images }: ChatOutput,
   { answerId, names, target }: AnswerContext,
 ): JsonObject[] {
   const ids = new ToolIds(answerId, target);
-  const textAndRefusal = text + refusal;
+  const textAndRefusal = text + refusal + images.map(imageText).join("");
   const wantedBack = [...details, ...signed];
   const thoughts = sealed.map(({ thinking, seal }) =>
     thinking === "" ? redactedBlock(seal) : thinkingBlock(thinking, seal),

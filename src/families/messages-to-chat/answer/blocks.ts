@@ -34,3 +34,11 @@ export function toolUseBlock(
   const name = names.toCaller(call.name) || "unknown";
   return { type: "tool_use", id: ids.next(call.id, call.signature), name, input, caller: { type: "direct" } };
 }
+
+/**
+ * imageText tells of an image that the model made, for which answers of the Messages API have no place: the address of one of the web. An
+ * image of data would come back as text with every turn.
+ */
+export function imageText(url: string): string {
+  return url.startsWith("data:") ? "[An image, which the Messages API cannot carry.]" : `![image](${url})`;
+}

@@ -32,6 +32,7 @@ import { compacted, compactionEvents } from "../compaction.ts";
 import { ToolIds } from "../tool-names.ts";
 import { type AnswerContext, headOf } from "./answer.ts";
 import { BlockQueue } from "./block-queue.ts";
+import { imageText } from "./blocks.ts";
 import { endingOf } from "./finish.ts";
 import { finalUsageOf, usageOf } from "./usage.ts";
 
@@ -101,7 +102,7 @@ class MessageStream {
     this.#blocks.say("thinking", reasoning);
     for (const thought of sealed) this.#blocks.seal(thought);
     if (wantedBack.length > 0) this.#blocks.sign(sealedDetails(wantedBack, this.#context.target));
-    this.#blocks.say("text", text + refusal);
+    this.#blocks.say("text", text + refusal + output.images.map(imageText).join(""));
     if (signature !== "") this.#blocks.sign(sealedSignature(signature, this.#context.target));
     for (const call of calls) this.#blocks.call(call);
     this.#refusal += refusal;

@@ -17,15 +17,17 @@ import { readAnswer } from "../../read-message.ts";
 import { Compaction } from "../compaction.ts";
 import { Output } from "./output.ts";
 import { type AnswerContext, responseJson, usageJson } from "./response.ts";
+import { listedSources } from "./sources.ts";
 
 export function responseOf(
   answer: Wire<typeof ChatCompletionSchema>,
   context: AnswerContext,
 ): Wire<typeof ModelResponseSchema> {
-  const { model, choices, usage, serviceTier } = readAnswer<ChatCompletion>(answer);
+  const { model, choices, usage, serviceTier, extra } = readAnswer<ChatCompletion>(answer);
   const choice = onlyChoice(choices);
   const output = outputOf(context);
   output.take(messageIn(choice), choice.logprobs);
+  output.cite(listedSources(extra));
   const counted = new ChatUsageTracker();
   counted.take(answer, usage);
   const { status, incomplete } = endOf(finishOf(choice), output);

@@ -82,3 +82,45 @@ export class ReasoningItem implements Item {
     return { type, item_id: this.#id, output_index: this.#index, summary_index: 0, ...more };
   }
 }
+
+/** ImageItem is an image that the model made, in base64. It is complete from the start. */
+export class ImageItem implements Item {
+  readonly #index: number;
+  readonly #id: string;
+  readonly #image: ImageData;
+
+  constructor(index: number, answerId: string, image: ImageData) {
+    this.#index = index;
+    this.#id = `ig_${answerId}_${index}`;
+    this.#image = image;
+  }
+
+  begin(): JsonObject[] {
+    return [added(this, this.#index)];
+  }
+
+  end(): JsonObject[] {
+    const event = { type: "response.image_generation_call.completed", item_id: this.#id, output_index: this.#index };
+    return [event, done(this, this.#index, "completed")];
+  }
+
+  json(status: ItemStatus): JsonObject {
+    const item = { id: this.#id, type: "image_generation_call", status };
+    if (status === "in_progress") return { ...item, result: null };
+    return { ...item, result: this.#image.base64, output_format: this.#image.format };
+  }
+}
+
+export interface ImageData {
+  /** The subtype of its media type, as `png`. */
+  readonly format: string;
+  readonly base64: string;
+}
+
+const dataUrl = /^data:image\/([\w.+-]+)(?:;[^,]*)?;base64,/i;
+
+/** imageData returns the image of an address of data; undefined for any other address. */
+export function imageData(url: string): ImageData | undefined {
+  const [head, format = ""] = dataUrl.exec(url) ?? [];
+  return head === undefined ? undefined : { format: format.toLowerCase(), base64: url.slice(head.length) };
+}

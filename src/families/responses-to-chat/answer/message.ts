@@ -2,7 +2,7 @@
 import type { Annotation, LogProbs } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { added, done, type Item, type ItemStatus } from "./items.ts";
-import { logprobsIn, sourcesIn } from "./sources.ts";
+import { logprobsIn, namedSources, type Source, sourcesIn } from "./sources.ts";
 
 interface Part {
   readonly type: "output_text" | "refusal";
@@ -54,7 +54,18 @@ export class MessageItem implements Item {
   cite(sources: readonly Annotation[]): JsonObject[] {
     const part = this.#part;
     if (part?.type !== "output_text") return [];
-    return sourcesIn(sources).map((annotation) => {
+    return this.#annotate(part, sourcesIn(sources));
+  }
+
+  /** Adds the sources that the answer lists, where the text has none of its own. */
+  citeAll(sources: readonly Source[]): JsonObject[] {
+    const part = this.#part;
+    if (part?.type !== "output_text" || part.annotations.length > 0) return [];
+    return this.#annotate(part, namedSources(sources, part.text));
+  }
+
+  #annotate(part: Part, annotations: readonly JsonObject[]): JsonObject[] {
+    return annotations.map((annotation) => {
       const annotation_index = part.annotations.push(annotation) - 1;
       return this.#event("response.output_text.annotation.added", { annotation_index, annotation });
     });

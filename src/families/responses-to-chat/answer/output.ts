@@ -10,9 +10,10 @@ import { sealedDetails, sealedSignature, signedId } from "../../call-signature.t
 import { readChatOutput } from "../../chat-output.ts";
 import type { Target } from "../../translation.ts";
 import { CallItem } from "./call-item.ts";
-import { type Item, type ItemStatus, ReasoningItem } from "./items.ts";
+import { ImageItem, type Item, type ItemStatus, imageData, ReasoningItem } from "./items.ts";
 import { MessageItem } from "./message.ts";
 import type { AnswerContext } from "./response.ts";
+import type { Source } from "./sources.ts";
 import { type BeginCall, Calls } from "./tool-calls.ts";
 
 export type OutputContext = Pick<AnswerContext, "answerId" | "names" | "target" | "passesBlocks">;
@@ -23,7 +24,8 @@ export class Output {
   readonly #calls: Calls;
   /** Finished items with their JSON. */
   readonly #ended = new Map<Item, JsonObject>();
-  #prose: ReasoningItem | MessageItem | undefined;
+  /** The last item, where it is open and no call. */
+  #prose: ReasoningItem | MessageItem | ImageItem | undefined;
   readonly #target: Target | undefined;
   readonly #passesBlocks: boolean;
   #signature = "";
@@ -44,7 +46,7 @@ export class Output {
   }
 
   take(message: AssistantMessage | undefined, logprobs: LogProbs | undefined): JsonObject[] {
-    const { reasoning, text, refusal, calls, signature, details, signed } = readChatOutput(message);
+    const { reasoning, text, refusal, calls, signature, details, signed, images } = readChatOutput(message);
     const given = this.#passesBlocks ? message?.extra?.thinking_blocks : undefined;
     const blocks: JsonValue[] = Array.isArray(given) ? [...given] : [];
     const wantedBack = this.#passesBlocks ? details : [...details, ...signed];
@@ -55,9 +57,15 @@ export class Output {
     events.push(...this.#say(text, logprobs, refusal));
     if (message && this.#prose instanceof MessageItem) events.push(...this.#prose.cite(message.annotations));
     if (signature !== "") this.#sign(signature);
+    for (const url of images) events.push(...this.#show(url));
     if (calls.length > 0) events.push(...this.#endProse("completed"));
     for (const call of calls) events.push(...this.#calls.take(call));
     return events;
+  }
+
+  /** Adds sources to the text that is open, where it has none of its own. */
+  cite(sources: readonly Source[]): JsonObject[] {
+    return this.#prose instanceof MessageItem ? this.#prose.citeAll(sources) : [];
   }
 
   /** Ends the open items. `status` is that of the last item. */
@@ -100,13 +108,21 @@ export class Output {
     return [...events, ...item.say(text, logprobs), ...item.refuse(refusal)];
   }
 
+  /** An image of the web has no item: the text tells its address. */
+  #show(url: string): JsonObject[] {
+    const image = imageData(url);
+    if (!image) return this.#say(`![image](${url})`, undefined, "");
+    const item = new ImageItem(this.#items.length, this.#answerId, image);
+    return [...this.#begin(item), ...this.#endProse("completed")];
+  }
+
   /** Sets the signature, which may come before its text. */
   #sign(signature: string): void {
     this.#signature = sealedSignature(signature, this.#target);
     if (this.#prose instanceof MessageItem) this.#prose.sign(this.#signature);
   }
 
-  #begin(item: ReasoningItem | MessageItem): JsonObject[] {
+  #begin(item: ReasoningItem | MessageItem | ImageItem): JsonObject[] {
     const ended = [...this.#endProse("completed"), ...this.#calls.release()];
     this.#items.push(item);
     this.#prose = item;

@@ -1,10 +1,42 @@
 /**
- * The sources and log probabilities of a chat message as those of a response.
+ * The sources and log probabilities of a chat message as those of a response. Perplexity lists its sources beside the choices, and the text
+ * names them by number (`[1]`).
  *
  * Only sources that are web pages are kept: clients require all their keys.
  */
 import type { Annotation, LogProbs, TokenLogProb } from "../../../../gen/modelgateway/v1/chat_pb.ts";
-import type { JsonObject } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+
+/** Source is a web page that an answer lists. */
+export interface Source {
+  readonly url: string;
+  readonly title: string;
+}
+
+/** listedSources returns the sources that stand beside the choices of an answer or a chunk. */
+export function listedSources(extra: JsonObject | undefined): readonly Source[] {
+  const { search_results: results, citations } = extra ?? {};
+  const listed = isFilled(results) ? results : isFilled(citations) ? citations : [];
+  return listed.map((one) => {
+    const { url = one, title = "" } = isObject(one) ? one : {};
+    return { url: textOrEmpty(url), title: textOrEmpty(title) };
+  });
+}
+
+function isFilled(list: JsonValue | undefined): list is JsonValue[] {
+  return Array.isArray(list) && list.length > 0;
+}
+
+/** namedSources returns the sources where the text names them; one that it does not name is one of the whole text. */
+export function namedSources(sources: readonly Source[], text: string): JsonObject[] {
+  return sources.flatMap(({ url, title }, i) => {
+    if (url === "") return [];
+    const name = `[${i + 1}]`;
+    const at = text.indexOf(name);
+    const [start_index, end_index] = at === -1 ? [0, text.length] : [at, at + name.length];
+    return [{ type: "url_citation", start_index, end_index, title: title || url, url }];
+  });
+}
 
 export function sourcesIn(annotations: readonly Annotation[]): JsonObject[] {
   return annotations.flatMap(({ urlCitation }) => {

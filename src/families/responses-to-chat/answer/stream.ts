@@ -26,6 +26,7 @@ import { endOf, outputOf } from "./answer.ts";
 import type { ItemStatus } from "./items.ts";
 import type { Output } from "./output.ts";
 import { type AnswerContext, responseJson, usageJson } from "./response.ts";
+import { listedSources, type Source } from "./sources.ts";
 
 export function eventsOf(
   frames: Frames<typeof ChatCompletionChunkSchema>,
@@ -51,6 +52,8 @@ class ResponseStream {
   #model = "";
   #serviceTier: string | undefined;
   #finished = false;
+  /** The sources that the last chunk with any lists. */
+  #sources: readonly Source[] = [];
   #finish: FinishReason | undefined;
 
   constructor(context: AnswerContext) {
@@ -59,8 +62,10 @@ class ResponseStream {
   }
 
   take(frame: Wire<typeof ChatCompletionChunkSchema>, chunk: ChatCompletionChunk): JsonObject[] {
-    const { model, choices, usage, serviceTier } = chunk;
+    const { model, choices, usage, serviceTier, extra } = chunk;
     this.#counted.take(frame, usage);
+    const listed = listedSources(extra);
+    if (listed.length > 0) this.#sources = listed;
     this.#serviceTier = serviceTier ?? this.#serviceTier;
     // Azure's first chunk, about the prompt, has no model and no choices.
     if (!this.#started && model === "" && choices.length === 0) return [];
@@ -74,7 +79,7 @@ class ResponseStream {
   end(): JsonObject[] {
     if (!this.#finished) throw brokenOff();
     const { status, incomplete } = endOf(this.#finish, this.#output);
-    const events = this.#output.end(status);
+    const events = [...this.#output.cite(this.#sources), ...this.#output.end(status)];
     const response = this.#response(status, incomplete, usageJson(this.#counted));
     return [...events, { type: `response.${status}`, response }];
   }

@@ -1,0 +1,168 @@
+/**
+ * Completes the events of a streamed message to those that Anthropic sends: the message begins before its blocks, a block before what it
+ * says, each block ends before the message does, and what a block says stands in deltas.
+ *
+ * Anthropic's SDKs throw at a delta without its block, and agents take no text and no input from the beginning of a block.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject, textOrEmpty } from "../../wire/json.ts";
+import { BlockNumbers } from "./block-numbers.ts";
+import { beginningOf } from "./frames.ts";
+
+interface OpenBlock {
+  /** The type, where the server did not announce the block. */
+  readonly unannounced: JsonValue | undefined;
+  /** What the block's beginning says that no delta has said so far. */
+  untold: readonly JsonObject[];
+}
+
+export class UsualEvents {
+  readonly #head: JsonObject;
+  readonly #numbers = new BlockNumbers();
+  /** By number, in the order in which they began. */
+  readonly #open = new Map<number, OpenBlock>();
+  #hasBegun = false;
+
+  /** `id` and `model` are for a message that does not begin. */
+  constructor(id: string, model: string) {
+    this.#head = { id, type: "message", role: "assistant", model, content: [], stop_reason: null, stop_sequence: null };
+  }
+
+  /** take returns the events that a caller is sent for one. */
+  take(event: JsonObject): readonly JsonObject[] {
+    switch (event.type) {
+      case "message_start":
+        this.#hasBegun = true;
+        return [this.#whole(event)];
+      case "content_block_start":
+        return this.#begin(event);
+      case "content_block_delta":
+        return this.#say(event);
+      case "content_block_stop":
+        return this.#end(event);
+      case "message_delta":
+        return this.#begun([...this.rest(), event]);
+      case "message_stop":
+        return [...this.rest(), event];
+    }
+    return [event];
+  }
+
+  /** rest returns what open blocks lack at the end of the message. */
+  rest(): JsonObject[] {
+    const events = [...this.#open].flatMap(([index, { untold }]) => [
+      ...untold.map((delta) => ({ type: "content_block_delta", index, delta })),
+      { type: "content_block_stop", index },
+    ]);
+    this.#open.clear();
+    return events;
+  }
+
+  #whole(event: JsonObject): JsonObject {
+    const { message } = event;
+    const told = isObject(message) ? message : {};
+    const lacking = Object.keys(this.#head).filter((key) => told[key] === undefined);
+    const isUsable = Array.isArray(told.content) && lacking.length === 0;
+    if (isUsable) return event;
+    const content = Array.isArray(told.content) ? told.content : [];
+    return { ...event, message: { ...this.#head, ...told, content } };
+  }
+
+  /** #begun returns the events behind the beginning of the message, where that has not come. */
+  #begun(events: readonly JsonObject[]): readonly JsonObject[] {
+    if (this.#hasBegun) return events;
+    this.#hasBegun = true;
+    return [{ type: "message_start", message: this.#head }, ...events];
+  }
+
+  #begin(event: JsonObject): readonly JsonObject[] {
+    const { content_block: block, index = null } = event;
+    // The first delta says what block it is.
+    if (!isObject(block)) return [];
+    const number = this.#numbers.begin(index);
+    const { begun, untold } = beginningOf(block);
+    this.#open.set(number, { unannounced: undefined, untold });
+    return this.#begun([numbered(begun === block ? event : { ...event, content_block: begun }, number)]);
+  }
+
+  #say(event: JsonObject): readonly JsonObject[] {
+    const typed = withType(event);
+    const { index = null, delta } = typed;
+    const kind = blockTypeOf(delta);
+    let number = this.#numbers.of(index);
+    let block = number === undefined ? undefined : this.#open.get(number);
+    const isOther = block?.unannounced !== undefined && kind !== undefined && kind !== block.unannounced;
+    const before: JsonObject[] = [];
+    if (kind !== undefined && (number === undefined || isOther)) {
+      if (number !== undefined) before.push(...this.#closed(number));
+      number = this.#numbers.begin(index);
+      block = { unannounced: kind, untold: [] };
+      this.#open.set(number, block);
+      const signature = kind === "thinking" ? { signature: "" } : {};
+      const content_block = { type: kind, [kind]: "", ...signature };
+      before.push({ type: "content_block_start", index: number, content_block });
+    }
+    if (number === undefined || block === undefined) return this.#begun([typed]);
+    if (block.untold.length > 0 && says(delta)) {
+      if (!isRepeated(block.untold, delta)) before.push(...saidIn(block.untold, number));
+      block.untold = [];
+    }
+    return this.#begun([...before, numbered(typed, number)]);
+  }
+
+  /** A block that has not begun, or has ended, cannot end. */
+  #end(event: JsonObject): readonly JsonObject[] {
+    const number = this.#numbers.of(event.index ?? null);
+    const block = number === undefined ? undefined : this.#open.get(number);
+    if (number === undefined || block === undefined) return [];
+    this.#open.delete(number);
+    return [...saidIn(block.untold, number), numbered(event, number)];
+  }
+
+  #closed(number: number): JsonObject[] {
+    return this.#open.delete(number) ? [{ type: "content_block_stop", index: number }] : [];
+  }
+}
+
+function numbered(event: JsonObject, index: number): JsonObject {
+  return event.index === index ? event : { ...event, index };
+}
+
+function saidIn(deltas: readonly JsonObject[], index: number): JsonObject[] {
+  return deltas.map((delta) => ({ type: "content_block_delta", index, delta }));
+}
+
+/** The member of each delta that says something. */
+const members: ReadonlyMap<JsonValue | undefined, string> = new Map([
+  ["text_delta", "text"],
+  ["thinking_delta", "thinking"],
+  ["input_json_delta", "partial_json"],
+]);
+
+/** withType returns the event with its delta's type, which some servers leave out. */
+function withType(event: JsonObject): JsonObject {
+  const { delta } = event;
+  if (!isObject(delta) || delta.type !== undefined) return event;
+  const type = [...members].find(([, member]) => typeof delta[member] === "string")?.[0];
+  return type === undefined ? event : { ...event, delta: { ...delta, type } };
+}
+
+/** blockTypeOf returns the type of the block that a delta says, where that follows from it: a call has a name, too. */
+function blockTypeOf(delta: JsonValue | undefined): "text" | "thinking" | undefined {
+  const type = isObject(delta) ? delta.type : undefined;
+  return type === "text_delta" ? "text" : type === "thinking_delta" ? "thinking" : undefined;
+}
+
+function says(delta: JsonValue | undefined): boolean {
+  if (!isObject(delta)) return false;
+  const member = members.get(delta.type);
+  return member === undefined || textOrEmpty(delta[member]) !== "";
+}
+
+/** isRepeated reports whether a delta says once more what the beginning of its block said: an input does so always, as one JSON. */
+function isRepeated([untold]: readonly JsonObject[], delta: JsonValue | undefined): boolean {
+  if (!isObject(delta) || !isObject(untold) || delta.type !== untold.type) return false;
+  if (delta.type === "input_json_delta") return true;
+  const member = members.get(delta.type);
+  return member !== undefined && textOrEmpty(delta[member]).startsWith(textOrEmpty(untold[member]));
+}

@@ -1,0 +1,42 @@
+/**
+ * Completes a unary message to what every client of the Messages API reads: servers that resemble Anthropic's leave out, or have in another
+ * form, what SDKs pass on unread.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Operation } from "../../call/operations.ts";
+import { isObject } from "../../wire/json.ts";
+import { messageWordOf } from "../usage/finish-word.ts";
+
+/** changesOfMessage returns the members that are others in a usual message; undefined where none is. */
+export function changesOfMessage(message: JsonObject, operation: Operation): JsonObject | undefined {
+  if (operation !== "messages") return undefined;
+  const { type = null, role = null, content, stop_reason = null } = message;
+  const changes: JsonObject = {};
+  if (type === null) changes.type = "message";
+  if (role === null) changes.role = "assistant";
+  const blocks = Array.isArray(content) ? content.map(usualBlock) : [];
+  const hasCalled = blocks.some((block) => isObject(block) && block.type === "tool_use");
+  const reason = messageWordOf(stop_reason, hasCalled) as JsonValue;
+  if (reason !== stop_reason) changes.stop_reason = reason;
+  if (Array.isArray(content) && blocks.some((block, i) => block !== content[i])) changes.content = blocks;
+  return Object.keys(changes).length > 0 ? changes : undefined;
+}
+
+/** usualBlock returns a mere text as a block, and a call with its input as an object where that is JSON in a text. */
+function usualBlock(block: JsonValue): JsonValue {
+  if (typeof block === "string") return { type: "text", text: block };
+  if (!isObject(block) || typeof block.type !== "string" || !block.type.endsWith("tool_use")) return block;
+  const { input = null } = block;
+  if (input === null || input === "") return { ...block, input: {} };
+  const read = typeof input === "string" ? objectIn(input) : undefined;
+  return read ? { ...block, input: read } : block;
+}
+
+function objectIn(text: string): JsonObject | undefined {
+  try {
+    const value = JSON.parse(text) as JsonValue;
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Completes the choices of chats to what OpenAI's clients read: an index, a message or the next part of one, and the role where a message
+ * begins to say something. OpenAI's SDKs throw at a stream without a role, and lose what stands elsewhere. All else passes as it came.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Operation } from "../../call/operations.ts";
+import { isObject } from "../../wire/json.ts";
+import { indexOf } from "./choices.ts";
+
+/** changesOfAnswer returns the members that are others in a usual answer; undefined where none is. */
+export function changesOfAnswer({ choices }: JsonObject, operation: Operation): JsonObject | undefined {
+  if (operation !== "chat" || !Array.isArray(choices)) return undefined;
+  const usual = choices.map((choice, i) => (isObject(choice) ? usualChoice(choice, i) : choice));
+  return usual.every((choice, i) => choice === choices[i]) ? undefined : { choices: usual };
+}
+
+function usualChoice(choice: JsonObject, place: number): JsonObject {
+  const { index = null, text } = choice;
+  const message = choice.message ?? (typeof text === "string" ? { content: text } : undefined);
+  const isIndexed = typeof index === "number";
+  const hasRole = !isObject(message) || isName(message.role);
+  if (isIndexed && hasRole) return choice;
+  return {
+    ...choice,
+    ...(isIndexed ? {} : { index: index === null ? place : indexOf(choice) }),
+    ...(hasRole ? {} : { message: { ...message, role: "assistant" } }),
+  };
+}
+
+/** UsualChunks completes the chunks of one stream of chat. */
+export class UsualChunks {
+  /** The choices whose role has been told, by index. */
+  readonly #told = new Set<JsonValue>();
+
+  /** choices returns the usual choices of a chunk; undefined where they are usual. */
+  choices({ choices = null }: JsonObject): JsonValue[] | undefined {
+    if (!Array.isArray(choices)) return [];
+    const usual = choices.map((choice) => (isObject(choice) ? this.#usual(choice) : choice));
+    return usual.every((choice, i) => choice === choices[i]) ? undefined : usual;
+  }
+
+  #usual(choice: JsonObject): JsonObject {
+    const index = indexOf(choice);
+    const said = deltaIn(choice);
+    const delta = this.#lacksRole(index, said) ? { ...said, role: "assistant" } : said;
+    if (index === choice.index && delta === choice.delta) return choice;
+    // What was said in another place would be read once more.
+    const { message: _, text: __, ...rest } = choice;
+    return { ...(said === choice.delta ? choice : rest), index, delta };
+  }
+
+  #lacksRole(index: JsonValue, delta: JsonObject): boolean {
+    if (this.#told.has(index)) return false;
+    const hasRole = isName(delta.role);
+    const begins = saying.some((key) => (delta[key] ?? "") !== "");
+    if (hasRole || begins) this.#told.add(index);
+    return begins && !hasRole;
+  }
+}
+
+/** saying are the members of a message that say something of it. */
+const saying = [
+  "content",
+  "refusal",
+  "tool_calls",
+  "function_call",
+  "audio",
+  "reasoning_content",
+  "reasoning",
+] as const;
+
+/** deltaIn returns the next part of a message. Some servers have it in `message`, as in a unary answer, or in `text`, as in a completion. */
+function deltaIn({ delta, message, text }: JsonObject): JsonObject {
+  if (isObject(delta)) return delta;
+  if (isObject(message)) return message;
+  return typeof text === "string" && text !== "" ? { content: text } : {};
+}
+
+function isName(role: JsonValue | undefined): boolean {
+  return typeof role === "string" && role !== "";
+}

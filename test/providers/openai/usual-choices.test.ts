@@ -1,0 +1,87 @@
+/**
+ * Servers of chat leave roles and indices out, and have an answer's parts in other places. OpenAI's SDK reads each of them as it reads
+ * OpenAI's.
+ */
+import OpenAI from "openai";
+import { describe, expect, test } from "vitest";
+import { ask } from "../../support/ask.ts";
+import { paidModel } from "../../support/upstreams/paid-models.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
+import { chatAnswer, chatChunk, usageChunk } from "../../support/vendors.ts";
+
+type Json = Record<string, unknown>;
+
+const { upstream, gateway } = scriptedStage((base_url) => ({
+  embeddedModels: false,
+  upstreams: [{ name: "far", kind: "openai", base_url, api_key: "k" }],
+  models: [paidModel("m", "far")],
+}));
+
+const asked = { model: "m", messages: [{ role: "user" as const, content: "hi" }] };
+const client = () => new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey, maxRetries: 0 });
+
+/** choice returns a chunk of one choice, which has no index. */
+const choice = (more: Json) => ({ ...chatChunk({}), choices: [more] });
+
+describe.each<[string, unknown[]]>([
+  ["without a role", [chatChunk({ content: "Hel" }), chatChunk({ content: "lo" }), chatChunk({}, "stop")]],
+  [
+    "whose role is empty",
+    [chatChunk({ role: "", content: "Hel" }), chatChunk({ role: "", content: "lo" }), chatChunk({}, "stop")],
+  ],
+  [
+    "without an index",
+    [choice({ delta: { content: "Hel" } }), choice({ delta: { content: "lo" }, finish_reason: "stop" })],
+  ],
+  [
+    "whose index is a text",
+    [
+      choice({ index: "0", delta: { content: "Hel" } }),
+      choice({ index: "0", delta: { content: "lo" }, finish_reason: "stop" }),
+    ],
+  ],
+  [
+    "that has messages for deltas",
+    [choice({ message: { content: "Hel" } }), choice({ message: { content: "lo" }, finish_reason: "stop" })],
+  ],
+  ["that has texts for deltas", [choice({ text: "Hel" }), choice({ text: "lo", finish_reason: "stop" })]],
+  ["whose last choice says its end alone", [chatChunk({ content: "Hello" }), choice({ finish_reason: "stop" })]],
+  ["whose usage has no choices", [chatChunk({ content: "Hello" }, "stop"), { usage: usageChunk().usage }]],
+])("a stream %s", (_, chunks) => {
+  test("is whole to the SDK", async () => {
+    upstream.script = (exchange) => exchange.stream(...chunks);
+    const options = { ...asked, stream_options: { include_usage: true } };
+    const completion = await client().chat.completions.stream(options).finalChatCompletion();
+    expect(completion.choices).toMatchObject([
+      { index: 0, message: { role: "assistant", content: "Hello" }, finish_reason: "stop" },
+    ]);
+  });
+
+  test("has one role for each choice", async () => {
+    upstream.script = (exchange) => exchange.stream(...chunks);
+    const { text } = await ask(gateway, "/v1/chat/completions", { ...asked, stream: true });
+    expect(text.match(/"role":"assistant"/g)).toHaveLength(1);
+  });
+});
+
+test("a stream of two choices has a role for each", async () => {
+  const both = (content: string, finish_reason: string | null = null) =>
+    [0, 1].map((index) => ({ ...chatChunk({}), choices: [{ index, delta: { content }, finish_reason }] }));
+  upstream.script = (exchange) => exchange.stream(...both("a"), ...both("b"), ...both("c", "stop"));
+  const completion = await client()
+    .chat.completions.stream({ ...asked, n: 2 })
+    .finalChatCompletion();
+  expect(completion.choices.map(({ message }) => message.content)).toEqual(["abc", "abc"]);
+});
+
+test.each<[string, Json]>([
+  ["a role", { index: 0, message: { content: "Hello" }, finish_reason: "stop" }],
+  ["an index", { message: { role: "assistant", content: "Hello" }, finish_reason: "stop" }],
+  ["a message, but a text", { index: 0, text: "Hello", finish_reason: "stop" }],
+])("an answer without %s has one", async (_, only) => {
+  upstream.script = (exchange) => exchange.json(200, { ...chatAnswer({}), choices: [only] });
+  const { choices } = await client().chat.completions.create(asked);
+  expect(choices).toMatchObject([
+    { index: 0, message: { role: "assistant", content: "Hello" }, finish_reason: "stop" },
+  ]);
+});

@@ -1,0 +1,99 @@
+/**
+ * Servers of responses leave events out of their streams. OpenAI's SDK, which throws at a text without its item, and Codex, which takes items
+ * when they end, read each of them as they read OpenAI's.
+ */
+import OpenAI from "openai";
+import { describe, expect, test } from "vitest";
+import { ask } from "../../support/ask.ts";
+import { modelAt } from "../../support/gateway.ts";
+import { eventStream } from "../../support/scripted-upstream.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
+import { anthropicFrames, outputMessage, responseAnswer, responseEvents } from "../../support/vendors.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: what the gateway says is looked into as it came.
+type Any = any;
+type Json = Record<string, unknown>;
+
+const { upstream, gateway } = scriptedStage((base_url) => ({
+  embeddedModels: false,
+  upstreams: [
+    { name: "far", kind: "openai", base_url, profile: { operations: { responses: "/responses", chat: "/chat" } } },
+  ],
+  models: [modelAt("far", "m")],
+}));
+
+const call = {
+  id: "fc_v1",
+  type: "function_call",
+  status: "completed",
+  call_id: "call_1",
+  name: "get",
+  arguments: '{"a":1}',
+};
+const reasoning = { id: "rs_v1", type: "reasoning", summary: [{ type: "summary_text", text: "Hm." }] };
+const whole = responseEvents(responseAnswer([reasoning, outputMessage("Hello"), call])) as Any[];
+
+const isNo =
+  (...types: string[]) =>
+  ({ type }: Any) =>
+    !types.includes(type);
+const ofMessage = ({ output_index }: Any) => output_index === 1;
+
+async function toldOf(events: readonly Json[]): Promise<Any[]> {
+  upstream.script = (exchange) => {
+    exchange.head(200, eventStream);
+    exchange.end(anthropicFrames(...events));
+  };
+  const { text } = await ask(gateway, "/v1/responses", { model: "m", input: "hi", stream: true, store: false });
+  return [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => JSON.parse(json as string));
+}
+
+describe.each<[string, Any[]]>([
+  ["without its beginning", whole.filter(isNo("response.created", "response.in_progress"))],
+  ["that begins in progress", whole.filter(isNo("response.created"))],
+  ["whose items do not begin", whole.filter(isNo("response.output_item.added"))],
+  [
+    "whose parts do not begin",
+    whole.filter(isNo("response.content_part.added", "response.reasoning_summary_part.added")),
+  ],
+  ["whose items do not end", whole.filter(isNo("response.output_item.done"))],
+  ["of deltas and a last event", whole.filter(({ type }) => /_text\.delta$|arguments\.delta$|completed$/.test(type))],
+  ["whose deltas have no places", whole.map(withoutPlaces)],
+  ["that is a last event alone", whole.slice(-1)],
+  ["whose message is in its last event alone", whole.filter((event) => !ofMessage(event))],
+  ["as OpenAI sends it", whole],
+])("a stream %s", (_, events) => {
+  test("is whole to the SDK", async () => {
+    await toldOf(events);
+    const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey, maxRetries: 0 });
+    const response = await client.responses.stream({ model: "m", input: "hi", store: false }).finalResponse();
+    expect(response.output).toMatchObject([
+      { type: "reasoning" },
+      { type: "message", content: [{ text: "Hello" }] },
+      { type: "function_call", call_id: "call_1", arguments: '{"a":1}' },
+    ]);
+  });
+
+  test("begins, and ends each of its items once", async () => {
+    const told = await toldOf(events);
+    expect(told[0].type).toBe("response.created");
+    expect(told.at(-1).type).toBe("response.completed");
+    for (const type of ["response.output_item.added", "response.output_item.done"]) {
+      const items = told.filter((event) => event.type === type);
+      expect(items.map(({ output_index }) => output_index).sort()).toEqual([0, 1, 2]);
+    }
+    const numbers = told.map(({ sequence_number }) => sequence_number);
+    expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
+    expect(new Set(numbers).size).toBe(numbers.length);
+  });
+});
+
+test("a stream as OpenAI sends it gets no further events", async () => {
+  expect((await toldOf(whole)).map(({ type }) => type)).toEqual(whole.map(({ type }) => type));
+});
+
+function withoutPlaces(event: Any): Any {
+  if (!event.type.endsWith("_text.delta")) return event;
+  const { output_index: _, content_index: __, summary_index: ___, ...rest } = event;
+  return rest;
+}
