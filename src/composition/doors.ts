@@ -34,7 +34,7 @@ import { withMeant } from "../pipeline/check/foreign-bodies.ts";
 import { compileRules, createValidate } from "../pipeline/check/validate.ts";
 import { createHandle, type ServedService } from "../pipeline/handle.ts";
 import { type Observer, observe } from "../pipeline/observe.ts";
-import { runInSlices } from "../runtime/cooperative.ts";
+import { runInSlices, runUntil } from "../runtime/cooperative.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Parts, Shared } from "./parts.ts";
 import { createServices } from "./services.ts";
@@ -43,8 +43,8 @@ import { createServices } from "./services.ts";
 const settleMs = 200;
 
 export interface Doors extends Dispatch {
-  /** Compiles the rules of all requests, while calls are taken. Rejects where a rule is broken. */
-  warm(): Promise<void>;
+  /** Compiles the rules of all requests, while calls are taken, until `isOver`. Rejects where a rule is broken. */
+  warm(isOver: () => boolean): Promise<void>;
 }
 
 export function createDoors(parts: Parts, shared: Shared, observers: readonly Observer[], readiness: Readiness): Doors {
@@ -93,10 +93,11 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
   return {
     ...dispatch,
     // A single rule may take a tenth of a second to compile, and would hold up the first calls.
-    async warm() {
+    async warm(isOver) {
       await delay(settleMs, undefined, { ref: false });
+      if (isOver()) return;
       for (const site of sites) site.load?.();
-      await runInSlices(compileRules(rpcs, accelerators.quickCheck));
+      await runInSlices(runUntil(compileRules(rpcs, accelerators.quickCheck), isOver));
     },
   };
 }

@@ -79,7 +79,8 @@ export interface Gateway {
   prepared(): void;
   /**
    * Compiles what the first calls would wait for, while calls are taken. `withModels` loads the embedded models, too, which
-   * takes memory that they do without until somebody calls them. Resolves when nothing is left to load; never rejects.
+   * takes memory that they do without until somebody calls them. Resolves when nothing is left to load, or the gateway stops; never
+   * rejects.
    */
   warm(withModels?: boolean): Promise<void>;
   /** Stops accepting, finishes what runs, at most for the configured time, and lets go of everything but storage. */
@@ -123,6 +124,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const endApplying = applyConfig(parts, shared, { checks, retention });
   const finish = createFinish(parts, shared, { listening, seeing, checks, retention, endLog, endApplying });
   const activity = () => activityAt(shared, seeing.ended());
+  let isStopping = false;
   return {
     host: listening.host,
     port: listening.port,
@@ -131,9 +133,10 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     holds: async () => (await storage.holds.total()).count,
     metricsPort: seeing.metricsPort,
     prepared: readiness.prepared,
-    warm: (withModels = false) => warm(doors, withModels ? shared : undefined, log),
+    warm: (withModels = false) => warm(doors, withModels ? shared : undefined, log, () => isStopping),
     adopt: listening.adopt,
     async leave() {
+      isStopping = true;
       readiness.drain(true);
       listening.stopAccepting();
       const closesAt = performance.now() + leaveMs;
@@ -141,6 +144,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
       await finish();
     },
     async close() {
+      isStopping = true;
       readiness.drain();
       // Load balancers that ask for readiness go elsewhere meanwhile, and connections end with their next answer.
       if (config.stopDelayMs > 0) await delay(config.stopDelayMs);
@@ -218,9 +222,14 @@ function activityAt(
 }
 
 /** Compiles the rules of requests, and has every provider of `withModels` load what its served models need. */
-async function warm(doors: Doors, withModels: Shared | undefined, log: Parts["log"]): Promise<void> {
-  await doors.warm().catch((err: unknown) => log.error({ err }, "a rule of requests is broken"));
-  if (withModels) await warmModels(withModels, log);
+async function warm(
+  doors: Doors,
+  withModels: Shared | undefined,
+  log: Parts["log"],
+  isOver: () => boolean,
+): Promise<void> {
+  await doors.warm(isOver).catch((err: unknown) => log.error({ err }, "a rule of requests is broken"));
+  if (withModels && !isOver()) await warmModels(withModels, log);
 }
 
 async function warmModels({ catalog, upstreams }: Shared, log: Parts["log"]): Promise<void> {

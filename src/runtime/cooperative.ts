@@ -16,6 +16,11 @@ export function runNow<T>(work: CooperativeTask<T>): T {
   }
 }
 
+/** runUntil does a task's work as long as it is wanted. It looks whether it is at each `yield`. */
+export function* runUntil(work: CooperativeTask<void>, isOver: () => boolean): CooperativeTask<void> {
+  while (!isOver() && !work.next().done) yield;
+}
+
 /** runCooperatively runs a task in slices where it may be long, and otherwise to its end at once. Throws at once in that case. */
 export function runCooperatively<T>(work: CooperativeTask<T>, mayBeLong: boolean): MaybePromise<T> {
   return mayBeLong ? runInSlices(work) : runNow(work);

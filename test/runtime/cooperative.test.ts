@@ -21,7 +21,7 @@ import { messagesToChat } from "../../src/families/messages-to-chat/index.ts";
 import { responsesToChat } from "../../src/families/responses-to-chat/index.ts";
 import { relayResponses } from "../../src/families/responses-to-responses/index.ts";
 import type { Translation } from "../../src/families/translation.ts";
-import type { CooperativeTask } from "../../src/runtime/cooperative.ts";
+import { type CooperativeTask, runInSlices, runUntil } from "../../src/runtime/cooperative.ts";
 import { isLongSurelyValid } from "../../src/wire/check/long-check.ts";
 import { checkRawInSlices, readLongRequest } from "../../src/wire/json.ts";
 import { join } from "../../src/wire/long/join.ts";
@@ -221,6 +221,20 @@ describe("read and written in turns are", () => {
     // Each has less than 8 KiB and one record.
     ok(turns >= Math.floor(bytes.length / 8_300), `${turns} turns for ${bytes.length} bytes`);
   });
+});
+
+test("work that is wanted no more ends where it yields next", async () => {
+  let done = 0;
+  function* work(): CooperativeTask<void> {
+    while (done < 10) {
+      done++;
+      yield;
+    }
+  }
+  await runInSlices(runUntil(work(), () => done === 3));
+  strictEqual(done, 3);
+  await runInSlices(runUntil(work(), () => false));
+  strictEqual(done, 10);
 });
 
 function* turnsOf(work: CooperativeTask<unknown>): Generator<number> {

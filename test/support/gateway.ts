@@ -104,8 +104,15 @@ export async function startTestGateway(
   const named = { accountId, name: "test", admin, now };
   const issued = await issueKey(storage.keys, { ...named, creditLimit, models: permissions });
   rememberSecrets(config);
-  const lines: string[] = [];
-  const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
+  let logged = "";
+  const log = pino(
+    { level: "debug" },
+    {
+      write(line: string) {
+        logged += line;
+      },
+    },
+  );
   const live = createLiveConfig(config);
   const gateway = await startGateway({ live, storage, log, clock, random: () => 0 });
   const rootUrl = `http://127.0.0.1:${gateway.port}`;
@@ -124,7 +131,7 @@ export async function startTestGateway(
     activity: gateway.activity,
     live,
     serveModels: (models) => live.replace({ ...live.current(), models }),
-    logged: () => lines.join(""),
+    logged: () => logged,
     async close(what, look) {
       if (what === undefined) await expectNothingRunning(gateway);
       // Draining begins at once; what metrics tell is read meanwhile, for they are there until its end.
@@ -139,7 +146,7 @@ export async function startTestGateway(
       await look?.();
       await storage.close();
       try {
-        await expectNothingLeft({ log: lines.join(""), metrics, database });
+        await expectNothingLeft({ log: logged, metrics, database });
       } finally {
         await database.remove();
       }

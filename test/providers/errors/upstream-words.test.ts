@@ -724,6 +724,12 @@ test("a feature that a model lacks is the request's matter", async () => {
   }
 });
 
+/** Returns the first line of a log with these words in it. */
+function lineWith(words: string, logged: string): string {
+  const at = logged.indexOf(words);
+  return at < 0 ? "" : logged.slice(logged.lastIndexOf("\n", at) + 1, logged.indexOf("\n", at));
+}
+
 const operators: Readonly<Record<string, readonly [cases: typeof unpaid, why: string]>> = {
   "an account without credit": [unpaid, "it refused the gateway's own account"],
   "a wrong key": [wrongKey, "it refused the gateway's own credential"],
@@ -741,11 +747,7 @@ describe("the operator's trouble", () => {
             const message = `The upstream of this model failed: ${told}. The operator of the gateway must mend it.`;
             expect(seen, `${kind} ${path}`).toMatchObject({ status: 502, error: { message } });
             expect(seen.text).not.toMatch(/credit|balance|quota|recharge|billing/i);
-            const line =
-              gateway
-                .logged()
-                .split("\n")
-                .find((logged) => logged.includes(`"${seen.id}"`)) ?? "";
+            const line = lineWith(`"${seen.id}"`, gateway.logged());
             expect(JSON.parse(line)).toMatchObject({ status: 502, failures: [{ upstream: kind }] });
             expect(line).toContain(told);
             expect((await ask(`${kind}-or-well`, path)).status).toBe(200);
