@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { isObject } from "../../wire/json.ts";
+import { isObject, parsedJson } from "../../wire/json.ts";
 import { messageWordOf } from "../usage/finish-word.ts";
 
 /** changesOfMessage returns the members that are others in a usual message; undefined where none is. */
@@ -28,15 +28,6 @@ function usualBlock(block: JsonValue): JsonValue {
   if (!isObject(block) || typeof block.type !== "string" || !block.type.endsWith("tool_use")) return block;
   const { input = null } = block;
   if (input === null || input === "") return { ...block, input: {} };
-  const read = typeof input === "string" ? objectIn(input) : undefined;
-  return read ? { ...block, input: read } : block;
-}
-
-function objectIn(text: string): JsonObject | undefined {
-  try {
-    const value = JSON.parse(text) as JsonValue;
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const read = typeof input === "string" ? parsedJson(input) : undefined;
+  return isObject(read) ? { ...block, input: read } : block;
 }
