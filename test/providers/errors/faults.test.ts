@@ -139,7 +139,7 @@ const nameOf = ({ fault, moment, family, vendor, stream }: Case) => {
 const early = [...casesOf(headlessCases), ...casesOf(midwayCases.filter(({ moment }) => moment !== "after content"))];
 const tooLate = casesOf(midwayCases.filter(({ moment }) => moment === "after content"));
 
-// The stage: an upstream that behaves as the model's name says, under four addresses in the configuration, and a
+// The stage: an upstream that behaves as the model's name says, under five addresses in the configuration, and a
 // healthy one.
 
 let faulty: ScriptedUpstream;
@@ -148,8 +148,9 @@ let gateway: TestGateway;
 let books: Books;
 
 const impatient: UpstreamConfig["timeouts"] = { first_byte_seconds: 0.4, idle_seconds: 0.4, total_seconds: 1 };
-/** So that the first content comes in any case. */
-const leisurely: UpstreamConfig["timeouts"] = { first_byte_seconds: 10, idle_seconds: 1.5, total_seconds: 3 };
+/** So that the first content comes in any case, however busy the machine is: what is silent then is cut soon, and what drips at the end. */
+const silenceCut: UpstreamConfig["timeouts"] = { first_byte_seconds: 30, idle_seconds: 1.5, total_seconds: 60 };
+const endCut: UpstreamConfig["timeouts"] = { first_byte_seconds: 30, idle_seconds: 30, total_seconds: 12 };
 const inTime: UpstreamConfig["timeouts"] = { first_byte_seconds: 10, idle_seconds: 10, total_seconds: 20 };
 /** Where time matters the gateway waits briefly; elsewhere a busy machine has plenty of time. */
 const timed: ReadonlySet<string> = new Set<Headless | Midway>([
@@ -162,7 +163,8 @@ const timed: ReadonlySet<string> = new Set<Headless | Midway>([
 function placeOf({ fault, moment, vendor }: Case): string {
   if (fault === "is not there") return `${vendor}, gone`;
   if (!timed.has(fault)) return `${vendor}, faulty`;
-  return `${vendor}, ${moment === "after content" ? "leisurely" : "impatient"}`;
+  if (moment !== "after content") return `${vendor}, impatient`;
+  return `${vendor}, ${fault === "falls silent" ? "cut when silent" : "cut at the end"}`;
 }
 
 /** The name of the model with two targets. */
@@ -196,7 +198,8 @@ beforeAll(async () => {
     gone: { base_url: "http://127.0.0.1:1/v1" },
     faulty: { base_url: faulty.baseUrl },
     impatient: { base_url: faulty.baseUrl, timeouts: impatient },
-    leisurely: { base_url: faulty.baseUrl, timeouts: leisurely },
+    "cut when silent": { base_url: faulty.baseUrl, timeouts: silenceCut },
+    "cut at the end": { base_url: faulty.baseUrl, timeouts: endCut },
     well: { base_url: well.baseUrl, timeouts: inTime },
   };
   const upstreams = (["openai", "anthropic"] as const).flatMap((kind) =>
