@@ -5,14 +5,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { runInNewContext } from "node:vm";
-import { Collection, type Item, type ItemGroup } from "postman-collection";
+import postman, { type Item, type ItemGroup } from "postman-collection";
 import { expect, test } from "vitest";
 import { document, operationsIn } from "../../support/clients/openapi.ts";
 import { hurriedClock, startTestGateway } from "../../support/gateway.ts";
 import { root } from "../../support/pages.ts";
 
 const file = join(root, "gen/collection/model-gateway.postman_collection.json");
-const collection = new Collection(JSON.parse(readFileSync(file, "utf8")) as object);
+const collection = new postman.Collection(JSON.parse(readFileSync(file, "utf8")) as object);
 
 /** The requests in their order. */
 function itemsOf({ items }: ItemGroup): Item[] {

@@ -29,9 +29,13 @@ declare module "postman-collection" {
     getAuth(): { parameters(): Variables } | undefined;
   }
 
-  export class Collection implements ItemGroup {
+  class Collection implements ItemGroup {
     constructor(definition: object);
     readonly items: List<Item | ItemGroup>;
     readonly variables: Variables;
   }
+
+  /** A module of CommonJS, whose members Node does not know by name. */
+  const members: { readonly Collection: typeof Collection };
+  export default members;
 }
