@@ -43,8 +43,8 @@ import { createServices } from "./services.ts";
 const settleMs = 200;
 
 export interface Doors extends Dispatch {
-  /** Compiles the rules of all requests, while calls are taken, until `isOver`. Rejects where a rule is broken. */
-  warm(isOver: () => boolean): Promise<void>;
+  /** Compiles the rules of all requests, while calls are taken, until the gateway drains. Rejects where a rule is broken. */
+  warm(): Promise<void>;
 }
 
 export function createDoors(parts: Parts, shared: Shared, observers: readonly Observer[], readiness: Readiness): Doors {
@@ -93,11 +93,11 @@ export function createDoors(parts: Parts, shared: Shared, observers: readonly Ob
   return {
     ...dispatch,
     // A single rule may take a tenth of a second to compile, and would hold up the first calls.
-    async warm(isOver) {
+    async warm() {
       await delay(settleMs, undefined, { ref: false });
-      if (isOver()) return;
+      if (readiness.isDraining()) return;
       for (const site of sites) site.load?.();
-      await runInSlices(runUntil(compileRules(rpcs, accelerators.quickCheck), isOver));
+      await runInSlices(runUntil(compileRules(rpcs, accelerators.quickCheck), readiness.isDraining));
     },
   };
 }

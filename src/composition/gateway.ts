@@ -9,7 +9,7 @@ import { createLiveConfig, type LiveConfig } from "../config/live/live-config.ts
 import { type ConnectionCounts, nothingOpen } from "../doors/listener/connections.ts";
 import { type Listener, listen } from "../doors/listener/listen.ts";
 import { refusalAnswer } from "../doors/rest/refusal-answers.ts";
-import { createReadiness } from "../doors/rpc/health.ts";
+import { createReadiness, type Readiness } from "../doors/rpc/health.ts";
 import { chooseAccelerators } from "./accelerators.ts";
 import { createDoors, type Doors } from "./doors.ts";
 import { startLimits } from "./limits.ts";
@@ -124,7 +124,6 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const endApplying = applyConfig(parts, shared, { checks, retention });
   const finish = createFinish(parts, shared, { listening, seeing, checks, retention, endLog, endApplying });
   const activity = () => activityAt(shared, seeing.ended());
-  let isStopping = false;
   return {
     host: listening.host,
     port: listening.port,
@@ -133,10 +132,9 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
     holds: async () => (await storage.holds.total()).count,
     metricsPort: seeing.metricsPort,
     prepared: readiness.prepared,
-    warm: (withModels = false) => warm(doors, withModels ? shared : undefined, log, () => isStopping),
+    warm: (withModels = false) => warm(doors, withModels ? shared : undefined, log, readiness),
     adopt: listening.adopt,
     async leave() {
-      isStopping = true;
       readiness.drain(true);
       listening.stopAccepting();
       const closesAt = performance.now() + leaveMs;
@@ -144,7 +142,6 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
       await finish();
     },
     async close() {
-      isStopping = true;
       readiness.drain();
       // Load balancers that ask for readiness go elsewhere meanwhile, and connections end with their next answer.
       if (config.stopDelayMs > 0) await delay(config.stopDelayMs);
@@ -226,10 +223,10 @@ async function warm(
   doors: Doors,
   withModels: Shared | undefined,
   log: Parts["log"],
-  isOver: () => boolean,
+  { isDraining }: Pick<Readiness, "isDraining">,
 ): Promise<void> {
-  await doors.warm(isOver).catch((err: unknown) => log.error({ err }, "a rule of requests is broken"));
-  if (withModels && !isOver()) await warmModels(withModels, log);
+  await doors.warm().catch((err: unknown) => log.error({ err }, "a rule of requests is broken"));
+  if (withModels && !isDraining()) await warmModels(withModels, log);
 }
 
 async function warmModels({ catalog, upstreams }: Shared, log: Parts["log"]): Promise<void> {

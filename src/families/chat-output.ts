@@ -90,8 +90,9 @@ export function onlyChoice<C extends Pick<Choice, "index">>(choices: readonly C[
 
 /** summaryIn returns the text of a model that was asked to sum its conversation up. Throws a Refusal where it is empty. */
 export function summaryIn(text: string): string {
-  if (text.trim() === "") throw upstreamFailed("it did not sum the conversation up");
-  return text.trim();
+  const summary = text.trim();
+  if (summary === "") throw upstreamFailed("it did not sum the conversation up");
+  return summary;
 }
 
 function messageOfText(extra: JsonObject | undefined): AssistantMessage | undefined {

@@ -2,8 +2,8 @@
  * Group commit: all that is asked of the books in one turn of the event loop is decided in one transaction, and all entries that are
  * added in one turn become one record.
  *
- * At most one transaction that decides, and one write (`writes.ts`), is under way. What is asked meanwhile joins the next; where the books wait for
- * another process's lock, it joins the one that waits. Whoever has waited for `maxWaitMs` fails with a LockedError.
+ * At most one transaction that decides, and one write (`writes.ts`), is under way. What is asked meanwhile joins the next; where the books
+ * wait for another process's lock, it joins the one that waits. Whoever has waited for `maxWaitMs` fails with a LockedError.
  *
  * Nobody waits for the entry of a hold. Books for which a write is dear have it wait for others, for some milliseconds
  * (`Books.holdDelayMs`): a call that ends within that time is written once. And they have writes keep a distance of each other
@@ -47,16 +47,15 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const { holdDelayMs = 0 } = options.books;
   const unwritten = createUnwritten(options.clock);
   const decisions = createDecisions(options, unwritten);
-  const { trouble, ...writes } = createWrites(options, unwritten);
+  const writes = createWrites(options, unwritten);
   const drained = () => (unwritten.isAny() ? written() : undefined);
   const delay = createDelay(holdDelayMs, () => void drained());
   const noteBegun = createNotes(options, unwritten);
   let turn: Deferred<void> | undefined;
-  /** Says that what is not written is written at the end of this turn. */
-  let isDue = false;
+  let isWriteDue = false;
 
   function written(): Deferred<void> {
-    isDue = true;
+    isWriteDue = true;
     return turnEnd();
   }
 
@@ -73,9 +72,9 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     decisions.run();
     turn = undefined;
     noteBegun.now();
-    const wasDue = isDue;
-    isDue = false;
-    if (wasDue) return void writes.end(ending);
+    const wasWriteDue = isWriteDue;
+    isWriteDue = false;
+    if (wasWriteDue) return void writes.end(ending);
     if (unwritten.isAny()) delay.begin();
     ending.resolve();
   }
@@ -88,12 +87,14 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     add(entry) {
       unwritten.add(entry);
       if (entry.kind === "hold") noteBegun.add(entry);
-      if (entry.kind !== "hold" || holdDelayMs === 0) isDue = true;
+      if (entry.kind !== "hold" || holdDelayMs === 0) isWriteDue = true;
       void turnEnd();
     },
     withdraw: unwritten.withdraw,
     written,
-    ...{ drained, trouble, unwritten: unwritten.seal },
+    drained,
+    unwritten: unwritten.seal,
+    trouble: writes.trouble,
     async settled() {
       delay.end();
       writes.finish();

@@ -1,10 +1,10 @@
 /**
  * Writes what came of calls, one write after another. What cannot be written is tried again, all of it at once.
  *
- * What a call that has ended cost is in memory alone until it is written, and its caller is not told of the end before. So it is kept for
- * as long as the trouble lasts that may pass: a disk that is full or read-only, another process's lock, a database that is away, of
- * whatever process has it by then. Only what fails for another reason is given up after some seconds, and all that is left once the gateway
- * ends. No more is kept than calls that run: none begins meanwhile without a decision of the books (`trouble`).
+ * Until the charge of an ended call is written, only this process's memory has it, and the caller waits for the end of the answer. While a
+ * trouble lasts that may pass, the charge is kept and tried again: a disk is full or read-only, another process has the lock, the database is
+ * away. It does not matter which process has the database by then. A write that fails for another reason is given up after some seconds, and
+ * so are all that are left when the gateway ends. Memory is bounded: meanwhile no call begins without a decision of the books (`trouble`).
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Deferred, isPromise, type MaybePromise, thenOrCatch } from "../runtime/maybe-promise.ts";
@@ -84,7 +84,7 @@ function createWriteLane({ books, onError }: WritesOptions, unwritten: Unwritten
       over();
       throw error;
     });
-    // What a Deferred has already come to is told at once, as by an owner that is gone: then nothing runs any more.
+    // A Deferred that is settled calls back at once, as where the owner is gone: then `over` has run, and nothing is under way.
     if (!isOver) [running, runningSince] = [written, performance.now()];
     return written;
   }

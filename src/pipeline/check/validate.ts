@@ -116,7 +116,7 @@ function textRules(type: FieldRules["type"] | undefined): StringRules | undefine
 /** Pattern is a pattern of the contract. */
 interface Pattern {
   readonly expression: RegExp;
-  /** What it requires, in words: few callers read regular expressions. */
+  /** The words of the refusal, in place of the expression, which few callers can read. */
   readonly words: string;
 }
 

@@ -74,8 +74,6 @@ class EventLog {
   /** #late is what the last event tells of the end: it is used where the event before it did not tell that. */
   #late: JsonObject = {};
   hasCalled = false;
-  /** The indices of the open blocks. */
-  readonly #open = new Set<JsonValue>();
 
   /** isOf reports whether an event begins the message that has begun: one without an id may be another. */
   isOf({ message }: JsonObject): boolean {
@@ -90,7 +88,7 @@ class EventLog {
     return { ...event, delta: { ...delta, stop_reason: this.#reason } };
   }
 
-  take({ type, index = 0, delta, content_block, message, ...beside }: JsonObject): void {
+  take({ type, delta, content_block, message, ...beside }: JsonObject): void {
     this.hasBegun ||= type !== "message_stop" && type !== "ping";
     switch (type) {
       case "message_start":
@@ -99,11 +97,7 @@ class EventLog {
         return;
       case "content_block_start":
         this.hasContent = true;
-        this.#open.add(index);
         this.hasCalled ||= (content_block as JsonObject | null | undefined)?.type === "tool_use";
-        return;
-      case "content_block_stop":
-        this.#open.delete(index);
         return;
       case "message_delta":
         if (!isObject(delta) || !isFinished(delta.stop_reason)) return;
@@ -116,11 +110,11 @@ class EventLog {
     }
   }
 
-  /** Returns the closing events that a complete stream lacks. */
+  /** missing returns the closing events that a complete stream lacks behind its blocks. */
   missing(): JsonObject[] {
     if (this.hasStopped && this.hasReason) return [];
     this.hasStopped = true;
-    const events: JsonObject[] = [...this.#open].map((index) => ({ type: "content_block_stop", index }));
+    const events: JsonObject[] = [];
     if (!this.hasReason) {
       const { stop_reason: told, usage } = this.#late;
       const stop_reason = isFinished(told) ? (told as JsonValue) : this.hasCalled ? "tool_use" : "end_turn";

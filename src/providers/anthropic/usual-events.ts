@@ -12,7 +12,7 @@ import { beginningOf } from "./frames.ts";
 interface OpenBlock {
   /** The type, where the server did not announce the block. */
   readonly unannounced: JsonValue | undefined;
-  /** What the block's beginning says that no delta has said so far. */
+  /** The deltas for what the server put into the beginning of the block. They are sent before its end, unless it repeats them. */
   untold: readonly JsonObject[];
 }
 
@@ -50,12 +50,7 @@ export class UsualEvents {
 
   /** rest returns what open blocks lack at the end of the message. */
   rest(): JsonObject[] {
-    const events = [...this.#open].flatMap(([index, { untold }]) => [
-      ...untold.map((delta) => ({ type: "content_block_delta", index, delta })),
-      { type: "content_block_stop", index },
-    ]);
-    this.#open.clear();
-    return events;
+    return [...this.#open.keys()].flatMap((number) => this.#ended(number, { type: "content_block_stop" }));
   }
 
   #whole(event: JsonObject): JsonObject {
@@ -94,7 +89,7 @@ export class UsualEvents {
     const isOther = block?.unannounced !== undefined && kind !== undefined && kind !== block.unannounced;
     const before: JsonObject[] = [];
     if (kind !== undefined && (number === undefined || isOther)) {
-      if (number !== undefined) before.push(...this.#closed(number));
+      if (number !== undefined) before.push(...this.#ended(number, { type: "content_block_stop" }));
       number = this.#numbers.begin(index);
       block = { unannounced: kind, untold: [] };
       this.#open.set(number, block);
@@ -110,17 +105,17 @@ export class UsualEvents {
     return this.#begun([...before, numbered(typed, number)]);
   }
 
-  /** A block that has not begun, or has ended, cannot end. */
   #end(event: JsonObject): readonly JsonObject[] {
     const number = this.#numbers.of(event.index ?? null);
-    const block = number === undefined ? undefined : this.#open.get(number);
-    if (number === undefined || block === undefined) return [];
-    this.#open.delete(number);
-    return [...saidIn(block.untold, number), numbered(event, number)];
+    return number === undefined ? [] : this.#ended(number, event);
   }
 
-  #closed(number: number): JsonObject[] {
-    return this.#open.delete(number) ? [{ type: "content_block_stop", index: number }] : [];
+  /** #ended returns what a block lacks and its end; nothing where it is not open. */
+  #ended(number: number, end: JsonObject): readonly JsonObject[] {
+    const block = this.#open.get(number);
+    if (!block) return [];
+    this.#open.delete(number);
+    return [...saidIn(block.untold, number), numbered(end, number)];
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { isObject, parsedJson } from "../../wire/json.ts";
+import { isObject, mappedList, parsedJson } from "../../wire/json.ts";
 import { messageWordOf } from "../usage/finish-word.ts";
 
 /** changesOfMessage returns the members that are others in a usual message; undefined where none is. */
@@ -14,11 +14,11 @@ export function changesOfMessage(message: JsonObject, operation: Operation): Jso
   const changes: JsonObject = {};
   if (type === null) changes.type = "message";
   if (role === null) changes.role = "assistant";
-  const blocks = Array.isArray(content) ? content.map(usualBlock) : [];
-  const hasCalled = blocks.some((block) => isObject(block) && block.type === "tool_use");
+  const blocks = Array.isArray(content) ? mappedList(content, usualBlock) : undefined;
+  const hasCalled = blocks?.some((block) => isObject(block) && block.type === "tool_use") ?? false;
   const reason = messageWordOf(stop_reason, hasCalled) as JsonValue;
   if (reason !== stop_reason) changes.stop_reason = reason;
-  if (Array.isArray(content) && blocks.some((block, i) => block !== content[i])) changes.content = blocks;
+  if (blocks && blocks !== content) changes.content = blocks;
   return Object.keys(changes).length > 0 ? changes : undefined;
 }
 

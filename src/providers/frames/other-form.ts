@@ -13,7 +13,7 @@ import { asFailure, readOrFail } from "../errors/fault.ts";
 import { maxAnswerBytes, sniffForm, withoutMark } from "./answer-form.ts";
 import { done } from "./done.ts";
 import { readAnswer } from "./read-answer.ts";
-import type { TrackedStream } from "./take-frames.ts";
+import { pushSeen, type TrackedStream } from "./take-frames.ts";
 
 /** single yields one item. */
 export async function* single<T>(item: T): AsyncGenerator<T, void> {
@@ -65,7 +65,7 @@ export async function framesOfAnswer<O extends DescMessage>(
       const frame = Wire.ofJson(desc, json, true);
       if (bytes.length >= longJson) await frame.writeInSlices();
       const seen = tracker.take(frame, json);
-      if (seen) batch.push(...[seen].flat());
+      if (seen) pushSeen(batch, seen);
     }
     tracker.isEndMark(done);
     meter.reportEnd();

@@ -77,8 +77,14 @@ function takeFrame<O extends DescMessage>(
   if (sent.event === "error") throw namedError(frame, dialect, operation, tracker);
   const skimmed = read ? undefined : tracker.takeUnparsed?.(frame);
   const seen = skimmed ?? tracker.take(frame, readJson(frame, dialect, operation, "frame", tracker.takeFault));
-  if (seen) batch.push(...[seen].flat());
+  if (seen) pushSeen(batch, seen);
   return tracker.isOver();
+}
+
+/** pushSeen adds what a caller sees of a frame to a batch. */
+export function pushSeen<O extends DescMessage>(batch: Wire<O>[], seen: Wire<O> | readonly Wire<O>[]): void {
+  if (seen instanceof Wire) batch.push(seen);
+  else batch.push(...seen);
 }
 
 /** typed returns a frame with its event's name as its type, where it has none. */

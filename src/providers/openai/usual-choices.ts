@@ -4,14 +4,14 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { isObject } from "../../wire/json.ts";
+import { isObject, mappedList } from "../../wire/json.ts";
 import { indexOf } from "./choices.ts";
 
 /** changesOfAnswer returns the members that are others in a usual answer; undefined where none is. */
 export function changesOfAnswer({ choices }: JsonObject, operation: Operation): JsonObject | undefined {
   if (operation !== "chat" || !Array.isArray(choices)) return undefined;
-  const usual = choices.map((choice, i) => (isObject(choice) ? usualChoice(choice, i) : choice));
-  return usual.every((choice, i) => choice === choices[i]) ? undefined : { choices: usual };
+  const usual = mappedList(choices, (choice, i) => (isObject(choice) ? usualChoice(choice, i) : choice));
+  return usual === choices ? undefined : { choices: usual };
 }
 
 function usualChoice(choice: JsonObject, place: number): JsonObject {
@@ -35,8 +35,8 @@ export class UsualChunks {
   /** choices returns the usual choices of a chunk; undefined where they are usual. */
   choices({ choices = null }: JsonObject): JsonValue[] | undefined {
     if (!Array.isArray(choices)) return [];
-    const usual = choices.map((choice) => (isObject(choice) ? this.#usual(choice) : choice));
-    return usual.every((choice, i) => choice === choices[i]) ? undefined : usual;
+    const usual = mappedList(choices, (choice) => (isObject(choice) ? this.#usual(choice) : choice));
+    return usual === choices ? undefined : usual;
   }
 
   #usual(choice: JsonObject): JsonObject {
@@ -44,7 +44,7 @@ export class UsualChunks {
     const said = deltaIn(choice);
     const delta = this.#lacksRole(index, said) ? { ...said, role: "assistant" } : said;
     if (index === choice.index && delta === choice.delta) return choice;
-    // What was said in another place would be read once more.
+    // A client that reads `message` or `text`, too, would have the same words twice.
     const { message: _, text: __, ...rest } = choice;
     return { ...(said === choice.delta ? choice : rest), index, delta };
   }

@@ -3,31 +3,10 @@
  * reason. No caller loses a block or the reason.
  */
 import { describe, expect, test } from "vitest";
-import { call } from "../../support/clients/families.ts";
-import { eventStream } from "../../support/scripted-upstream.ts";
-import { paidModel } from "../../support/upstreams/paid-models.ts";
-import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
-import { anthropicFrames, blockEvents, messageEnd, messageStart } from "../../support/vendors.ts";
+import { type Any, eventsStage, type Json } from "../../support/upstreams/events-stage.ts";
+import { blockEvents, messageEnd, messageStart } from "../../support/vendors.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: what the gateway says is looked into as it came.
-type Any = any;
-type Json = Record<string, unknown>;
-
-const { upstream, gateway } = scriptedStage((base_url) => ({
-  embeddedModels: false,
-  upstreams: [{ name: "far", kind: "anthropic", base_url, api_key: "k" }],
-  models: [paidModel("m", "far")],
-}));
-
-async function ask(stream: boolean, ...events: readonly Json[]): Promise<Any[]> {
-  upstream.script = (exchange) => {
-    exchange.head(200, eventStream);
-    exchange.end(anthropicFrames(...events));
-  };
-  const { text } = await call(gateway, { family: "messages", model: "m", stream, apiKey: gateway.apiKey });
-  if (!stream) return [JSON.parse(text)];
-  return [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => JSON.parse(json as string));
-}
+const { ask } = eventsStage();
 
 const piece = '{"city":"Rome"}';
 const text = (index: number) => blockEvents(index, { type: "text", text: "" }, { type: "text_delta", text: "Hello" });

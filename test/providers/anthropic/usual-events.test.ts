@@ -5,29 +5,11 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, test } from "vitest";
 import { call } from "../../support/clients/families.ts";
-import { eventStream } from "../../support/scripted-upstream.ts";
-import { paidModel } from "../../support/upstreams/paid-models.ts";
-import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
-import { anthropicFrames, blockEvents, messageAnswer, messageEnd, messageStart } from "../../support/vendors.ts";
+import { eventsStage, type Json } from "../../support/upstreams/events-stage.ts";
+import { blockEvents, messageAnswer, messageEnd, messageStart } from "../../support/vendors.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: what the gateway says is looked into as it came.
-type Any = any;
-type Json = Record<string, unknown>;
-
-const { upstream, gateway } = scriptedStage((base_url) => ({
-  embeddedModels: false,
-  upstreams: [{ name: "far", kind: "anthropic", base_url, api_key: "k" }],
-  models: [paidModel("m", "far")],
-}));
-
-async function toldOf(...events: readonly Json[]): Promise<Any[]> {
-  upstream.script = (exchange) => {
-    exchange.head(200, eventStream);
-    exchange.end(anthropicFrames(...events));
-  };
-  const { text } = await call(gateway, { family: "messages", model: "m", stream: true, apiKey: gateway.apiKey });
-  return [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => JSON.parse(json as string));
-}
+const { upstream, gateway, ask } = eventsStage();
+const toldOf = (...events: readonly Json[]) => ask(true, ...events);
 
 const begin = (index: number, content_block: unknown) => ({ type: "content_block_start", index, content_block });
 const delta = (index: number, said: Json) => ({ type: "content_block_delta", index, delta: said });

@@ -16,15 +16,15 @@ export interface Source {
 /** listedSources returns the sources that stand beside the choices of an answer or a chunk. */
 export function listedSources(extra: JsonObject | undefined): readonly Source[] {
   const { search_results: results, citations } = extra ?? {};
-  const listed = isFilled(results) ? results : isFilled(citations) ? citations : [];
+  const listed = [results, citations].find(isFilledList) ?? [];
   return listed.map((one) => {
     const { url = one, title = "" } = isObject(one) ? one : {};
     return { url: textOrEmpty(url), title: textOrEmpty(title) };
   });
 }
 
-function isFilled(list: JsonValue | undefined): list is JsonValue[] {
-  return Array.isArray(list) && list.length > 0;
+function isFilledList(value: JsonValue | undefined): value is JsonValue[] {
+  return Array.isArray(value) && value.length > 0;
 }
 
 /** namedSources returns the sources where the text names them; one that it does not name is one of the whole text. */

@@ -2,7 +2,8 @@
  * The books of a worker: its owner decides and writes, and is asked over the link between them. What was answered is durable there.
  *
  * While there is no owner a write waits for the next, for as long as that takes: it is of a call that has ended, and counts once, whatever
- * became of it before. One that an owner cannot write is the ledger's to ask anew (`ledger/writes.ts`). Turns wait for some seconds after an owner is gone, and are refused then, as while a database is away.
+ * became of it before. One that an owner cannot write is the ledger's to ask anew (`ledger/writes.ts`). Turns wait for some seconds after an
+ * owner is gone, and are refused then, as while a database is away.
  */
 import { ClosedError, errorOf } from "../../../runtime/ipc/channel.ts";
 import type { Link } from "../../../runtime/ipc/link.ts";
