@@ -17,6 +17,7 @@ const pinned = fileURLToPath(new URL("../node_modules/.bin/node", import.meta.ur
 const compiled = fileURLToPath(new URL("../node_modules/.cache/compiled", import.meta.url));
 const env = { NODE_COMPILE_CACHE: compiled, ...process.env };
 /** The sizes in megabytes of V8's young generation, and the memory from which on the large one is taken: src/commands/engine/options.ts. */
+const leastYoungMegabytes = 8;
 const youngMegabytes = { small: 8, large: 96 };
 const roomyBytes = 4 * 2 ** 30;
 
@@ -33,7 +34,8 @@ function engineOptions() {
   const isSet = [...process.execArgv, process.env.NODE_OPTIONS ?? ""].some((text) => text.includes("semi-space-size"));
   if (isSet) return [];
   const memory = Math.min(totalmem(), process.constrainedMemory?.() || Number.POSITIVE_INFINITY);
-  return [`--max-semi-space-size=${memory >= roomyBytes ? youngMegabytes.large : youngMegabytes.small}`];
+  const most = memory >= roomyBytes ? youngMegabytes.large : youngMegabytes.small;
+  return [`--min-semi-space-size=${leastYoungMegabytes}`, `--max-semi-space-size=${most}`];
 }
 
 function start(file, args) {

@@ -4,10 +4,11 @@
  * its own, which its answer must repeat. One in ten comes on a new connection.
  *
  * Told by messages: where to call, to pause, and to tell what it saw since it was last asked. Beside each call it makes the same one of
- * the upstream itself: what that takes is the machine's, and no fault of the gateway's.
+ * the upstream itself: what that takes is the machine's, and no fault of the gateway's, as is the time that the gateway waits for a core.
  */
 import { Agent, request } from "node:http";
-import type { CanaryOrder, CanaryReport } from "./canary.ts";
+import type { Called, CanaryOrder, CanaryReport } from "./canary.ts";
+import { waitedBy } from "./measure.ts";
 
 const everyMs = 25;
 const newConnectionOneIn = 10;
@@ -17,13 +18,14 @@ const patienceMs = 10_000;
 let agent = new Agent({ keepAlive: true });
 let timer: NodeJS.Timeout | undefined;
 let samples: number[] = [];
+let own: number[] = [];
 let direct: number[] = [];
 let errors: string[] = [];
 let lateMs = 0;
 let number = 0;
 const running = new Set<Promise<void>>();
 
-function begin({ port, upstream, key }: { port: number; upstream: number; key: string }): void {
+function begin({ pid, port, upstream, key }: Called): void {
   let dueAt = performance.now();
   const tick = () => {
     dueAt += everyMs;
@@ -31,9 +33,11 @@ function begin({ port, upstream, key }: { port: number; upstream: number; key: s
     lateMs = Math.max(lateMs, now - dueAt);
     // A process that was not let run makes no flood of what it missed.
     if (now - dueAt > everyMs) dueAt = now;
+    const waitedBefore = waitedBy(pid);
     run(
       call(port, key, (ms, error) => {
         samples.push(ms);
+        own.push(ms - Math.max(0, waitedBy(pid) - waitedBefore));
         if (error !== undefined) errors.push(error);
       }),
     );
@@ -92,8 +96,10 @@ function call(port: number, key: string, tell: (ms: number, error?: string) => v
 process.on("message", async (order: CanaryOrder) => {
   if (order.what === "call") begin(order);
   if (order.what === "pause") await pause();
-  const report: CanaryReport = { samples, direct, errors, lateMs };
-  if (order.what !== "call") [samples, direct, errors, lateMs] = [[], [], [], 0];
+  const report: CanaryReport = { samples, own, direct, errors, lateMs };
+  if (order.what !== "call") [samples, own, direct, errors, lateMs] = [[], [], [], [], 0];
   process.send?.(report);
 });
 process.on("disconnect", () => process.exit());
+// A terminal interrupts the harness and its children together: this one serves until the harness ends.
+process.on("SIGINT", () => {});

@@ -3,14 +3,27 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 
-export type CanaryOrder =
-  | { readonly what: "call"; readonly port: number; readonly upstream: number; readonly key: string }
-  | { readonly what: "pause" | "report" };
+export type CanaryOrder = ({ readonly what: "call" } & Called) | { readonly what: "pause" | "report" };
+
+/** Called is what a canary calls. */
+export interface Called {
+  /** The gateway's process, and its port. */
+  readonly pid: number;
+  readonly port: number;
+  /** The port of the upstream. */
+  readonly upstream: number;
+  readonly key: string;
+}
 
 /** What a canary saw since it was last asked. */
 export interface CanaryReport {
   /** How long each call took, in milliseconds. */
   readonly samples: readonly number[];
+  /**
+   * How long each took less the time in which the gateway was ready and had no core: that is the machine's, whose cores the attackers
+   * share. In milliseconds.
+   */
+  readonly own: readonly number[];
   /** How long the same calls of the upstream itself took. */
   readonly direct: readonly number[];
   readonly errors: readonly string[];
@@ -20,7 +33,7 @@ export interface CanaryReport {
 
 export interface Canary {
   /** Calls until it is paused. */
-  call(port: number, upstream: number, key: string): Promise<void>;
+  call(called: Called): Promise<void>;
   report(): Promise<CanaryReport>;
   /** Stops calling, waits for what runs, closes its connections, and reports. */
   pause(): Promise<CanaryReport>;
@@ -36,7 +49,7 @@ export function startCanary(): Canary {
     return report as CanaryReport;
   };
   return {
-    call: async (port, upstream, key) => void (await order({ what: "call", port, upstream, key })),
+    call: async (called) => void (await order({ what: "call", ...called })),
     report: () => order({ what: "report" }),
     pause: () => order({ what: "pause" }),
     close: () => endChild(child),

@@ -82,7 +82,8 @@ export async function startGateway({ calm, wild, openFiles }: GatewayOptions): P
   const limit = openFiles === undefined ? "" : `ulimit -n ${openFiles}; `;
   const program = [process.execPath, "--inspect-port=0", starter, "serve", "--config", config];
   const command = [`${limit}exec "$@"`, "sh", ...program];
-  const running = new Running("sh", ["-c", ...command], env, { cwd: root });
+  // A terminal that interrupts the harness does not end the gateway, whose row is still played.
+  const running = new Running("sh", ["-c", ...command], env, { cwd: root, detached: true });
   const [, port = ""] = await running.shows(/serves at \S+:(\d+)/);
   const [, metricsUrl = ""] = await running.shows(/Metrics are read at (\S+)/);
   return {

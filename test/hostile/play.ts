@@ -5,7 +5,7 @@ import type { GatewayProcess } from "./gateway.ts";
 import { collectGarbage } from "./inspector.ts";
 import { cpuOf, type Held, heldBy, notZero, quantile, readCounts, waitedBy, watchPeak } from "./measure.ts";
 import type { Outcome, Row, Stage } from "./row.ts";
-import { dropGateway, readyGateway, type Theatre } from "./theatre.ts";
+import { calledOf, dropGateway, readyGateway, type Theatre } from "./theatre.ts";
 
 export interface Played {
   readonly row: Row;
@@ -21,8 +21,6 @@ export interface Played {
   readonly cpuMs: number;
   /** How long the gateway was ready and had no core, in milliseconds. */
   readonly waitedMs: number;
-  /** Whether others used the machine before the attack began. */
-  readonly isBusy: boolean;
   readonly seconds: number;
   /** Counts that are not zero after it. */
   readonly left: readonly string[];
@@ -33,6 +31,8 @@ export interface Latency {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
+  /** The slowest hundredth, less what the gateway waited for a core meanwhile. */
+  readonly own: number;
   /** The slowest hundredth of the same calls of the upstream itself. */
   readonly direct: number;
   readonly errors: readonly string[];
@@ -44,18 +44,12 @@ const longestMs = 15_000;
 const leastMs = 1_500;
 const quietMs = 600;
 const firstQuietMs = 2_000;
-/** Five seconds after its last call the gateway gives back the room that its young objects had. */
+/** How long what an attack has begun may go on after it. */
 const settledMs = 9_000;
+/** Five to seven seconds after its last work the gateway collects its garbage, and a second later it gives back what is free. */
+const givenBackMs = 12_000;
 const pollMs = 100;
 const growthByDefault = 512;
-/**
- * The machine is busy with others' work where the gateway, with the canary alone, waits for a core for this part of the
- * time that it runs. The canary may then be so many times slower: what it sees is the machine's, and stalls are longer.
- */
-const busyPart = 0.5;
-const busyTimes = 10;
-/** What is measured in hundredths of a second may have been one more. */
-const tickMs = 10;
 /** What may be left of memory: a tenth, and a little of a small process. */
 const memoryPart = 1.1;
 const memorySlack = 16;
@@ -67,14 +61,12 @@ const late = "canary p99";
 export async function play(row: Row, theatre: Theatre): Promise<Played> {
   const gateway = await readyGateway(row, theatre);
   const { canary, quiet: known } = theatre;
-  const { port, keys } = gateway;
   const base = await settle(gateway, theatre, undefined);
-  await canary.call(port, theatre.calm.port, keys.canary);
-  const [quietCpu, quietWaited] = [cpuOf(gateway.pid), waitedBy(gateway.pid)];
+  await canary.call(calledOf(gateway, theatre.calm));
   await delay(known.samples.length === 0 ? firstQuietMs : quietMs);
   const quiet = await canary.report();
-  const isBusy = waitedBy(gateway.pid) - quietWaited > busyPart * (cpuOf(gateway.pid) - quietCpu + tickMs);
   known.samples.push(...quiet.samples);
+  known.own.push(...quiet.own);
   known.direct.push(...quiet.direct);
   const before = await warm(row, theatre, gateway, base);
   await canary.report();
@@ -91,7 +83,7 @@ export async function play(row: Row, theatre: Theatre): Promise<Played> {
   const waitedMs = waitedBy(gateway.pid) - waitedBefore;
   const { held, left, isCollected } = await settle(gateway, theatre, before);
   const played = {
-    ...{ row, told: outcome.told, before, peak, after: held, isCollected, cpuMs, waitedMs, isBusy, seconds, left },
+    ...{ row, told: outcome.told, before, peak, after: held, isCollected, cpuMs, waitedMs, seconds, left },
     quiet: latencyOf({ ...quiet, ...known }),
     attacked: latencyOf(attacked),
   };
@@ -146,7 +138,8 @@ async function settle(gateway: GatewayProcess, theatre: Theatre, before: Held | 
     await delay(pollMs);
   } while (performance.now() < end && gateway.isAlive());
   if (!before || settled.left.length > 0) return settled;
-  while (performance.now() < end && gateway.isAlive() && !isFreed(heldBy(gateway.pid), before)) await delay(pollMs);
+  const last = performance.now() + givenBackMs;
+  while (performance.now() < last && gateway.isAlive() && !isFreed(heldBy(gateway.pid), before)) await delay(pollMs);
   settled = await look(gateway, theatre);
   if (isFreed(settled.held, before) || !gateway.isAlive()) return settled;
   await collectGarbage(gateway.pid, gateway.errors);
@@ -168,13 +161,14 @@ async function look({ pid, metricsUrl, isAlive }: GatewayProcess, { calm, wild }
 const isBack = (now: Held, before: Held) => now.descriptors <= before.descriptors + descriptorSlack;
 const isFreed = (now: Held, before: Held) => now.rss <= before.rss * memoryPart + memorySlack;
 
-function latencyOf({ samples, direct, errors, lateMs }: CanaryReport): Latency {
+function latencyOf({ samples, own, direct, errors, lateMs }: CanaryReport): Latency {
   const [p50, p99] = [quantile(samples, 0.5), quantile(samples, 0.99)];
   return {
     calls: samples.length,
     p50,
     p99,
     max: Math.max(0, ...samples),
+    own: quantile(own, 0.99),
     direct: quantile(direct, 0.99),
     errors,
     lateMs,
@@ -184,15 +178,15 @@ function latencyOf({ samples, direct, errors, lateMs }: CanaryReport): Latency {
 type Measured = Omit<Played, "faults">;
 
 function boundsMissed(played: Measured, gateway: GatewayProcess, slowerMs: number): string[] {
-  const { row, before, peak, after, quiet, attacked, left, isBusy } = played;
+  const { row, before, peak, after, quiet, attacked, left } = played;
   const { growth = growthByDefault } = row;
   const missed: string[] = [];
   if (!gateway.isAlive()) missed.push(`the gateway ended: ${gateway.errors().slice(-300)}`);
   // By so much calls are slower that never see the gateway: others use the machine.
   const machine = Math.max(0, attacked.direct - quiet.direct);
-  if (attacked.p99 > quiet.p99 + slowerMs * (isBusy ? busyTimes : 1) + machine) {
-    const [before, by] = [quiet.p99.toFixed(0), machine.toFixed(0)];
-    missed.push(`${late} ${attacked.p99.toFixed(0)} ms, quiet ${before} ms, ${by} ms of it the machine's`);
+  if (attacked.own > quiet.own + slowerMs + machine) {
+    const [before, by] = [quiet.own.toFixed(0), machine.toFixed(0)];
+    missed.push(`${late} ${attacked.own.toFixed(0)} ms, quiet ${before} ms, ${by} ms of it the machine's`);
   }
   if (attacked.errors.length > 0) missed.push(`canary errors: ${attacked.errors.length}, as "${attacked.errors[0]}"`);
   if (peak.rss - before.rss > growth) missed.push(`memory grew by ${(peak.rss - before.rss).toFixed(0)} MB`);

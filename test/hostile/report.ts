@@ -14,8 +14,8 @@ const head = [
   "held",
   "descriptors",
   "RSS, MB",
-  "canary quiet p50 / p99 / max (direct p99), ms",
-  "canary attacked p50 / p99 / max (direct p99), ms",
+  "canary quiet p50 / p99 / max (own p99; direct p99), ms",
+  "canary attacked p50 / p99 / max (own p99; direct p99), ms",
   "errors",
   "CPU, ms (waited for a core)",
   "seen",
@@ -24,7 +24,7 @@ const head = [
 /** Writes the table as Markdown; figures before → at the peak → after. */
 export function figuresTable(played: readonly Played[]): string {
   const lines = played.map((one) => {
-    const { row, before, peak, after, isCollected, quiet, attacked, cpuMs, waitedMs, isBusy, told, faults } = one;
+    const { row, before, peak, after, isCollected, quiet, attacked, cpuMs, waitedMs, told, faults } = one;
     const figures = (of: "descriptors" | "rss") => [before, peak, after].map((held) => held[of].toFixed(0)).join(" → ");
     return [
       `${row.item}. ${row.attack}`,
@@ -36,14 +36,14 @@ export function figuresTable(played: readonly Played[]): string {
       latency(quiet),
       latency(attacked),
       `${attacked.errors.length} of ${attacked.calls}`,
-      `${cpuMs.toFixed(0)} (${waitedMs.toFixed(0)})${isBusy ? ", busy machine" : ""}`,
+      `${cpuMs.toFixed(0)} (${waitedMs.toFixed(0)})`,
       told,
     ];
   });
   return [head, head.map(() => "---"), ...lines].map(line).join("\n").concat("\n");
 }
 
-const latency = ({ p50, p99, max, direct }: Latency) =>
-  `${[p50, p99, max].map((ms) => ms.toFixed(0)).join(" / ")} (${direct.toFixed(0)})`;
+const latency = ({ p50, p99, max, own, direct }: Latency) =>
+  `${[p50, p99, max].map((ms) => ms.toFixed(0)).join(" / ")} (${own.toFixed(0)}; ${direct.toFixed(0)})`;
 
 const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll(/[|\n]/g, " ")).join(" | ")} |`;

@@ -1,6 +1,6 @@
 /** What all rows play on: the canary, two upstreams, and a gateway, which is a new one after a row that failed. */
 import { setTimeout as delay } from "node:timers/promises";
-import { type Canary, startCanary } from "./canary.ts";
+import { type Called, type Canary, startCanary } from "./canary.ts";
 import { type GatewayProcess, startGateway } from "./gateway.ts";
 import { heldBy } from "./measure.ts";
 import { chat, chatPath, type Row } from "./row.ts";
@@ -28,10 +28,11 @@ export interface Theatre extends TheatreOptions {
 
 export interface Quiet {
   readonly samples: number[];
+  readonly own: number[];
   readonly direct: number[];
 }
 
-const nothingSeen = (): Quiet => ({ samples: [], direct: [] });
+const nothingSeen = (): Quiet => ({ samples: [], own: [], direct: [] });
 
 const warmMs = 3_000;
 
@@ -56,11 +57,16 @@ export async function readyGateway({ openFiles }: Row, theatre: Theatre): Promis
   const gateway = await startGateway({ calm: calm.port, wild: wild.port, openFiles });
   [theatre.gateway, theatre.openFiles, theatre.quiet] = [gateway, openFiles, nothingSeen()];
   await serveSome(gateway);
-  await canary.call(gateway.port, calm.port, gateway.keys.canary);
+  await canary.call(calledOf(gateway, calm));
   await delay(warmMs);
   await canary.pause();
   theatre.normal = heldBy(gateway.pid).rss;
   return gateway;
+}
+
+/** calledOf returns what a canary calls: the gateway, and beside it the calm upstream. */
+export function calledOf({ pid, port, keys }: GatewayProcess, calm: Upstream): Called {
+  return { pid, port, upstream: calm.port, key: keys.canary };
 }
 
 const [served, atOnce, servedBytes] = [600, 16, 200_000];

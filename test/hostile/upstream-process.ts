@@ -69,3 +69,5 @@ process.on("message", (order) => {
   process.send?.(seen);
 });
 process.on("disconnect", () => process.exit());
+// A terminal interrupts the harness and its children together: this one serves until the harness ends.
+process.on("SIGINT", () => {});

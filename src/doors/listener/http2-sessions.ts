@@ -11,6 +11,7 @@ import type { OpenConnection } from "./connections.ts";
 import { createHttp2Floods, type Http2FloodOptions, type Http2Floods } from "./http2-floods.ts";
 import { keylessStreams } from "./keyless-work.ts";
 import type { Reader, StalledReaders } from "./stalled-readers.ts";
+import { createTurns, sessionEndTurns, type Turns } from "./turns.ts";
 
 export interface Http2SessionOptions {
   readonly idleMs: number;
@@ -27,6 +28,8 @@ const nothingRuns: SessionState = { isIdle: () => true, isKeyless: () => true };
 export interface Http2Sessions {
   /** Begins a session on a connection whose first bytes are the preface. Returns what reports how it stands. */
   take(socket: Socket): SessionState;
+  /** Reports that a connection was accepted in this turn: few sessions end in it. */
+  accepted(): void;
   /** Returns how many streams are open. */
   streams(): number;
   /** Returns how many sessions have been cut so far as floods. */
@@ -58,6 +61,7 @@ export function createHttp2Sessions(server: Http2Server, options: Http2SessionOp
   let taking: Socket | undefined;
   let state = nothingRuns;
   const floods = createHttp2Floods(options.floods);
+  const ends = createTurns(sessionEndTurns);
   let streams = 0;
   const count = (change: number) => {
     streams += change;
@@ -70,18 +74,18 @@ export function createHttp2Sessions(server: Http2Server, options: Http2SessionOp
   server.on("sessionError", () => {}); // The session closes by itself.
   return {
     take(socket) {
-      // The listener's server allows half-open connections, for HTTP/1.1.
-      socket.allowHalfOpen = false;
       if (!floods.admits(socket.remoteAddress ?? "")) {
         socket.destroy();
         return nothingRuns;
       }
+      endInTurn(socket, ends);
       joinHeld(socket);
       taking = socket;
       server.emit("connection", socket);
       taking = undefined;
       return state;
     },
+    accepted: ends.accepted,
     streams: () => streams,
     floods: () => floods.cuts,
     close() {
@@ -92,6 +96,15 @@ export function createHttp2Sessions(server: Http2Server, options: Http2SessionOp
       for (const session of sessions) session.destroy();
     },
   };
+}
+
+/**
+ * endInTurn has a connection end once its client has ended its side: the listener's server allows half-open connections, for HTTP/1.1. When
+ * hundreds end together, as those of a process that is killed, each waits for its turn: others are served meanwhile.
+ */
+function endInTurn(socket: Socket, ends: Turns): void {
+  const isOver = () => socket.destroyed;
+  socket.once("end", () => ends.begin(() => void socket.end(), isOver));
 }
 
 /**

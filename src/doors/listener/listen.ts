@@ -165,6 +165,7 @@ function acceptConnections(parts: Parts, options: ListenOptions): WeakMap<Socket
   http1.on("connection", (socket: Socket) => {
     accepted();
     turns.accepted();
+    sessions.accepted();
     shortenRounds();
     // A client that has already cut the connection has no address, which limits and logs need.
     if (socket.remoteAddress === undefined) return void socket.destroy();

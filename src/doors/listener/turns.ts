@@ -1,7 +1,7 @@
 /**
- * Spreads work over turns of the event loop: requests, and sessions of HTTP/2. One read of a connection may bring hundreds of requests, and
- * hundreds of connections may come together; each is work before anything else runs. Only as many begin in a turn as take some
- * milliseconds. The others wait for later turns, and one that its client has given up by then never begins.
+ * Spreads work over turns of the event loop: requests, and the beginnings and ends of HTTP/2 sessions. One read of a connection may bring
+ * hundreds of requests, and hundreds of connections may come or end together; each is work before anything else runs. Only as many begin in
+ * a turn as take some milliseconds. The others wait for later turns, and one that its client has given up by then never begins.
  */
 
 export interface Turns {
@@ -31,7 +31,9 @@ export const requestTurns: TurnBounds = { most: 32, whileAccepting: 2, patienceM
  * sessionTurns are the bounds of sessions. One takes Node as long as some requests. All connections that come together are accepted before
  * any session begins, so that the last of them, which may be of HTTP/1.1, does not wait for the sessions of the others.
  */
-export const sessionTurns: TurnBounds = { most: 6, whileAccepting: 1, patienceMs: 100 };
+export const sessionTurns: TurnBounds = { most: 6, whileAccepting: 1, patienceMs: 250 };
+/** sessionEndTurns are the bounds of sessions that end. One whose streams are open takes as long as a session that begins. */
+export const sessionEndTurns: TurnBounds = { most: 6, whileAccepting: 1, patienceMs: 0 };
 
 interface Waiting {
   readonly begin: () => void;

@@ -5,9 +5,11 @@ import { once } from "node:events";
 import { createServer, request } from "node:http";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from "node:http2";
 import { type AddressInfo, connect, type Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Listener, type ListenOptions, listen } from "../../../src/doors/listener/listen.ts";
 import { createStalledReaders } from "../../../src/doors/listener/stalled-readers.ts";
+import { sessionEndTurns } from "../../../src/doors/listener/turns.ts";
 import { unacknowledgedBytes } from "../../../src/doors/listener/unacknowledged-bytes.ts";
 import { eventually } from "../../support/eventually.ts";
 
@@ -107,6 +109,23 @@ describe("a connection of HTTP/2", () => {
       }),
     );
     await allGone(port);
+  });
+
+  test("closes in a turn of its own, a few in each, when hundreds end together", async () => {
+    const port = await startPort();
+    const { counts } = port.listener;
+    const sockets = Array.from({ length: 60 }, () => open(port.listener.port).resume());
+    for (const socket of sockets) socket.write(preface);
+    await eventually(() => expect(counts()).toMatchObject({ http2: 60 }));
+    for (const socket of sockets) socket.end();
+    let most = 0;
+    for (let before = 60; before > 0; ) {
+      await nextTurn();
+      const { http2 } = counts();
+      most = Math.max(most, before - http2);
+      before = http2;
+    }
+    expect(most).toBeLessThanOrEqual(2 * sessionEndTurns.most);
   });
 
   test("closes when its client has reset it", async () => {
