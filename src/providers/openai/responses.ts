@@ -13,6 +13,7 @@ import { eventsOfResponse } from "../responses/frames.ts";
 import { trackResponse } from "../responses/tracker.ts";
 import { isOfUnknownPath } from "../responses/unserved.ts";
 import { meterResponse } from "../responses/usage.ts";
+import { changesOfResponse } from "../responses/usual-items.ts";
 
 /** responsesDialect returns the dialect of /responses at a server whose chat has these header fields and refusals. */
 export function responsesDialect(
@@ -24,6 +25,7 @@ export function responsesDialect(
     body: bodyOf,
     refusal: (error) => (isOfUnknownPath(error) ? operationUnserved("responses") : refusal(error)),
     errorIn: responsesFaults(refusalOf),
+    changes: changesOfResponse,
     measure: meterResponse,
     namesEvents: true,
     track: trackResponse,

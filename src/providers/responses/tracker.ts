@@ -13,6 +13,7 @@ import { ResponseItems } from "./items.ts";
 import { OutputPlaces } from "./output-places.ts";
 import { ResponseMetering } from "./usage.ts";
 import { UsualEvents } from "./usual-events.ts";
+import { usualEvent } from "./usual-items.ts";
 
 export function trackResponse({ meter, model }: Pick<Attempt, "meter" | "model">): StreamTracker {
   const metering = new ResponseMetering(meter);
@@ -28,7 +29,7 @@ export function trackResponse({ meter, model }: Pick<Attempt, "meter" | "model">
     },
     isOver: () => isDoneSaid || end !== undefined,
     take(sent, told) {
-      const json = isEnd(told) ? withUsage(told) : told;
+      const json = usualEvent(isEnd(told) ? withUsage(told) : told);
       const frame = json === told ? sent : sent.with(json);
       metering.take(json);
       const placed = places.placed(json);

@@ -1,0 +1,93 @@
+/**
+ * Servers of responses have items in other forms: a text without its part, arguments as an object, a call without its own id. OpenAI's SDK
+ * reads each of them, whole and streamed, as it reads OpenAI's.
+ */
+import type { JsonObject } from "@bufbuild/protobuf";
+import OpenAI from "openai";
+import { describe, expect, test } from "vitest";
+import { changesOfResponse, usualEvent } from "../../../src/providers/responses/usual-items.ts";
+import { modelAt } from "../../support/gateway.ts";
+import { eventStream } from "../../support/scripted-upstream.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
+import { anthropicFrames, outputMessage, responseAnswer } from "../../support/vendors.ts";
+
+type Json = Record<string, unknown>;
+
+const { upstream, gateway } = scriptedStage((base_url) => ({
+  embeddedModels: false,
+  upstreams: [
+    { name: "far", kind: "openai", base_url, profile: { operations: { responses: "/responses", chat: "/chat" } } },
+  ],
+  models: [modelAt("far", "m")],
+}));
+
+const call: Json = { id: "fc_1", type: "function_call", status: "completed", call_id: "call_1", name: "get" };
+const idAlone: Json = { id: "call_1", type: "function_call", status: "completed", name: "get" };
+const { annotations: _, ...bare } = (outputMessage("Hello").content as Json[])[0] as Json;
+const thought = { id: "rs_1", type: "reasoning" };
+
+const usual = {
+  thought: { type: "reasoning", summary: [] },
+  message: { type: "message", role: "assistant", content: [{ type: "output_text", text: "Hello", annotations: [] }] },
+  call: { type: "function_call", call_id: "call_1", name: "get", arguments: '{"a":1}' },
+};
+
+const forms: readonly [string, Json, object][] = [
+  ["a text without its part", { ...outputMessage("Hello"), content: "Hello" }, usual.message],
+  ["a text among parts", { ...outputMessage("Hello"), content: ["Hello"] }, usual.message],
+  [
+    "a part of the chat's type",
+    { ...outputMessage("Hello"), content: [{ type: "text", text: "Hello" }] },
+    usual.message,
+  ],
+  ["a part without annotations", { ...outputMessage("Hello"), content: [bare] }, usual.message],
+  ["a message without a type", { id: "msg_1", role: "assistant", content: "Hello" }, usual.message],
+  ["a message without a role", { id: "msg_1", type: "message", content: "Hello" }, usual.message],
+  ["arguments as an object", { ...call, arguments: { a: 1 } }, usual.call],
+  ["a call with its item's id alone", { ...idAlone, arguments: '{"a":1}' }, usual.call],
+  ["a call without arguments", call, { ...usual.call, arguments: "{}" }],
+  ["reasoning without a summary", thought, usual.thought],
+];
+
+describe.each(forms)("%s", (_, item, expected) => {
+  const client = () => new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey, maxRetries: 0 });
+  const asked = { model: "m", input: "hi", store: false };
+  const response = responseAnswer([thought, item]);
+
+  test("of a whole response", async () => {
+    upstream.script = (exchange) => exchange.json(200, response);
+    const { output } = await client().responses.create(asked);
+    expect(output).toMatchObject([usual.thought, expected]);
+  });
+
+  test("of a stream, whose items come before its end", async () => {
+    upstream.script = (exchange) => {
+      exchange.head(200, eventStream);
+      exchange.end(
+        anthropicFrames(
+          { type: "response.created", response: { ...response, output: [] } },
+          { type: "response.output_item.done", output_index: 0, item: thought },
+          { type: "response.output_item.done", output_index: 1, item },
+          { type: "response.completed", response },
+        ),
+      );
+    };
+    const stream = client().responses.stream(asked);
+    const done: unknown[] = [];
+    for await (const event of stream) if (event.type === "response.output_item.done") done.push(event.item);
+    expect(done).toMatchObject([usual.thought, expected]);
+    expect((await stream.finalResponse()).output).toMatchObject([usual.thought, expected]);
+  });
+});
+
+test("an item as OpenAI sends it passes as it came", () => {
+  const output = [
+    { ...thought, summary: [] },
+    outputMessage("Hello"),
+    { ...call, arguments: '{"a": 1}' },
+  ] as JsonObject[];
+  expect(changesOfResponse({ output }, "responses")).toBeUndefined();
+  for (const event of [{ item: output[1] }, { response: { output } }, { delta: "He" }] as JsonObject[]) {
+    expect(usualEvent(event)).toBe(event);
+  }
+});
