@@ -45,9 +45,6 @@ export async function openStorageOfOwner(
   const parts = createBooksParts(engine);
   const { statements, steps } = parts;
   const recordSent = createRecordSent(parts, { clock, onError });
-  const keepHolds = engine.books.prepare<[until: number, until: number]>(
-    "UPDATE holds SET expires_at = ? WHERE expires_at < ?",
-  );
   const books = keepBooks({
     ...{ node, clock, onError, isSuccessor },
     ...createTakeOver(parts, { node, clock, onError }),
@@ -55,7 +52,7 @@ export async function openStorageOfOwner(
     available: steps.available,
     flush: () => engine.read(() => {}),
     recordSent: (sender) => whenUnlocked(() => recordSent.of(sender)),
-    keepUntil: (until) => whenUnlocked(() => engine.books.transact(() => void keepHolds.run(until, until))),
+    keepUntil: (until) => whenUnlocked(() => engine.books.transact(() => void statements.keepHolds.run(until, until))),
     endDeadlines: (of) => whenUnlocked(() => engine.books.transact(() => void statements.renewHolds.run(clock(), of))),
     version() {
       // None may go unnoticed.

@@ -5,6 +5,7 @@
  * process's lock is reported only once it has lasted: every writer holds it for a moment.
  */
 import { type Trouble, troubleOf } from "../../runtime/write-trouble.ts";
+import { holdMs, sweepMs } from "../money/books.ts";
 
 /** Place is what is written to: the database, or the journal's files beside it. */
 export type Place = "database" | "notes";
@@ -19,6 +20,12 @@ export interface Writable {
 export interface WritableWatch extends Writable {
   /** Runs a write, and remembers whether it worked. */
   watch<T>(place: Place, write: () => T): T;
+  /** Writes nothing to the database, and returns whether that worked. It never throws. */
+  probe(): boolean;
+  /** Reports whether the database could not be written for so long, since `forget`, that deadlines of processes that live may have passed. */
+  wasAway(): boolean;
+  /** Says that those deadlines are moved on. */
+  forget(): void;
   close(): void;
 }
 
@@ -37,6 +44,11 @@ interface Failing {
 const probeMs = 200;
 /** lockedMs is how long another process may hold the lock before it is reported. */
 const lockedMs = 1000;
+/**
+ * awayMs is how long another process may hold the lock before deadlines that lie ahead can pass, in milliseconds: each was moved on at most
+ * one sweep before that began, and it is noticed one sweep later at the latest.
+ */
+const awayMs = holdMs - 2 * sweepMs;
 
 const words: Readonly<Record<Trouble, string>> = {
   locked: "another process holds its lock",
@@ -62,6 +74,11 @@ export function createWritable(options: WritableOptions): WritableWatch {
         throw error;
       }
     },
+    probe: () => places.probe("database"),
+    wasAway: () => places.wasAway,
+    forget() {
+      places.wasAway = false;
+    },
     trouble: () => places.trouble(),
     onChange(listener) {
       listeners.add(listener);
@@ -78,6 +95,7 @@ class FailingPlaces {
   readonly #onChange: () => void;
   #probing: NodeJS.Timeout | undefined;
   #isReported = false;
+  wasAway = false;
 
   constructor(options: WritableOptions, onChange: () => void) {
     this.#options = options;
@@ -97,7 +115,8 @@ class FailingPlaces {
     const before = this.#failing.get(place);
     if (before) before.trouble = trouble;
     else this.#failing.set(place, { trouble, since: this.#options.clock() });
-    this.#probing ??= setInterval(() => this.#probe(), probeMs).unref();
+    if (place === "database") this.wasAway ||= this.#isAway(before, trouble);
+    this.#probing ??= setInterval(() => this.#probeFailing(), probeMs).unref();
     this.#report();
   }
 
@@ -114,16 +133,25 @@ class FailingPlaces {
     this.#probing = undefined;
   }
 
-  #probe(): void {
-    for (const place of [...this.#failing.keys()]) {
-      try {
-        this.#options.probes[place]();
-        this.worked(place);
-      } catch (error) {
-        this.failed(place, error);
-      }
+  probe(place: Place): boolean {
+    try {
+      this.#options.probes[place]();
+      this.worked(place);
+      return true;
+    } catch (error) {
+      this.failed(place, error);
+      return false;
     }
+  }
+
+  #probeFailing(): void {
+    for (const place of [...this.#failing.keys()]) this.probe(place);
     this.#report();
+  }
+
+  /** On a full disk a small write may find room between others that do not: so it counts, however short it was. */
+  #isAway(before: Failing | undefined, trouble: Trouble): boolean {
+    return trouble !== "locked" || (before !== undefined && this.#options.clock() - before.since >= awayMs);
   }
 
   #isLasting({ trouble, since }: Failing): boolean {

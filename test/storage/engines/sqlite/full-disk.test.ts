@@ -109,6 +109,28 @@ describe.skipIf(!mayMount()).each(kinds)("with %s, while the disk is full", (_, 
     await t.close();
   });
 
+  test("no other process expires what a living one holds, before that could move its deadlines on", async () => {
+    await holdAll();
+    const held = t.engine.prepare<[], { count: number }>("SELECT count(*) AS count FROM holds WHERE operation <> ''");
+    const before = held.get();
+    expect(before?.count).toBeGreaterThan(0);
+    const other = await openLedger({}, file, create, hasJournal);
+    const makeRoom = fillDisk(disk);
+    // Before any deadline passes it has nothing to write of its own. What SQLite's file has left of its last block is soon used up.
+    for (let i = 0; i < 4_000 && !other.engine.writable.trouble(); i++) await other.ledger.sweep();
+    expect(other.engine.writable.trouble()).toMatch(/full/);
+    makeRoom();
+    for (const one of [t, other]) one.pass(holdMs + 1);
+    await other.ledger.sweep();
+    expect(held.get()).toEqual(before);
+    // What nobody moves on expires later.
+    other.pass(holdMs);
+    await other.ledger.sweep();
+    expect(held.get()).toEqual({ count: 0 });
+    await other.close();
+    await t.close();
+  });
+
   test("closing gives up what cannot be written, in time, and the books are true afterwards", async () => {
     await holdAll();
     const makeRoom = fillDisk(disk);

@@ -14,6 +14,7 @@ import {
   holdMs,
   type JournalRecord,
   type Recalled,
+  sweepMs,
   type Turn,
 } from "../../../money/books.ts";
 import type { Engine } from "../../engine.ts";
@@ -93,11 +94,21 @@ export function createBooks(
       };
       return catchError(() => queue.run(() => post(() => ({ ...nothing, leases }))), failed);
     },
-    renew: () => queue.run(() => connection.transact(() => void statements.renewHolds.run(clock() + holdMs, node))),
+    renew: () =>
+      queue.run(() => {
+        const renewed = connection.transact(() => statements.renewHolds.run(clock() + holdMs, node));
+        // Nothing was written: so this process would not learn that others cannot renew theirs.
+        if (renewed === 0) engine.writable.probe();
+      }),
     expire: () =>
       queue.run(() => {
+        // A transaction that finds nothing to expire would pass on a full disk, too.
+        if (engine.writable.wasAway() && !engine.writable.probe()) return 0;
         const unreadable = recover();
-        return connection.transact(() => steps.expire(clock(), unreadable));
+        return connection.transact(() => {
+          keepThroughTrouble(parts, clock());
+          return steps.expire(clock(), unreadable);
+        });
       }),
     async close() {
       posts.stop();
@@ -107,6 +118,19 @@ export function createBooks(
       merger.close();
     },
   };
+}
+
+/** aheadMs is how long after a trouble processes have to move on their deadlines, in milliseconds: for longer than one sweep takes to come. */
+const aheadMs = sweepMs + 10_000;
+
+/**
+ * keepThroughTrouble moves all deadlines on where the database could not be written before, within the transaction that expires some:
+ * processes that live could not move on theirs meanwhile.
+ */
+function keepThroughTrouble({ engine: { books, writable }, statements }: BooksParts, now: number): void {
+  if (!writable.wasAway()) return;
+  statements.keepHolds.run(now + aheadMs, now + aheadMs);
+  books.whenCommitted(writable.forget);
 }
 
 type Posts = Pick<SqliteBooks, "post" | "postLater" | "tryToPost"> & { stop(): void };

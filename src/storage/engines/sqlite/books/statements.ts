@@ -45,6 +45,8 @@ function holdStatements(books: Connection) {
       `UPDATE accounts SET held = held + ? WHERE id = ? AND balance - held + postpaid * ${maxOwed} >= ? AND held < ${maxHeld}`,
     ),
     insertHold: books.prepare<HoldValues>(insertHold),
+    /** Moves the deadlines of all nodes on that are before a moment. */
+    keepHolds: books.prepare<[until: number, until: number]>("UPDATE holds SET expires_at = ? WHERE expires_at < ?"),
     renewHolds: books.prepare<[expiresAt: number, node: string]>("UPDATE holds SET expires_at = ? WHERE node = ?"),
     touchKey: books.prepare<[now: number, keyId: string]>("UPDATE api_keys SET last_used_at = ? WHERE id = ?"),
     mayLease: books.prepare<[keyId: string, isLimited: number], { readonly id: string }>(
