@@ -22,7 +22,7 @@ export interface WritableWatch extends Writable {
   watch<T>(place: Place, write: () => T): T;
   /** Writes nothing to the database, and returns whether that worked. It never throws. */
   probe(): boolean;
-  /** Reports whether the database could not be written for so long, since `forget`, that deadlines of processes that live may have passed. */
+  /** Reports whether the database could not be written since `forget`, so that deadlines of processes that live may have passed. */
   wasAway(): boolean;
   /** Says that those deadlines are moved on. */
   forget(): void;
