@@ -22,7 +22,7 @@ import { createRecover } from "../journal/recover.ts";
 import { applyEach } from "./apply-each.ts";
 import type { BooksParts } from "./parts.ts";
 import { createTotalsMerger } from "./totals-merger.ts";
-import { createWriteQueue } from "./write-queue.ts";
+import { createWriteQueue, type WriteQueue } from "./write-queue.ts";
 
 /** Hooks are how a journal takes part in every transaction. */
 export interface Hooks {
@@ -55,13 +55,12 @@ export function createBooks(
   options: BooksOptions,
   hooks: Hooks = withoutJournal(parts, options),
 ): SqliteBooks {
-  const { engine, statements, steps, pendingTotals } = parts;
-  const { node, clock, onError } = options;
+  const { engine, statements, pendingTotals } = parts;
+  const { onError } = options;
   const { books: connection, withoutWaiting, changes } = engine;
   const queue = createWriteQueue(withoutWaiting);
   const tryToWrite = (work: () => void) => withoutWaiting(() => connection.transact(work));
   const merger = createTotalsMerger({ pendingTotals, tryToWrite, onError });
-  const recover = createRecover(parts, options);
   const posting = createPosting(parts, options, hooks);
   const posts = createPosts(posting, merger.start, parts, options);
   const { post, postLater } = posts;
@@ -94,9 +93,26 @@ export function createBooks(
       };
       return catchError(() => queue.run(() => post(() => ({ ...nothing, leases }))), failed);
     },
+    ...createDeadlines(parts, options, queue),
+    async close() {
+      posts.stop();
+      await queue.settled();
+      stop();
+      tried(() => post(() => options.recall("")), onError);
+      merger.close();
+    },
+  };
+}
+
+/** createDeadlines moves on the deadlines of this process's holds and leases, and expires those of any that have passed. */
+function createDeadlines(parts: BooksParts, options: BooksOptions, queue: WriteQueue): Pick<Books, "renew" | "expire"> {
+  const { engine, statements, steps } = parts;
+  const { node, clock } = options;
+  const recover = createRecover(parts, options);
+  return {
     renew: () =>
       queue.run(() => {
-        const renewed = connection.transact(() => statements.renewHolds.run(clock() + holdMs, node));
+        const renewed = engine.books.transact(() => statements.renewHolds.run(clock() + holdMs, node));
         // Nothing was written: so this process would not learn that others cannot renew theirs.
         if (renewed === 0) engine.writable.probe();
       }),
@@ -105,18 +121,11 @@ export function createBooks(
         // A transaction that finds nothing to expire would pass on a full disk, too.
         if (engine.writable.wasAway() && !engine.writable.probe()) return 0;
         const unreadable = recover();
-        return connection.transact(() => {
+        return engine.books.transact(() => {
           keepThroughTrouble(parts, clock());
           return steps.expire(clock(), unreadable);
         });
       }),
-    async close() {
-      posts.stop();
-      await queue.settled();
-      stop();
-      tried(() => post(() => options.recall("")), onError);
-      merger.close();
-    },
   };
 }
 
