@@ -5,22 +5,14 @@
 import OpenAI from "openai";
 import { describe, expect, test } from "vitest";
 import { ask } from "../../support/ask.ts";
-import { modelAt } from "../../support/gateway.ts";
-import { eventStream } from "../../support/scripted-upstream.ts";
-import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
-import { anthropicFrames, outputMessage, responseAnswer, responseEvents } from "../../support/vendors.ts";
+import { responsesStage } from "../../support/upstreams/responses-stage.ts";
+import { outputMessage, responseAnswer, responseEvents } from "../../support/vendors.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: what the gateway says is looked into as it came.
 type Any = any;
 type Json = Record<string, unknown>;
 
-const { upstream, gateway } = scriptedStage((base_url) => ({
-  embeddedModels: false,
-  upstreams: [
-    { name: "far", kind: "openai", base_url, profile: { operations: { responses: "/responses", chat: "/chat" } } },
-  ],
-  models: [modelAt("far", "m")],
-}));
+const { gateway, streams } = responsesStage();
 
 const call = {
   id: "fc_v1",
@@ -40,10 +32,7 @@ const isNo =
 const ofMessage = ({ output_index }: Any) => output_index === 1;
 
 async function toldOf(events: readonly Json[]): Promise<Any[]> {
-  upstream.script = (exchange) => {
-    exchange.head(200, eventStream);
-    exchange.end(anthropicFrames(...events));
-  };
+  streams(events);
   const { text } = await ask(gateway, "/v1/responses", { model: "m", input: "hi", stream: true, store: false });
   return [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => JSON.parse(json as string));
 }

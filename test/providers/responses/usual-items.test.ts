@@ -6,20 +6,12 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import OpenAI from "openai";
 import { describe, expect, test } from "vitest";
 import { changesOfResponse, usualEvent } from "../../../src/providers/responses/usual-items.ts";
-import { modelAt } from "../../support/gateway.ts";
-import { eventStream } from "../../support/scripted-upstream.ts";
-import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
-import { anthropicFrames, outputMessage, responseAnswer } from "../../support/vendors.ts";
+import { responsesStage } from "../../support/upstreams/responses-stage.ts";
+import { outputMessage, responseAnswer } from "../../support/vendors.ts";
 
 type Json = Record<string, unknown>;
 
-const { upstream, gateway } = scriptedStage((base_url) => ({
-  embeddedModels: false,
-  upstreams: [
-    { name: "far", kind: "openai", base_url, profile: { operations: { responses: "/responses", chat: "/chat" } } },
-  ],
-  models: [modelAt("far", "m")],
-}));
+const { upstream, gateway, streams } = responsesStage();
 
 const call: Json = { id: "fc_1", type: "function_call", status: "completed", call_id: "call_1", name: "get" };
 const idAlone: Json = { id: "call_1", type: "function_call", status: "completed", name: "get" };
@@ -61,17 +53,12 @@ describe.each(forms)("%s", (_, item, expected) => {
   });
 
   test("of a stream, whose items come before its end", async () => {
-    upstream.script = (exchange) => {
-      exchange.head(200, eventStream);
-      exchange.end(
-        anthropicFrames(
-          { type: "response.created", response: { ...response, output: [] } },
-          { type: "response.output_item.done", output_index: 0, item: thought },
-          { type: "response.output_item.done", output_index: 1, item },
-          { type: "response.completed", response },
-        ),
-      );
-    };
+    streams([
+      { type: "response.created", response: { ...response, output: [] } },
+      { type: "response.output_item.done", output_index: 0, item: thought },
+      { type: "response.output_item.done", output_index: 1, item },
+      { type: "response.completed", response },
+    ]);
     const stream = client().responses.stream(asked);
     const done: unknown[] = [];
     for await (const event of stream) if (event.type === "response.output_item.done") done.push(event.item);
