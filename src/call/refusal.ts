@@ -60,6 +60,8 @@ export class Refusal extends Error {
   readonly status: number;
   /** The public path of the field at fault. */
   readonly param: string | undefined;
+  /** paths are the public paths besides `param` that the message quotes. */
+  readonly paths: readonly string[];
   /** Headers of the answer, as `allow` and `retry-after`. */
   readonly headers: Readonly<Record<string, string>>;
   /** The upstream's own error body, verbatim, for callers of its family. */
@@ -94,6 +96,7 @@ export class Refusal extends Error {
     this.reason = reason;
     [this.code, this.status] = more.codes ?? statusOf[reason];
     this.param = more.param;
+    this.paths = more.paths ?? [];
     this.headers = more.headers ?? {};
     this.upstream = more.upstream;
     this.vendorMessage = more.vendorMessage;
@@ -110,15 +113,33 @@ export class Refusal extends Error {
     this.conflict = more.conflict;
   }
 
+  /**
+   * Returns the same refusal by other paths: `rename` returns that of a path, and undefined where there is none. Then the message keeps
+   * the path, and no field is told to be at fault.
+   */
+  renamed(rename: (path: string) => string | undefined): Refusal {
+    if (this.param === undefined) return this;
+    const quoted = new Set([this.param, ...this.paths]);
+    const message = this.message.replace(/'([^']+)'/g, (word, path: string) =>
+      quoted.has(path) ? `'${rename(path) ?? path}'` : word,
+    );
+    const named = [...new Set(this.paths.map((path) => rename(path) ?? path))];
+    return this.#again({ message, param: rename(this.param), paths: named });
+  }
+
   /** Returns the same refusal with more headers, or about another field. */
   with({ headers, param = this.param }: Pick<More, "headers" | "param">): Refusal {
-    const { message, code, status, upstream, vendorMessage, openaiCode, fault, cause } = this;
+    return this.#again({ param, headers: { ...this.headers, ...headers } });
+  }
+
+  #again(changes: Pick<More, "param" | "headers" | "paths"> & { readonly message?: string }): Refusal {
+    const { code, status, paths, headers, upstream, vendorMessage, openaiCode, fault, cause } = this;
     const { isCallersBound, isUnserved, misconfigured, upstreamStatus, restMs } = this;
     const { guessed, documentFaults, conflict } = this;
-    const again = new Refusal(this.reason as keyof typeof statusOf, message, {
-      param,
-      headers: { ...this.headers, ...headers },
+    const again = new Refusal(this.reason as keyof typeof statusOf, changes.message ?? this.message, {
       codes: [code, status],
+      paths,
+      headers,
       upstream,
       vendorMessage,
       openaiCode,
@@ -132,6 +153,7 @@ export class Refusal extends Error {
       documentFaults,
       conflict,
       cause,
+      ...changes,
     });
     again.caller = this.caller;
     return again;
@@ -165,6 +187,7 @@ export interface UpstreamError {
 
 interface More {
   readonly param?: string | undefined;
+  readonly paths?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
   /** The underlying error, for the log and never for the caller. */
   readonly cause?: unknown;

@@ -67,10 +67,10 @@ const maxNamed = 100;
 /** wouldBeDropped refuses a strict caller's request, parts of which the upstream's dialect cannot express. */
 export function wouldBeDropped(paths: readonly string[]): Refusal {
   const them = paths.length === 1 ? "Leave it out." : "Leave them out.";
-  const told = paths.slice(0, maxNamed).map((path) => `'${path}'`);
+  const told = paths.slice(0, maxNamed);
   const more = paths.length > maxNamed ? `, and ${paths.length - maxNamed} more` : "";
-  const message = `The upstream of this model cannot be told ${told.join(", ")}${more}. ${them}`;
-  return new Refusal(Reason.WOULD_BE_DROPPED, message, { param: paths[0] });
+  const message = `The upstream of this model cannot be told ${told.map((path) => `'${path}'`).join(", ")}${more}. ${them}`;
+  return new Refusal(Reason.WOULD_BE_DROPPED, message, { param: paths[0], paths: told });
 }
 
 export function unsupportedMediaType(accepted: string, remedy = "Set the headers accordingly."): Refusal {

@@ -3,7 +3,8 @@
  */
 import { plainMarks, withMark } from "../call/cache-marks.ts";
 import { isObject, type JsonObject } from "../wire/json.ts";
-import type { Dropped } from "./dropped.ts";
+import type { Dropped } from "./paths/dropped.ts";
+import { madeFrom, pathOf } from "./paths/origins.ts";
 
 /** withBreakpoints returns a chat message whose marks of Claude's, also that of the whole message, are OpenAI's at its parts. */
 export function withBreakpoints({ cache_control: whole, ...message }: JsonObject): JsonObject {
@@ -17,13 +18,9 @@ export function withBreakpoints({ cache_control: whole, ...message }: JsonObject
   return { ...message, content: marked };
 }
 
-/** places holds the path of each mark in the caller's request. A mark that is removed later is named by it. */
-const places = new WeakMap<JsonObject, string>();
-
-/** placedMark returns `{cache_control}` with a mark that stood at `path` in the caller's request. */
+/** placedMark returns `{cache_control}` with a mark that stood at `path` in the caller's request. A mark that is removed later is named by it. */
 export function placedMark(mark: JsonObject, path: string): JsonObject {
-  places.set(mark, path);
-  return { cache_control: mark };
+  return { cache_control: madeFrom(path, mark) };
 }
 
 /** Claude refuses a request with more. */
@@ -46,7 +43,7 @@ export function keepLatestMarks(
       const { cache_control: mark, ...unmarked } = block;
       if (many <= 0 || !isObject(mark)) return block;
       many -= 1;
-      dropped.add(places.get(mark) ?? "cache_control");
+      dropped.add(pathOf(mark) ?? "cache_control");
       return unmarked;
     }),
   );

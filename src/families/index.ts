@@ -3,11 +3,13 @@
  * translation or several.
  */
 import type { Operation } from "../call/operations.ts";
+import { Refusal } from "../call/refusals.ts";
 import type { CooperativeTask } from "../runtime/cooperative.ts";
 import { chatToMessages } from "./chat-to-messages/index.ts";
 import { chatToResponses } from "./chat-to-responses/index.ts";
 import { completionsToChat } from "./completions-to-chat/index.ts";
 import { messagesToChat } from "./messages-to-chat/index.ts";
+import { Dropped } from "./paths/dropped.ts";
 import { responsesToChat } from "./responses-to-chat/index.ts";
 import type { Translated, Translation, TranslationContext } from "./translation.ts";
 
@@ -45,32 +47,59 @@ export function findTranslations(
   return undefined;
 }
 
-/** callersPath translates a path of the result back to the caller's request; undefined where the caller has no such path. */
-export function callersPath(path: string, way: readonly Translation[]): string | undefined {
-  let known: string | undefined = path;
-  for (const translation of way.toReversed()) known = known === undefined ? undefined : translation.callersPath(known);
-  return known;
-}
-
-/** translateAll applies translations in order; the answer passes through them in reverse. Throws a Refusal. */
+/**
+ * translateAll applies translations in order; the answer passes through them in reverse. Throws a Refusal. What a later translation
+ * refuses or drops is named by the path in the caller's request.
+ */
 export function* translateAll(
   way: readonly Translation[],
   request: Translated<Operation, Operation>["request"],
   context: TranslationContext,
 ): CooperativeTask<Translated<Operation, Operation>> {
+  /** The last comes first. */
   const steps: Translated<Operation, Operation>[] = [];
-  const dropped: string[] = [];
+  let named: readonly string[] = [];
+  const callersPath = (path: string) =>
+    steps.reduce<string | undefined>((known, step) => known && step.callersPath(known), path);
   let current = request;
-  for (const [i, translation] of way.entries()) {
-    yield* current.readLongMessage();
-    const step = yield* translation.translate(current, context);
-    for (const path of step.dropped) dropped.push(callersPath(path, way.slice(0, i)) ?? path);
+  for (const translation of way) {
+    const step = yield* translateOnce(translation, current, context, callersPath);
+    named =
+      steps.length === 0
+        ? step.dropped
+        : joined(
+            named,
+            step.dropped.map((path) => callersPath(path) ?? path),
+          );
     steps.unshift(step);
     current = step.request;
   }
   return {
     request: current,
-    dropped,
+    dropped: steps.length < 2 ? named : yield* new Dropped(named).inOrderOf(request),
+    callersPath,
     answer: (answer) => steps.reduce((translated, step) => step.answer(translated), answer),
   };
+}
+
+/** joined joins what two translations have dropped. What the one names as a part of what the other names goes without saying. */
+function joined(earlier: readonly string[], later: readonly string[]): string[] {
+  const isWithin = (whole: ReadonlySet<string>) => (path: string) =>
+    [...path.matchAll(/[.[]/g)].some(({ index }) => whole.has(path.slice(0, index)));
+  const [isOfLater, isOfEarlier] = [isWithin(new Set(later)), isWithin(new Set(earlier))];
+  return [...earlier.filter((path) => !isOfLater(path)), ...later.filter((path) => !isOfEarlier(path))];
+}
+
+function* translateOnce(
+  translation: Translation,
+  request: Translated<Operation, Operation>["request"],
+  context: TranslationContext,
+  callersPath: (path: string) => string | undefined,
+): CooperativeTask<Translated<Operation, Operation>> {
+  try {
+    yield* request.readLongMessage();
+    return yield* translation.translate(request, context);
+  } catch (error) {
+    throw error instanceof Refusal ? error.renamed(callersPath) : error;
+  }
 }

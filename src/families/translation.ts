@@ -66,6 +66,8 @@ export interface Translated<A extends Operation, B extends Operation> {
   readonly request: Wire<Input<B>>;
   /** The public paths of what was dropped, in the order of the request: `seed`, `messages[2].content[0]`. */
   readonly dropped: readonly string[];
+  /** Returns the caller's path for a path of the translated request; undefined where the caller has none. */
+  callersPath(path: string): string | undefined;
   /** Translates the answer back, unary or streaming. A failure of the stream passes through unchanged. */
   answer<F extends Form>(answer: Answer<Output<B, F>>): Answer<Output<A, F>>;
 }
@@ -73,8 +75,6 @@ export interface Translated<A extends Operation, B extends Operation> {
 export interface Translation<A extends Operation = Operation, B extends Operation = Operation> {
   readonly from: A;
   readonly to: B;
-  /** Returns the caller's path for a path of the translated request; undefined where the caller has none. */
-  callersPath(path: string): string | undefined;
   /** Throws a Refusal for what the other family cannot do at all. A long request is translated in time slices. */
   translate(request: Wire<Input<A>>, context: TranslationContext): CooperativeTask<Translated<A, B>>;
 }

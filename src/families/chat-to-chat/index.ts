@@ -12,12 +12,12 @@ import { functionsOnly } from "./request.ts";
 export const toolsAsFunctions: Translation<"chat", "chat"> = {
   from: "chat",
   to: "chat",
-  callersPath: (path) => path,
   *translate(request) {
     const { changes, custom, dropped } = yield* functionsOnly(request.json());
     return {
       request: request.isLong ? request.rebuiltWith(changes) : request.with(changes),
       dropped,
+      callersPath: (path) => path,
       answer:
         custom.size === 0
           ? (answer) => answer

@@ -9,10 +9,11 @@
  *
  * The answer has chat's words only. Its id is the gateway's, its model the one that the upstream names.
  */
-import { ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import { ChatCompletionSchema, type CreateChatCompletionRequest } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { CreateMessageRequestSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { Wire } from "../../wire/wire.ts";
-import { Dropped } from "../dropped.ts";
+import { Dropped } from "../paths/dropped.ts";
+import { byPrefix } from "../paths/origins.ts";
 import { readAnswer } from "../read-message.ts";
 import { byForm, type Translation } from "../translation.ts";
 import { chatCompletion } from "./answer/answer.ts";
@@ -20,10 +21,29 @@ import type { AnswerContext } from "./answer/parts.ts";
 import { chunksOf } from "./answer/stream.ts";
 import { messageRequest } from "./request/request.ts";
 
+/** Settings of the Messages API that have another name in chat. */
+const settings: ReadonlyMap<string, string> = new Map([
+  ["thinking", "reasoning_effort"],
+  ["thinking.budget_tokens", "reasoning_effort"],
+  ["output_config.effort", "reasoning_effort"],
+  ["output_config.format", "response_format"],
+  ["output_config.format.schema", "response_format.json_schema.schema"],
+  ["stop_sequences", "stop"],
+  ["metadata.user_id", "user"],
+  ["system", "messages"],
+]);
+
+/** callersPath keeps the path of what a chat caller said in the words of the Messages API. */
+function callersPath(path: string, { extra }: CreateChatCompletionRequest): string {
+  if (path.startsWith("messages")) return "messages";
+  const [member = ""] = path.split(/[.[]/, 1);
+  if (Object.hasOwn(extra ?? {}, member)) return path;
+  return byPrefix(path, settings) ?? path.replace(/^(tools\[\d+\])\.input_schema\b/, "$1.function.parameters");
+}
+
 export const chatToMessages: Translation<"chat", "messages"> = {
   from: "chat",
   to: "messages",
-  callersPath: (path) => path,
   *translate(request, context) {
     const chat = request.message();
     const dropped = new Dropped();
@@ -38,6 +58,7 @@ export const chatToMessages: Translation<"chat", "messages"> = {
     return {
       request: Wire.ofJson(CreateMessageRequestSchema, json),
       dropped: yield* dropped.inOrderOf(request),
+      callersPath: (path) => callersPath(path, chat),
       answer: byForm<"chat", "messages">(
         (body) => Wire.ofJson(ChatCompletionSchema, chatCompletion(readAnswer(body), body.json().usage, answerContext)),
         (frames) => chunksOf(frames, answerContext),

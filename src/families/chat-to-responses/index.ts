@@ -13,33 +13,40 @@ import { ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { makerOf } from "../../providers/profile/reasoning-seal.ts";
 import { asksForUsage } from "../../providers/usage/write-usage.ts";
-import { textOrEmpty } from "../../wire/json.ts";
+import { type JsonObject, textOrEmpty } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
-import { Dropped } from "../dropped.ts";
+import { Dropped } from "../paths/dropped.ts";
+import { byPrefix, originOf } from "../paths/origins.ts";
 import { byForm, type Translation } from "../translation.ts";
 import { chatCompletion } from "./answer/answer.ts";
 import type { AnswerContext } from "./answer/parts.ts";
 import { chunksOf } from "./answer/stream.ts";
 import { responseRequest } from "./request/request.ts";
 
-/** Paths of a request for a response that have another name in chat; undefined where chat has none. */
-const paths: ReadonlyMap<string, string | undefined> = new Map([
+/** Settings of a request for a response that have another name in chat. */
+const settings: ReadonlyMap<string, string> = new Map([
   ["reasoning", "reasoning_effort"],
   ["reasoning.effort", "reasoning_effort"],
+  ["text.verbosity", "verbosity"],
+  ["text.format", "response_format"],
+  ["text.format.schema", "response_format.json_schema.schema"],
   ["max_output_tokens", "max_completion_tokens"],
-  ["include", undefined],
   ["include[message.output_text.logprobs]", "logprobs"],
-  ["store", undefined],
-  ["truncation", undefined],
 ]);
+
+/** Settings that chat has not. */
+const unsaid = /^(?:include|store|truncation)\b/;
+
+/** callersPath takes the chat request and the request for a response it became. */
+function callersPath(path: string, response: JsonObject): string | undefined {
+  if (path.startsWith("input")) return undefined;
+  const known = originOf(response, path, [[/^/, ""]]) ?? byPrefix(path, settings);
+  return known ?? (unsaid.test(path) ? undefined : path);
+}
 
 export const chatToResponses: Translation<"chat", "responses"> = {
   from: "chat",
   to: "responses",
-  callersPath(path) {
-    if (path.startsWith("input")) return undefined;
-    return paths.has(path) ? paths.get(path) : path;
-  },
   *translate(request, context) {
     const chat = request.json();
     const dropped = new Dropped();
@@ -55,6 +62,7 @@ export const chatToResponses: Translation<"chat", "responses"> = {
     return {
       request: Wire.ofJson(CreateResponseRequestSchema, json),
       dropped: yield* dropped.inOrderOf(request),
+      callersPath: (path) => callersPath(path, json),
       answer: byForm<"chat", "responses">(
         (body) => Wire.ofJson(ChatCompletionSchema, chatCompletion(body.json(), answerContext), true),
         (frames) => chunksOf(frames, answerContext),

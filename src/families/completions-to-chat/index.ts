@@ -14,12 +14,13 @@ import { chatRequest } from "./request/request.ts";
 export const completionsToChat: Translation<"completions", "chat"> = {
   from: "completions",
   to: "chat",
-  callersPath: (path) => (path.startsWith("messages") ? undefined : path),
   *translate(request, context) {
     const { chat, dropped, context: answerContext } = yield* chatRequest(request, context);
     return {
       request: chat,
       dropped,
+      // All messages are made from the prompt.
+      callersPath: (path) => (path.startsWith("messages") ? "prompt" : path),
       answer: byForm<"completions", "chat">(
         (body) => wholeCompletion(body, answerContext),
         (frames) => completionFrames(frames, answerContext),

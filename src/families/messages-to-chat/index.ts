@@ -15,30 +15,15 @@ import { Wire } from "../../wire/wire.ts";
 import { byForm, type Translation } from "../translation.ts";
 import { messageOf } from "./answer/answer.ts";
 import { eventsOf } from "./answer/stream.ts";
+import { callersPath } from "./callers-path.ts";
 import { asksToCompact } from "./compaction.ts";
 import { droppedOf } from "./request/dropped.ts";
 import { chatRequestOf, stopsOf } from "./request/request.ts";
 import { ToolNames } from "./tool-names.ts";
 
-/** Paths of the chat request, and the caller's paths they come from. */
-const paths: ReadonlyMap<string, string> = new Map([
-  ["temperature", "temperature"],
-  ["top_p", "top_p"],
-  ["stop", "stop_sequences"],
-  ["tools", "tools"],
-  ["tool_choice", "tool_choice"],
-  ["parallel_tool_calls", "tool_choice.disable_parallel_tool_use"],
-  ["reasoning_effort", "output_config.effort"],
-  ["response_format", "output_config.format"],
-  ["response_format.json_schema", "output_config.format.schema"],
-  ["user", "metadata.user_id"],
-  ["web_search_options", "tools.web_search"],
-]);
-
 export const messagesToChat: Translation<"messages", "chat"> = {
   from: "messages",
   to: "chat",
-  callersPath: (path) => paths.get(path) ?? (path.startsWith("tools[") ? "tools" : undefined),
   *translate(request, context) {
     const asked = request.message();
     const names = new ToolNames();
@@ -51,6 +36,7 @@ export const messagesToChat: Translation<"messages", "chat"> = {
     return {
       request: asks,
       dropped: yield* droppedOf(request.json(), { omitted, marks }),
+      callersPath: (path) => callersPath(path, request.json(), chat),
       answer: byForm<"messages", "chat">(
         (body) => messageOf(body, answerContext),
         (frames) => eventsOf(frames, answerContext, context.estimateTokens(asks)),

@@ -10,29 +10,19 @@
  *
  * References to stored responses and items have been resolved before.
  */
-import { Dropped } from "../dropped.ts";
+import { Dropped } from "../paths/dropped.ts";
 import { byForm, type Translation } from "../translation.ts";
 import { responseOf } from "./answer/answer.ts";
 import { answerContextOf } from "./answer/response.ts";
 import { eventsOf } from "./answer/stream.ts";
+import { callersPath } from "./callers-path.ts";
 import { withConfiguration } from "./request/configuration-updates.ts";
 import { chatRequestOf } from "./request/request.ts";
 import { toolsetOf } from "./request/tools.ts";
 
-/** Paths of the chat request that have another name in responses. */
-const paths: ReadonlyMap<string, string> = new Map([
-  ["reasoning_effort", "reasoning.effort"],
-  ["verbosity", "text.verbosity"],
-  ["response_format", "text.format"],
-  ["response_format.json_schema", "text.format.schema"],
-  ["logprobs", "include"],
-]);
-
 export const responsesToChat: Translation<"responses", "chat"> = {
   from: "responses",
   to: "chat",
-  callersPath: (path) =>
-    path.startsWith("messages") ? undefined : (paths.get(path) ?? path.replace(/^(tools\[\d+\])\.function\./, "$1.")),
   *translate(request, context) {
     const dropped = new Dropped();
     const tools = yield* toolsetOf(request.message(), context.customTools, dropped);
@@ -41,6 +31,7 @@ export const responsesToChat: Translation<"responses", "chat"> = {
     return {
       request: chat,
       dropped: yield* dropped.inOrderOf(request),
+      callersPath: (path) => callersPath(path, request.json(), chat.json()),
       answer: byForm<"responses", "chat">(
         (body) => responseOf(body, answerContext),
         (frames) => eventsOf(frames, answerContext),

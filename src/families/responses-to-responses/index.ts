@@ -7,7 +7,7 @@
  * price. Refused: prompt templates.
  */
 import { makerOf } from "../../providers/profile/reasoning-seal.ts";
-import { Dropped } from "../dropped.ts";
+import { Dropped } from "../paths/dropped.ts";
 import { byForm, type Translation } from "../translation.ts";
 import { relayedEvents, relayedResponse } from "./answer/answer.ts";
 import { relayedRequest } from "./request/request.ts";
@@ -15,7 +15,6 @@ import { relayedRequest } from "./request/request.ts";
 export const relayResponses: Translation<"responses", "responses"> = {
   from: "responses",
   to: "responses",
-  callersPath: (path) => path,
   *translate(request, context) {
     const dropped = new Dropped();
     const { answerId, reasoningItems = unknownUpstream, isUnpriced = noneUnpriced } = context;
@@ -25,6 +24,7 @@ export const relayResponses: Translation<"responses", "responses"> = {
     return {
       request: relayed,
       dropped: yield* dropped.inOrderOf(request),
+      callersPath: (path) => path,
       answer: byForm<"responses", "responses">(
         (body) => relayedResponse(body, answerContext),
         (frames) => relayedEvents(frames, answerContext),

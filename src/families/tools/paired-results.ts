@@ -6,6 +6,7 @@
  * histories stay.
  */
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
+import { madeLike } from "../paths/origins.ts";
 
 /** interrupted is the result of a call that has none. */
 export const interrupted = "The tool call was interrupted: there is no result.";
@@ -68,8 +69,8 @@ function callIdsOf({ role, tool_calls: calls }: JsonObject): string[] {
   return calls.filter(isObject).map(({ id }) => textOrEmpty(id));
 }
 
-function asText({ content }: JsonObject): JsonObject {
-  return { role: "user", content: withHeading(content, "text") };
+function asText(result: JsonObject): JsonObject {
+  return madeLike(result, { role: "user", content: withHeading(result.content, "text") });
 }
 
 /** withHeading returns the content of a result that no call waits for. `type` is that of the family's parts of text. */

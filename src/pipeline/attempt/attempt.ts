@@ -9,7 +9,7 @@
 import type { Answer, AnswerHeaders, Call } from "../../call/call.ts";
 import type { AttemptRecord } from "../../call/call-record.ts";
 import type { Form, Operation, Output } from "../../call/operations.ts";
-import { wouldBeDropped } from "../../call/refusals.ts";
+import { Refusal, wouldBeDropped } from "../../call/refusals.ts";
 import type { Usage } from "../../call/usage.ts";
 import type { Translated } from "../../families/translation.ts";
 import type { Ledger } from "../../ledger/contract.ts";
@@ -209,7 +209,7 @@ function translateAnswer(attempt: CallAttempt, sent: Answer): MaybePromise<unkno
   // A stream may last for long, and needs the text of its request no more.
   if (modelCall.form === "stream") for (const kept of [request, part.request]) kept.dropText();
   const { dropped } = translated;
-  const further = sent.headers?.["x-gateway-dropped"];
+  const further = namedFurther(sent, translated);
   const answer = translated.answer(sent as Answer<Output<Operation, Form>>) as Answer;
   const isComplete = dropped.length === 0 && further === undefined;
   if (sent.kind === "whole") attempt.meter.bill();
@@ -218,9 +218,16 @@ function translateAnswer(attempt: CallAttempt, sent: Answer): MaybePromise<unkno
   return undefined;
 }
 
+/** namedFurther returns what the upstream, or its dialect, has dropped, by the caller's paths. */
+function namedFurther({ headers }: Answer, { callersPath }: Translated<Operation, Operation>): string[] | undefined {
+  const named = headers?.["x-gateway-dropped"]?.split(",").map((path) => path.trim());
+  return named?.map(callersPath).filter((path) => path !== undefined);
+}
+
 /** fail ends an attempt that failed. Before it was sent there is nothing to undo. */
-function fail(attempt: CallAttempt, error: unknown, clock: () => number): never {
-  const { record } = attempt;
+function fail(attempt: CallAttempt, thrown: unknown, clock: () => number): never {
+  const { record, translated } = attempt;
+  const error = translated && thrown instanceof Refusal ? thrown.renamed(translated.callersPath) : thrown;
   if (record) {
     attempt.stopFollowing();
     attempt.stream?.abort();

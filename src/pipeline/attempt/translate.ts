@@ -7,7 +7,7 @@ import type { Form, Input, Operation } from "../../call/operations.ts";
 import { usableCalls } from "../../families/chat-to-chat/usable-calls.ts";
 import { withTexts } from "../../families/completions-to-chat/text-choices.ts";
 import { vectorsAsAsked } from "../../families/embeddings-encoding.ts";
-import { callersPath, translateAll } from "../../families/index.ts";
+import { translateAll } from "../../families/index.ts";
 import type { Translated, Translation } from "../../families/translation.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { estimatePromptTokens } from "../../tokens/prompt.ts";
@@ -46,7 +46,7 @@ export function fitted(
   if (!fitting) return translated;
   const { request, dropped } = fitting.fit(operation, translated.request, path.every(isRelay));
   if (request === translated.request && dropped.length === 0) return translated;
-  const further = dropped.map((name) => callersPath(name, path)).filter((name) => name !== undefined);
+  const further = dropped.map(translated.callersPath).filter((name) => name !== undefined);
   return { ...translated, request, dropped: [...translated.dropped, ...further] };
 }
 
@@ -64,7 +64,8 @@ export function* translateAlongPath(
   // The fallback models concern the gateway, not the upstream.
   const isNamed = "models" in part.request.desc.field && part.request.outline().models !== undefined;
   const asked = (isNamed ? part.request.with({ models: undefined }) : part.request) as TranslatedRequest;
-  if (path.length === 0) return { request: asked, dropped: [], answer: relayed(operation, asked, part) };
+  if (path.length === 0)
+    return { request: asked, dropped: [], callersPath: asItCame, answer: relayed(operation, asked, part) };
   const translated = yield* translateAll(path, asked, {
     form,
     maxOutputTokens: model.maxOutputTokens,
@@ -90,12 +91,12 @@ function relayed(operation: Operation, request: TranslatedRequest, { id }: Call)
   if (operation === "embeddings") return vectorsAsAsked(request as Wire<Input<"embeddings">>) as Answering;
   if (operation === "completions") return withTexts as Answering;
   const { tools = null } = operation === "chat" ? request.outline() : {};
-  return tools === null ? asItCame : (usableCalls(id.replace(/^req_/, "")) as Answering);
+  return tools === null ? (asItCame as Answering) : (usableCalls(id.replace(/^req_/, "")) as Answering);
 }
 
 type Answering = Translated<Operation, Operation>["answer"];
 
-const asItCame: Answering = (answer) => answer;
+const asItCame = <T>(value: T) => value;
 
 /** counted counts the bytes of a request that may have become too long. A long one is written for that, and sent as written. */
 function* counted(request: TranslatedRequest, { body, request: { isLong } }: Call): CooperativeTask<TranslatedRequest> {

@@ -22,6 +22,6 @@ async function handleMeant(handle: Handler, call: Call, meant: CooperativeTask<R
   const written = isLong ? await request.writeInSlices() : request;
   const answer = await handle({ ...call, request: written });
   if (dropped.length === 0) return answer;
-  const further = answer.headers?.["x-gateway-dropped"];
+  const further = answer.headers?.["x-gateway-dropped"]?.split(", ");
   return { ...answer, headers: { ...answer.headers, ...droppedHeaders(dropped, further) } };
 }

@@ -16,7 +16,7 @@ import {
   readLongRequest,
 } from "../../../wire/json.ts";
 import { isThinking } from "../../call-signature.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
 import { upstreamName } from "../tool-names.ts";
 import { cacheMark, contentBlocks, textBlocks } from "./content.ts";
 import { thinkingBlocks } from "./past-thinking.ts";

@@ -10,7 +10,7 @@ import { missingField } from "../../../call/refusals.ts";
 import { refusesPrefill } from "../../../providers/anthropic/generation.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
 import { interrupted, withoutCall } from "../../tools/paired-results.ts";
 import { assistantBlocks } from "./assistant.ts";
 import { cacheMark, contentBlocks } from "./content.ts";

@@ -9,7 +9,7 @@
 import { type CreateChatCompletionRequest, ResponseFormatType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { rootSchema } from "../../../providers/profile/schemas/root-schema.ts";
 import { isObject, type JsonObject } from "../../../wire/json.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
 import { supportsSchemas } from "../generations.ts";
 import { outputSchema } from "./output-schema.ts";

@@ -8,7 +8,7 @@
  */
 import { described } from "../../../providers/profile/schemas/root-schema.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
 
 const formats: readonly JsonValue[] = [
   ...["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"],

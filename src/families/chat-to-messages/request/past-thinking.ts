@@ -7,7 +7,7 @@
  */
 import type { ChatMessage } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
 
 /** thinkingKeys are the keys of a message that may hold thinking. */
 export const thinkingKeys = ["thinking_blocks", "reasoning_details", "provider_specific_fields"] as const;

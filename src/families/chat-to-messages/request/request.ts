@@ -9,7 +9,7 @@ import { refusesForcing } from "../../../providers/anthropic/generation.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import { isFilled, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import { keepLatestMarks } from "../../cache-marks.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
 import type { TranslationContext } from "../../translation.ts";
 import type { CalledTool } from "../answer/parts.ts";
 import { fitsSchema } from "../fits-schema.ts";

@@ -7,7 +7,7 @@ import type { CreateChatCompletionRequest } from "../../../../gen/modelgateway/v
 import { CreateMessageRequestSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
 import { fitsSchema } from "../fits-schema.ts";
 
 /** refuseImpossible throws a Refusal for what no answer of the Messages API could have. */

@@ -24,7 +24,7 @@ import {
 import { besideEffort, budgetIn, effortIn } from "../../../providers/profile/reasoning-object.ts";
 import { definedFields, isObject, type JsonObject } from "../../../wire/json.ts";
 import { enumWords } from "../../../wire/plan.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
 import { fitsSchema } from "../fits-schema.ts";
 
 /** The output bound where neither the caller nor the catalogue has one. */

@@ -11,7 +11,7 @@ import {
 } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
 import { upstreamName } from "../tool-names.ts";
 import type { Toolbox } from "./tools.ts";
 

@@ -15,7 +15,7 @@ import type {
 import { MessageToolSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { rootSchema } from "../../../providers/profile/schemas/root-schema.ts";
 import { isObject, type JsonObject } from "../../../wire/json.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
 import { wrappedTool } from "../../tools/wrapped-tool.ts";
 import type { CalledTool } from "../answer/parts.ts";

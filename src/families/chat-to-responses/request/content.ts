@@ -7,7 +7,7 @@
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
 
 /** contentOf returns the content of the user's items and of instructions; a plain string stays one. */
 export function* contentOf(content: JsonValue | undefined, path: string, dropped: Dropped): CooperativeTask<JsonValue> {

@@ -9,7 +9,7 @@ import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperativ
 import { definedFields, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import { withBreakpoints } from "../../cache-marks.ts";
 import { unsignedId } from "../../call-signature.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
 import { interrupted, withHeading } from "../../tools/paired-results.ts";
 import type { ReasoningItems, TranslationContext } from "../../translation.ts";
 import { isCall } from "../answer/parts.ts";

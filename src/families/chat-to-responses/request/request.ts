@@ -8,7 +8,7 @@
 import { besideEffort, effortIn } from "../../../providers/profile/reasoning-object.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject } from "../../../wire/json.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
 import { describedSchema } from "../../tools/described-schema.ts";
 import type { TranslationContext } from "../../translation.ts";
 import { itemsOf } from "./conversation.ts";

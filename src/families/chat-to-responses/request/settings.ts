@@ -2,7 +2,7 @@
 import { CreateChatCompletionRequestSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
 import { isFilled, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
 
 /** refuseImpossible throws a Refusal for what no response could have. */
 export function refuseImpossible({ n, modalities }: JsonObject): void {

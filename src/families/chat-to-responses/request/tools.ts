@@ -1,6 +1,7 @@
 /** The offered tools, nested in chat and flat in responses, and the choice among them. */
 import { definedFields, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
+import { madeFrom } from "../../paths/origins.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
 import type { IsUnpriced, TranslationContext } from "../../translation.ts";
 
@@ -48,7 +49,8 @@ function flatFunction(called: JsonValue, path: string, dropped: Dropped): JsonOb
   const schema = isObject(parameters)
     ? repairedSchema(parameters, `${path}.parameters`, (lost) => dropped.add(lost))
     : { type: "object", properties: {} };
-  return [definedFields({ type: "function", name, description, parameters: schema, strict: strict ?? false })];
+  const flat = definedFields({ type: "function", name, description, parameters: schema, strict: strict ?? false });
+  return [madeFrom(path, flat)];
 }
 
 function flatFormat(format: JsonValue | undefined): JsonValue | undefined {

@@ -22,6 +22,7 @@ import {
   unsignedId,
   withText,
 } from "../../call-signature.ts";
+import { madeFrom } from "../../paths/origins.ts";
 import type { Target } from "../../translation.ts";
 import type { ToolNames } from "../tool-names.ts";
 import type { Marks, PlacedBlock } from "./content.ts";
@@ -56,7 +57,7 @@ export function* assistantMessage(
     const sealed = readsSeals ? sealedBlock(block) : undefined;
     const vendors = vendorCall(block);
     if (sealed) thoughts.push(sealed);
-    else if (vendors) calls.push(callJson(vendors, names, calls.length === 0, target));
+    else if (vendors) calls.push(madeFrom(path, callJson(vendors, names, calls.length === 0, target)));
     else if (block.type === ContentBlockType.TEXT) text += block.text ?? "";
     else if (block.type === ContentBlockType.TOOL_USE) calls.push(toolCall(placed, names, calls.length === 0, target));
     else if (block.type === ContentBlockType.THINKING && !block.signature) {
@@ -96,7 +97,7 @@ function toolCall({ block, path }: PlacedBlock, names: ToolNames, isFirst: boole
   const { id, name, input } = block;
   if (!id) throw missingField(`${path}.id`);
   if (!name) throw missingField(`${path}.name`);
-  return callJson({ id, name, input: input ?? {} }, names, isFirst, target);
+  return madeFrom(path, callJson({ id, name, input: input ?? {} }, names, isFirst, target));
 }
 
 interface Call {

@@ -7,6 +7,7 @@
 import { type BlockSource, type ContentBlock, ContentBlockType } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import { definedFields, type JsonObject } from "../../../wire/json.ts";
+import { madeFrom, madeLike } from "../../paths/origins.ts";
 
 /** PlacedBlock is a block with its public path. */
 export interface PlacedBlock {
@@ -25,7 +26,11 @@ export function textPart(text: string): JsonObject {
 }
 
 /** partsOf returns the parts for a block; none for an empty text. */
-export function partsOf({ block, path, takesLinks }: PlacedBlock): JsonObject[] {
+export function partsOf(placed: PlacedBlock): JsonObject[] {
+  return madeParts(placed).map((part) => madeFrom(placed.path, part));
+}
+
+function madeParts({ block, path, takesLinks }: PlacedBlock): JsonObject[] {
   switch (block.type) {
     case ContentBlockType.TEXT:
       return block.text ? [textPart(block.text)] : [];
@@ -53,7 +58,7 @@ export type Marks = Set<string> | undefined;
 export function markedParts(placed: PlacedBlock, marks: Marks): JsonObject[] {
   const parts = partsOf(placed);
   const last = parts.at(-1);
-  return last ? parts.with(-1, { ...last, ...markOf(placed, marks) }) : parts;
+  return last ? parts.with(-1, madeLike(last, { ...last, ...markOf(placed, marks) })) : parts;
 }
 
 /** markOf returns `{cache_control}` where a block has a mark that the server takes, else `{}`. */

@@ -18,6 +18,7 @@ import {
 import { invalidValue } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
+import { madeFrom } from "../../paths/origins.ts";
 import { summaryFollows } from "../../responses-to-chat/compaction.ts";
 import { pairedResults } from "../../tools/paired-results.ts";
 import { isCompaction, summaryIn } from "../compaction.ts";
@@ -42,23 +43,23 @@ export function* conversationOf(
 ): CooperativeTask<JsonObject[]> {
   const messages: JsonObject[] = [];
   const instructions = systemPrompt(request, context);
-  if (instructions.length > 0) messages.push({ role: "system", content: instructions });
+  if (instructions.length > 0) messages.push(madeFrom("system", { role: "system", content: instructions }));
   let count = 0;
   const { summary, turns } = sinceCompaction(yield* turnsOf(request.messages, context.readsSeals));
   if (summary !== undefined) messages.push({ role: "user", content: `${summaryFollows}\n\n${summary}` });
-  for (const { role, blocks } of turns) {
+  for (const { role, path, blocks } of turns) {
     if (++count % itemsPerSlice === 0) yield;
     if (role === Role.SYSTEM) {
       const instructionBlocks = blocks.filter(({ block }) => !changesTools(block));
       if (instructionBlocks.length > 0 || blocks.length === 0)
-        messages.push({ role: "system", content: instructionsIn(instructionBlocks) });
+        messages.push(madeFrom(path, { role: "system", content: instructionsIn(instructionBlocks) }));
     } else if (role === Role.ASSISTANT) {
       for (const { blocks: said, results } of turnParts(blocks)) {
         const message = yield* assistantMessage(said, context);
-        if (results.length === 0 || saysAnything(message)) messages.push(message);
+        if (results.length === 0 || saysAnything(message)) messages.push(madeFrom(path, message));
         messages.push(...results);
       }
-    } else messages.push(...(yield* userMessages(blocks, context)));
+    } else messages.push(...(yield* userMessages(path, blocks, context)));
   }
   return pairedResults(messages);
 }
@@ -70,12 +71,12 @@ function saysAnything(message: JsonObject): boolean {
 
 /** sinceCompaction returns the turns since the last summary, and that; all turns where there is none. */
 function sinceCompaction(turns: readonly Turn[]): { readonly summary?: string; readonly turns: readonly Turn[] } {
-  for (const [i, { role, blocks }] of [...turns.entries()].reverse()) {
+  for (const [i, { role, path, blocks }] of [...turns.entries()].reverse()) {
     const at = blocks.findLastIndex(({ block }) => summaryIn(block) !== undefined);
     if (at === -1) continue;
     const rest = blocks.slice(at + 1);
     const summary = summaryIn((blocks[at] as PlacedBlock).block) as string;
-    return { summary, turns: [...(rest.length > 0 ? [{ role, blocks: rest }] : []), ...turns.slice(i + 1)] };
+    return { summary, turns: [...(rest.length > 0 ? [{ role, path, blocks: rest }] : []), ...turns.slice(i + 1)] };
   }
   return { turns };
 }
@@ -116,6 +117,8 @@ function instructionsIn(blocks: readonly PlacedBlock[]): string {
 
 interface Turn {
   readonly role: Role | undefined;
+  /** path is that of its first message. */
+  readonly path: string;
   readonly blocks: PlacedBlock[];
 }
 
@@ -124,10 +127,11 @@ function* turnsOf(messages: readonly InputMessage[], takesLinks: boolean): Coope
   const turns: Turn[] = [];
   for (const [i, message] of messages.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    const blocks = blocksOf(message, `messages[${i}].content`, takesLinks).filter(isOfUse);
+    const path = `messages[${i}]`;
+    const blocks = blocksOf(message, `${path}.content`, takesLinks).filter(isOfUse);
     const last = turns.at(-1);
     if (last && last.role === message.role) last.blocks.push(...blocks);
-    else turns.push({ role: message.role, blocks });
+    else turns.push({ role: message.role, path, blocks });
   }
   return turns;
 }
@@ -151,6 +155,7 @@ function textBlock(text: string): ContentBlock {
  * with its call's id. Where chat is translated further (`readsSeals`), they stay in their results.
  */
 function* userMessages(
+  path: string,
   blocks: readonly PlacedBlock[],
   { readsSeals: holdsParts, marks }: ConversationContext,
 ): CooperativeTask<JsonObject[]> {
@@ -162,11 +167,13 @@ function* userMessages(
     if (placed.block.type === ContentBlockType.TOOL_RESULT) {
       const result = toolResultOf(placed, holdsParts);
       // The translation of chat to responses does not read marks of results.
-      messages.push(holdsParts ? result.message : { ...result.message, ...markOf(placed, marks) });
+      const mark = holdsParts ? {} : markOf(placed, marks);
+      messages.push(madeFrom(placed.path, { ...result.message, ...mark }));
       attached.push(...result.attached);
     } else own.push(...markedParts(placed, marks));
   }
   const parts = [...attached, ...own];
-  if (parts.length > 0 || messages.length === 0) messages.push({ role: "user", content: contentOf(parts) });
+  if (parts.length > 0 || messages.length === 0)
+    messages.push(madeFrom(path, { role: "user", content: contentOf(parts) }));
   return messages;
 }

@@ -13,6 +13,7 @@ import {
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { madeFrom } from "../../paths/origins.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
 import type { ToolNames } from "../tool-names.ts";
 import { clientToolOf, isVendorsSearch } from "./client-tools.ts";
@@ -25,13 +26,14 @@ export function toolsOf(tools: readonly PlacedTool[], names: ToolNames, omitted:
   let search: JsonObject | undefined;
   for (const { tool, path } of tools) {
     const known = clientToolOf(tool);
-    if (known) functions.push({ type: "function", function: { name: nameIn(tool, path, names), ...known } });
+    if (known)
+      functions.push(madeFrom(path, { type: "function", function: { name: nameIn(tool, path, names), ...known } }));
     else if (tool.type === undefined || tool.type === "custom")
       functions.push(functionTool(tool, path, names, omitted));
     else if (isVendorsSearch(tool)) omitted.add(path);
     else if (tool.type.startsWith("web_search_")) {
       if (search) omitted.add(path);
-      search ??= searchOptions(tool);
+      search ??= madeFrom(path, searchOptions(tool));
     } else throw invalidValue(path, `the model behind this name has no tool of type '${tool.type}'`);
   }
   return definedFields({ tools: functions.length > 0 ? functions : undefined, web_search_options: search });
@@ -45,7 +47,8 @@ function functionTool(tool: MessageTool, path: string, names: ToolNames, omitted
   const isEnforced = strict === true && isClosed(parameters);
   if (strict === true && !isEnforced) omitted.add(`${path}.strict`);
   const enforced = strict === true ? isEnforced || undefined : strict;
-  return { type: "function", function: definedFields({ name, description, parameters, strict: enforced }) };
+  const called = definedFields({ name, description, parameters, strict: enforced });
+  return madeFrom(path, { type: "function", function: called });
 }
 
 /** nameIn returns the tool's name in chat. Throws a Refusal where it has none. */

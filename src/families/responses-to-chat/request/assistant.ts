@@ -20,7 +20,8 @@ import {
   unsignedId,
   withText,
 } from "../../call-signature.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
+import { madeFrom } from "../../paths/origins.ts";
 import { wrappedText } from "../../tools/wrapped-tool.ts";
 import type { Target } from "../../translation.ts";
 import { unsealed } from "../seal.ts";
@@ -107,18 +108,18 @@ export class AssistantTurn {
     const { names, customTools } = this.#context;
     const name = names.chatNameOf(item.namespace || undefined, called);
     const isCustom = item.type === ResponseItemType.CUSTOM_TOOL_CALL;
-    if (isCustom && customTools !== false) this.#push(callId, { type: "custom", custom: { name, input } });
-    else this.callTool(callId, name, isCustom ? wrappedText(input) : argumentsOf(item));
+    if (isCustom && customTools !== false) this.#push(callId, path, { type: "custom", custom: { name, input } });
+    else this.callTool(callId, path, name, isCustom ? wrappedText(input) : argumentsOf(item));
   }
 
-  /** Adds a call by the tool's name in chat. `input` is JSON text. */
-  callTool(callId: string, name: string, input: string): void {
-    this.#push(callId, { type: "function", function: { name, arguments: input } });
+  /** Adds a call by the tool's name in chat. `path` is its item's, and `input` JSON text. */
+  callTool(callId: string, path: string, name: string, input: string): void {
+    this.#push(callId, path, { type: "function", function: { name, arguments: input } });
   }
 
-  #push(callId: string, call: JsonObject): void {
+  #push(callId: string, path: string, call: JsonObject): void {
     const signature = signatureForCall(callId, this.#calls.length === 0, this.#context.target);
-    this.#calls.push({ id: unsignedId(callId), ...call, ...signature });
+    this.#calls.push(madeFrom(path, { id: unsignedId(callId), ...call, ...signature }));
   }
 
   /** Returns the turn's message, if it has one. */
@@ -138,7 +139,7 @@ export class AssistantTurn {
       ...signatureForText(this.#signature, this.#context.target),
       ...detailsMembers(this.#details),
     });
-    return [message];
+    return [madeFrom(this.#path, message)];
   }
 }
 

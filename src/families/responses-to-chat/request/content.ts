@@ -10,6 +10,7 @@ import {
 } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
 import { definedFields, isFilled, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { madeFrom } from "../../paths/origins.ts";
 
 export function isText({ type }: ResponseContentPart): boolean {
   return type === Type.INPUT_TEXT || type === Type.OUTPUT_TEXT || type === Type.TEXT;
@@ -25,6 +26,10 @@ export function contentOf(parts: readonly ResponseContentPart[], path: string, t
 
 /** `takesLinks` says that the upstream fetches files by their URL. Throws a Refusal for what no chat message can hold. */
 export function chatPart(part: ResponseContentPart, path: string, takesLinks = false): JsonObject {
+  return madeFrom(path, madePart(part, path, takesLinks));
+}
+
+function madePart(part: ResponseContentPart, path: string, takesLinks: boolean): JsonObject {
   if (isText(part)) return { ...kept(part), type: "text", text: part.text ?? "" };
   switch (part.type) {
     case Type.INPUT_IMAGE:

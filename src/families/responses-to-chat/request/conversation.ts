@@ -17,6 +17,7 @@ import { invalidType, invalidValue, itemNotFound, missingField } from "../../../
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject } from "../../../wire/json.ts";
 import { unsignedId } from "../../call-signature.ts";
+import { madeFrom } from "../../paths/origins.ts";
 import { pairedResults } from "../../tools/paired-results.ts";
 import { isCompacted, isTrigger, summaryMessage, summaryRequest } from "../compaction.ts";
 import { agentMessage, searchResult } from "./agent-items.ts";
@@ -32,8 +33,8 @@ export function* conversationOf(
 ): CooperativeTask<JsonObject[]> {
   const items = input.case === "inputItems" ? input.value.items : [];
   const conversation = new Conversation(context, new ApprovedCalls(items));
-  if (instructions) conversation.add({ role: "system", content: instructions });
-  if (input.case === "inputText") conversation.add({ role: "user", content: input.value });
+  if (instructions) conversation.add(madeFrom("instructions", { role: "system", content: instructions }));
+  if (input.case === "inputText") conversation.add(madeFrom("input", { role: "user", content: input.value }));
   let before: ResponseItem | undefined;
   for (const [i, item] of items.entries()) {
     if (before) conversation.take(before, `input[${i - 1}]`, item);
@@ -122,7 +123,7 @@ class Conversation {
 
   #summary(item: ResponseItem, path: string): void {
     const message = summaryMessage(item);
-    if (message) this.add(message);
+    if (message) this.add(madeFrom(path, message));
     else this.#context.dropped.add(path);
   }
 
@@ -133,10 +134,10 @@ class Conversation {
       case "configuration_update":
         return;
       case "tool_search_output":
-        this.#answer(item.callId || this.#searchId, searchResult(item, this.#context.names));
+        this.#answer(path, item.callId || this.#searchId, searchResult(item, this.#context.names));
         return;
       case "agent_message":
-        this.add({ role: "user", content: agentMessage(item, path) });
+        this.add(madeFrom(path, { role: "user", content: agentMessage(item, path) }));
         return;
     }
     if (this.#approved.areToldElsewhere(item, type, path)) return;
@@ -149,13 +150,13 @@ class Conversation {
   #step(item: ResponseItem, type: string, path: string, { id: known, call, result }: ToolStep): void {
     const id = known ?? shortId(`${this.#unnamed++} ${JSON.stringify(call)}`);
     if (call) {
-      this.#turnFor(path).callTool(id, call.name, call.input);
+      this.#turnFor(path).callTool(id, path, call.name, call.input);
       if (item.id) this.#callIds.set(item.id, id);
       if (type === "tool_search_call") this.#searchId = id;
     }
     if (!result) return;
     const images = result.images.map((url) => ({ type: "image_url", image_url: { url } }));
-    this.#answer(this.#callIds.get(item.id ?? "") ?? this.#callIds.get(id) ?? id, result.text, images);
+    this.#answer(path, this.#callIds.get(item.id ?? "") ?? this.#callIds.get(id) ?? id, result.text, images);
   }
 
   #message(item: ResponseItem, path: string): void {
@@ -171,7 +172,7 @@ class Conversation {
       content.case === "contentParts"
         ? contentOf(content.value.parts, `${path}.content`, this.#takesLinks)
         : content.value;
-    this.add({ role: word, content: text ?? "" });
+    this.add(madeFrom(path, { role: word, content: text ?? "" }));
   }
 
   #turnFor(path: string, begins = false): AssistantTurn {
@@ -189,16 +190,17 @@ class Conversation {
     const others = parts.flatMap((part, i) =>
       isText(part) ? [] : [chatPart(part, `${path}.output[${i}]`, this.#takesLinks)],
     );
-    this.#answer(signed, [text].flat().join("\n"), others);
+    this.#answer(path, signed, [text].flat().join("\n"), others);
   }
 
   /** Adds the result of a call. `others` is what its text cannot hold. */
-  #answer(signed: string, content: string, others: readonly JsonObject[] = []): void {
+  #answer(path: string, signed: string, content: string, others: readonly JsonObject[] = []): void {
     const callId = unsignedId(signed);
     this.#endTurn();
     const stay = others.length > 0 && this.#context.passesBlocks;
     const said = content === "" ? [] : [{ type: "text", text: content }];
-    this.#messages.push({ role: "tool", tool_call_id: callId, content: stay ? [...said, ...others] : content });
+    const told = stay ? [...said, ...others] : content;
+    this.#messages.push(madeFrom(path, { role: "tool", tool_call_id: callId, content: told }));
     if (others.length > 0 && !stay)
       this.#attached.push({ type: "text", text: `Attached to the result of ${callId}:` }, ...others);
   }

@@ -15,7 +15,7 @@ import { invalidValue, missingField } from "../../../call/refusals.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import { definedFields, type JsonObject } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
 import { readChatRequest } from "../../read-message.ts";
 import { passesThinkingOn, type TranslationContext } from "../../translation.ts";
 import { asksToCompact } from "../compaction.ts";

@@ -8,7 +8,7 @@ import { ToolChoiceMode, ToolType } from "../../../../gen/modelgateway/v1/chat_p
 import type { CreateResponseRequest, ResponseToolChoice } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import { definedFields, type JsonObject, type JsonValue } from "../../../wire/json.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
 import { clientTools } from "../client-tools.ts";
 import type { Toolset } from "./tools.ts";
 

@@ -12,7 +12,8 @@ import { missingField } from "../../../call/refusals.ts";
 import { mapKeywords, valueKeywords } from "../../../providers/profile/schemas/root-schema.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
+import { madeFrom } from "../../paths/origins.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
 import { wrappedTool } from "../../tools/wrapped-tool.ts";
 import { clientToolKind, clientTools } from "../client-tools.ts";
@@ -46,10 +47,8 @@ export function* toolsetOf(
       // A tool that a search has found is no longer deferred.
       const { defer_loading: _, ...extra } = tool.extra ?? {};
       const description = [about, tool.description].filter(Boolean).join("\n\n") || tool.description;
-      offered.set(
-        chatName,
-        chatTool(chatName, { ...tool, description, ...(mayRepeat ? { extra } : {}) }, isWrapped, path, dropped),
-      );
+      const told = { ...tool, description, ...(mayRepeat ? { extra } : {}) };
+      offered.set(chatName, madeFrom(path, chatTool(chatName, told, isWrapped, path, dropped)));
     } else if (!mayRepeat) dropped.add(path);
   }
   return { names, offered };

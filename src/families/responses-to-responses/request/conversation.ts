@@ -9,7 +9,7 @@ import { makerOf } from "../../../providers/profile/reasoning-seal.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import { unsignedId } from "../../call-signature.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
 import { isMadeId, relayedFrom } from "../../relayed-ids.ts";
 import { compactionTypes, summaryOf } from "../../responses-to-chat/compaction.ts";
 import { unsealed } from "../../responses-to-chat/seal.ts";

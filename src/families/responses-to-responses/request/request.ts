@@ -7,7 +7,7 @@ import { invalidValue } from "../../../call/refusals.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonValue } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
 import type { IsUnpriced, ReasoningItems } from "../../translation.ts";
 import { relayedInput } from "./conversation.ts";
 import { changedTools } from "./tools.ts";

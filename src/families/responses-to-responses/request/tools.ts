@@ -4,7 +4,7 @@
  */
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Changes } from "../../../wire/splice.ts";
-import type { Dropped } from "../../dropped.ts";
+import type { Dropped } from "../../paths/dropped.ts";
 import type { IsUnpriced } from "../../translation.ts";
 
 /** changedTools returns the changes to the request. */

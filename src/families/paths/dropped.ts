@@ -5,12 +5,16 @@
  * Values that say nothing are not named: null, and empty texts, lists and objects.
  */
 
-import { type CooperativeTask, itemsPerSlice } from "../runtime/cooperative.ts";
-import { isFilled, type JsonObject } from "../wire/json.ts";
-import type { Wire } from "../wire/wire.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
+import { isFilled, type JsonObject } from "../../wire/json.ts";
+import type { Wire } from "../../wire/wire.ts";
 
 export class Dropped {
-  readonly #paths = new Set<string>();
+  readonly #paths: Set<string>;
+
+  constructor(paths: readonly string[] = []) {
+    this.#paths = new Set(paths);
+  }
 
   add(path: string): void {
     this.#paths.add(path);
