@@ -35,7 +35,6 @@ const settings: ReadonlyMap<string, string> = new Map([
 
 /** callersPath keeps the path of what a chat caller said in the words of the Messages API. */
 function callersPath(path: string, { extra }: CreateChatCompletionRequest): string {
-  if (path.startsWith("messages")) return "messages";
   const [member = ""] = path.split(/[.[]/, 1);
   if (Object.hasOwn(extra ?? {}, member)) return path;
   return byPrefix(path, settings) ?? path.replace(/^(tools\[\d+\])\.input_schema\b/, "$1.function.parameters");
