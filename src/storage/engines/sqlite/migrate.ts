@@ -16,9 +16,10 @@ interface Migrating {
 
 /**
  * migrate runs the migrations that are missing, in one transaction that begins as a writer: of two processes that open a new file at once,
- * the second waits and then finds nothing to do.
+ * the second waits and then finds nothing to do. A database that lacks none is read alone, and nobody who writes is waited for.
  */
 export async function migrate(sqlite: Migrating, db: Kysely<Tables>): Promise<void> {
+  if (await isUpToDate(sqlite)) return;
   const migrator = new Migrator({ db, provider: migrations, disableTransactions: true });
   // Who writes may be of this process, so the event loop goes on.
   await whenUnlocked(() => sqlite.exec("BEGIN IMMEDIATE"));
@@ -31,6 +32,11 @@ export async function migrate(sqlite: Migrating, db: Kysely<Tables>): Promise<vo
     if (sqlite.inTransaction) sqlite.exec("ROLLBACK");
     throw error;
   }
+}
+
+async function isUpToDate(sqlite: Pick<Migrating, "prepare">): Promise<boolean> {
+  const known = new Set(Object.keys(await migrations.getMigrations()));
+  return known.symmetricDifference(new Set(doneMigrations(sqlite))).size === 0;
 }
 
 /** refuseNewer throws a StorageError where a newer version has changed the tables, which would be read wrongly. */
