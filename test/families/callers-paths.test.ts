@@ -204,6 +204,7 @@ const families = [
   { path: "/v1/responses", usual: { input: "hi", store: false }, bodies: responses },
   { path: "/v1/messages", usual: { max_tokens: 100, messages: [said] }, bodies: messages },
   { path: "/v1/chat/completions", usual: { messages: [said] }, bodies: chats },
+  { path: "/v1/chat/completions", usual: { input: "hi" }, bodies: responses },
   { path: "/v1/completions", usual: { prompt: "hi" }, bodies: completions },
 ];
 
@@ -217,7 +218,7 @@ function isIn(request: unknown, path: string): boolean {
   return true;
 }
 
-describe.each(families)("$path", ({ path, usual, bodies }) => {
+describe.each(families)("$path of $usual", ({ path, usual, bodies }) => {
   describe.each(models)("over %s", (model) => {
     test.each(Object.entries(bodies))("%s", async (_, more) => {
       upstream.script = (exchange) =>

@@ -25,6 +25,7 @@ import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import { Wire } from "../../wire/wire.ts";
+import { callersPath as pathInResponse } from "../responses-to-chat/callers-path.ts";
 import { responsesToChat } from "../responses-to-chat/index.ts";
 import { nestedChoice, nestedTool } from "./any-tool.ts";
 import { hasForeignParts, inChatParts } from "./foreign-parts.ts";
@@ -39,7 +40,12 @@ export interface ReadBody {
   readonly request: Wire;
   /** The public paths of what was left out. */
   readonly dropped: readonly string[];
+  /** Returns the caller's path for a path of `request`. */
+  callersPath(path: string): string | undefined;
 }
+
+/** callersPath serves bodies that keep their shape: most paths are those of the caller. */
+const callersPath = (path: string) => path;
 
 /** ReadForeign reads a body of another API; it returns undefined for one that is of its path already. */
 type ReadForeign = (request: Wire) => CooperativeTask<ReadBody> | undefined;
@@ -75,7 +81,7 @@ function* withChanges(
   changesTo: (json: JsonObject) => CooperativeTask<Changes>,
 ): CooperativeTask<ReadBody> {
   const changes = yield* changesTo(request.json());
-  return { request: request.isLong ? request.rebuiltWith(changes) : request.with(changes), dropped: [] };
+  return { request: request.isLong ? request.rebuiltWith(changes) : request.with(changes), dropped: [], callersPath };
 }
 
 function foreignToCompletions(request: Wire): CooperativeTask<ReadBody> | undefined {
@@ -113,7 +119,7 @@ function* inChatWords(request: ChatRequest, isFlat: boolean, isOfMessages: boole
   const reasoning = isObject(effort) ? inEffort(effort, json.reasoning) : { changes: {}, dropped: [] };
   Object.assign(changes, reasoning.changes);
   const chat = isOfMessages && request.isLong ? request.rebuiltWith(changes) : request.with(changes);
-  return { request: chat as unknown as Wire, dropped: reasoning.dropped };
+  return { request: chat as unknown as Wire, dropped: reasoning.dropped, callersPath };
 }
 
 /**
@@ -165,5 +171,10 @@ function* chatOfResponse(request: ChatRequest): CooperativeTask<ReadBody> {
   const messages = [...placeInstructions(chatRequest.messages as JsonObject[], conservative)];
   const chat = { ...chatRequest, messages, ...Object.fromEntries(own), ...kept };
   const chatBody = Wire.ofJson(CreateChatCompletionRequestSchema, chat);
-  return { request: chatBody as unknown as Wire, dropped: translated.dropped };
+  const isOwn = (path: string) => own.some(([key]) => path.replace(/[.[].*/s, "") === key);
+  return {
+    request: chatBody as unknown as Wire,
+    dropped: translated.dropped,
+    callersPath: (path) => (isOwn(path) ? path : pathInResponse(path, asked, chat)),
+  };
 }

@@ -1,6 +1,6 @@
 /** Accepts calls whose body belongs to another API, and answers them as their path does. What the translation drops is named. */
 import type { Answer, Call, Handler } from "../../call/call.ts";
-import { wouldBeDropped } from "../../call/refusals.ts";
+import { Refusal, wouldBeDropped } from "../../call/refusals.ts";
 import { type ReadBody, readForeignBody } from "../../families/foreign-bodies/foreign-bodies.ts";
 import { type CooperativeTask, runCooperatively } from "../../runtime/cooperative.ts";
 import { droppedHeaders } from "../attempt/dropped-headers.ts";
@@ -15,13 +15,22 @@ export function withMeant(handle: Handler): Handler {
   };
 }
 
+/** handleWritten has a refusal name the fields of the body that the caller wrote. */
+async function handleWritten(handle: Handler, call: Call, callersPath: ReadBody["callersPath"]): Promise<Answer> {
+  try {
+    return await handle(call);
+  } catch (error) {
+    throw error instanceof Refusal ? error.renamed(callersPath) : error;
+  }
+}
+
 async function handleMeant(handle: Handler, call: Call, meant: CooperativeTask<ReadBody>): Promise<Answer> {
   const { isLong } = call.request;
-  const { request, dropped } = await runCooperatively(meant, isLong);
+  const { request, dropped, callersPath } = await runCooperatively(meant, isLong);
   if (dropped.length > 0 && isStrict(call.header)) throw wouldBeDropped(dropped);
   const written = isLong ? await request.writeInSlices() : request;
-  const answer = await handle({ ...call, request: written });
-  if (dropped.length === 0) return answer;
-  const further = answer.headers?.["x-gateway-dropped"]?.split(", ");
+  const answer = await handleWritten(handle, { ...call, request: written }, callersPath);
+  const further = answer.headers?.["x-gateway-dropped"]?.split(", ").map((path) => callersPath(path) ?? path);
+  if (dropped.length === 0 && !further) return answer;
   return { ...answer, headers: { ...answer.headers, ...droppedHeaders(dropped, further) } };
 }

@@ -68,7 +68,7 @@ test("what chat cannot express is named, or refused", async () => {
 test.for([
   ["no input either", {}, "messages"],
   ["input of a wrong type", { input: 3 }, "input"],
-  ["a bound of nothing", { input: "hi", max_output_tokens: 0 }, "max_completion_tokens"],
+  ["a bound of nothing", { input: "hi", max_output_tokens: 0 }, "max_output_tokens"],
   [
     "a namespace in itself",
     { input: "hi", tools: [{ type: "namespace", name: "a", tools: [{ type: "namespace" }] }] },
