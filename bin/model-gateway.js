@@ -17,7 +17,7 @@ const pinned = fileURLToPath(new URL("../node_modules/.bin/node", import.meta.ur
 const compiled = fileURLToPath(new URL("../node_modules/.cache/compiled", import.meta.url));
 const env = { NODE_COMPILE_CACHE: compiled, ...process.env };
 /** The sizes in megabytes of V8's young generation, and the memory from which on the large one is taken: src/commands/engine/options.ts. */
-const leastYoungMegabytes = 8;
+const leastYoungMegabytes = 32;
 const youngMegabytes = { small: 8, large: 96 };
 const roomyBytes = 4 * 2 ** 30;
 
@@ -35,7 +35,7 @@ function engineOptions() {
   if (isSet) return [];
   const memory = Math.min(totalmem(), process.constrainedMemory?.() || Number.POSITIVE_INFINITY);
   const most = memory >= roomyBytes ? youngMegabytes.large : youngMegabytes.small;
-  return [`--min-semi-space-size=${leastYoungMegabytes}`, `--max-semi-space-size=${most}`];
+  return [`--min-semi-space-size=${Math.min(leastYoungMegabytes, most)}`, `--max-semi-space-size=${most}`];
 }
 
 function start(file, args) {
