@@ -188,6 +188,7 @@ const chats: Readonly<Record<string, Json>> = {
     stream_options: { include_usage: true },
     modalities: ["text"],
   },
+  "an answer in sound": { modalities: ["text", "audio"], audio: { voice: "alloy", format: "mp3" } },
   audio: { messages: [said, { role: "user", content: [{ type: "input_audio", input_audio: sound }] }] },
   "an image": {
     messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: png, detail: "low" } }] }],

@@ -3,8 +3,8 @@
  *
  * Translated: messages with text, images, files, tool calls and sealed reasoning; function and custom tools and the
  * choice among them; the output bound, sampling, formats, reasoning effort, log probabilities, and keys that both
- * have. Dropped and named: penalties, `seed`, `stop`, `logit_bias`, `prediction`, `store`, reasoning of another
- * vendor, unknown keys. Refused: `n` above 1 and audio.
+ * have. Dropped and named: penalties, `seed`, `stop`, `logit_bias`, `prediction`, `store`, answers in sound, reasoning of
+ * another vendor, unknown keys. Refused: `n` above 1, and sounds that the model would have to hear.
  *
  * The answer has chat's words only. Its id is the gateway's, its model the one that the upstream names.
  */

@@ -168,7 +168,6 @@ test("a caller of a failing stream gets what came before, and then the same fail
 describe("a chat caller is refused", () => {
   const cases: Readonly<Record<string, readonly [JsonObject, param: string]>> = {
     "several choices": [{ n: 2 }, "n"],
-    "an answer that is spoken": [{ modalities: ["text", "audio"] }, "modalities"],
     sound: [
       { messages: [{ role: "user", content: [{ type: "input_audio", input_audio: { data: "AA", format: "wav" } }] }] },
       "messages[0].content[0].input_audio",

@@ -5,11 +5,8 @@ import { isFilled, isObject, type JsonObject, type JsonValue } from "../../../wi
 import type { Dropped } from "../../paths/dropped.ts";
 
 /** refuseImpossible throws a Refusal for what no response could have. */
-export function refuseImpossible({ n, modalities }: JsonObject): void {
+export function refuseImpossible({ n }: JsonObject): void {
   if (typeof n === "number" && n > 1) throw invalidValue("n", "this model gives one choice; leave it out, or send 1");
-  if (Array.isArray(modalities) && modalities.includes("audio")) {
-    throw invalidValue("modalities", "this model does not speak; leave it out, or send text alone");
-  }
 }
 
 const isNotZero = (value: JsonValue) => value !== 0;
@@ -22,6 +19,7 @@ const unsupported: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map(
     frequency_penalty: isNotZero,
     presence_penalty: isNotZero,
     logit_bias: isFilled,
+    modalities: (value: JsonValue) => Array.isArray(value) && value.some((one) => one !== "text"),
     prediction: isAny,
     seed: isAny,
     stop: isFilled,
