@@ -4,12 +4,13 @@
  */
 import type { Operation } from "../call/operations.ts";
 import { Refusal } from "../call/refusals.ts";
-import type { CooperativeTask } from "../runtime/cooperative.ts";
+import { type CooperativeTask, itemsPerSlice } from "../runtime/cooperative.ts";
 import { chatToMessages } from "./chat-to-messages/index.ts";
 import { chatToResponses } from "./chat-to-responses/index.ts";
 import { completionsToChat } from "./completions-to-chat/index.ts";
 import { messagesToChat } from "./messages-to-chat/index.ts";
 import { Dropped } from "./paths/dropped.ts";
+import { isWithin } from "./paths/prefixes.ts";
 import { responsesToChat } from "./responses-to-chat/index.ts";
 import type { Translated, Translation, TranslationContext } from "./translation.ts";
 
@@ -64,13 +65,7 @@ export function* translateAll(
   let current = request;
   for (const translation of way) {
     const step = yield* translateOnce(translation, current, context, callersPath);
-    named =
-      steps.length === 0
-        ? step.dropped
-        : joined(
-            named,
-            step.dropped.map((path) => callersPath(path) ?? path),
-          );
+    named = steps.length === 0 ? step.dropped : yield* joined(named, step.dropped, callersPath);
     steps.unshift(step);
     current = step.request;
   }
@@ -83,11 +78,24 @@ export function* translateAll(
 }
 
 /** joined joins what two translations have dropped. What the one names as a part of what the other names goes without saying. */
-function joined(earlier: readonly string[], later: readonly string[]): string[] {
-  const isWithin = (whole: ReadonlySet<string>) => (path: string) =>
-    [...path.matchAll(/[.[]/g)].some(({ index }) => whole.has(path.slice(0, index)));
-  const [isOfLater, isOfEarlier] = [isWithin(new Set(later)), isWithin(new Set(earlier))];
-  return [...earlier.filter((path) => !isOfLater(path)), ...later.filter((path) => !isOfEarlier(path))];
+function* joined(
+  earlier: readonly string[],
+  further: readonly string[],
+  callersPath: (path: string) => string | undefined,
+): CooperativeTask<string[]> {
+  const later = yield* mapInSlices(further, (path) => [callersPath(path) ?? path]);
+  const [ofEarlier, ofLater] = [new Set(earlier), new Set(later)];
+  const outside = (whole: ReadonlySet<string>) => (path: string) => (isWithin(path, whole) ? [] : [path]);
+  return [...(yield* mapInSlices(earlier, outside(ofLater))), ...(yield* mapInSlices(later, outside(ofEarlier)))];
+}
+
+function* mapInSlices(paths: readonly string[], map: (path: string) => string[]): CooperativeTask<string[]> {
+  const found: string[] = [];
+  for (const [i, path] of paths.entries()) {
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    found.push(...map(path));
+  }
+  return found;
 }
 
 function* translateOnce(

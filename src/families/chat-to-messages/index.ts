@@ -13,7 +13,7 @@ import { ChatCompletionSchema, type CreateChatCompletionRequest } from "../../..
 import { CreateMessageRequestSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { Wire } from "../../wire/wire.ts";
 import { Dropped } from "../paths/dropped.ts";
-import { byPrefix } from "../paths/origins.ts";
+import { byPrefix } from "../paths/prefixes.ts";
 import { readAnswer } from "../read-message.ts";
 import { byForm, type Translation } from "../translation.ts";
 import { chatCompletion } from "./answer/answer.ts";

@@ -5,6 +5,7 @@
  * Valid names stay. Invalid ones are rewritten (`fit-name.ts`). The arguments of the model's calls get the caller's names back.
  */
 import { decodedStep } from "../../providers/profile/schemas/root-schema.ts";
+import { isHuge } from "../../providers/profile/schemas/size.ts";
 import { isObject, type JsonObject, type JsonValue, parsedJson } from "../../wire/json.ts";
 import { withRenamedMembers } from "../../wire/splice.ts";
 import { fitName } from "./fit-name.ts";
@@ -21,12 +22,13 @@ export interface FitSchema {
 }
 
 /**
- * withFitNames returns the schema of a tool's arguments with names that the API takes. `drop` is told the keywords that a changed name
+ * withFitNames returns the schema of a tool's arguments with names that the API takes, and a huge one as it came. `drop` is told the keywords that a changed name
  * would not fit.
  */
 export function withFitNames(schema: JsonObject, drop: (keyword: string) => void): FitSchema {
   const { properties } = schema;
-  const unfit = isObject(properties) ? Object.keys(properties).filter((name) => !rule.fits.test(name)) : [];
+  const unfit =
+    isObject(properties) && !isHuge(schema) ? Object.keys(properties).filter((name) => !rule.fits.test(name)) : [];
   if (unfit.length === 0) return { schema, names: undefined };
   const upstream = new Map(unfit.map((name) => [name, fitName(name, rule)]));
   return {

@@ -1,6 +1,7 @@
 /** Paths of the chat request that a Messages request was translated to → paths of that request. */
 import { isObject, type JsonObject } from "../../wire/json.ts";
-import { byPrefix, originOf, type Renames } from "../paths/origins.ts";
+import { originOf, type Renames } from "../paths/origins.ts";
+import { byPrefix } from "../paths/prefixes.ts";
 
 /** Settings, and their names in the Messages API. What is not listed was never said by the caller. */
 const settings: ReadonlyMap<string, string> = new Map([

@@ -48,14 +48,3 @@ function renamed(rest: string, renames: Renames): string {
   const [pattern, name] = renames.find(([known]) => known.test(rest)) ?? [];
   return pattern && name !== undefined ? rest.replace(pattern, name) : "";
 }
-
-/**
- * byPrefix returns a path whose longest prefix with another name has that name, with the rest of the path behind it; undefined where no prefix is known.
- */
-export function byPrefix(path: string, names: ReadonlyMap<string, string>): string | undefined {
-  for (let end = path.length; end > 0; end = Math.max(path.lastIndexOf(".", end - 1), path.lastIndexOf("[", end - 1))) {
-    const name = names.get(path.slice(0, end));
-    if (name !== undefined) return name + path.slice(end);
-  }
-  return undefined;
-}

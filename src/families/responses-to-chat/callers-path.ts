@@ -1,6 +1,7 @@
 /** Paths of the chat request that a request for a response was translated to → paths of that request. */
 import type { JsonObject } from "../../wire/json.ts";
-import { byPrefix, originOf, type Renames } from "../paths/origins.ts";
+import { originOf, type Renames } from "../paths/origins.ts";
+import { byPrefix } from "../paths/prefixes.ts";
 
 /** Settings that have another name in responses. */
 const settings: ReadonlyMap<string, string> = new Map([

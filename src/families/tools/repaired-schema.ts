@@ -4,6 +4,7 @@
  * `"exclusiveMinimum": true`, draft 7 a list of `items`. What no draft allows goes into the description.
  */
 import { described, mapKeywords } from "../../providers/profile/schemas/root-schema.ts";
+import { isHuge } from "../../providers/profile/schemas/size.ts";
 import { isObject, type JsonObject, type JsonValue, mappedList } from "../../wire/json.ts";
 import { keywordValue, schemaOf } from "./keyword-values.ts";
 
@@ -19,13 +20,18 @@ const values: ReadonlySet<string> = new Set(["default", "const", "example"]);
 type Lost = (path: string) => void;
 
 /**
- * repairedSchema returns the schema as every server takes it; the same object where nothing is to be repaired. `path` is the schema's.
+ * repairedSchema returns the schema as every server takes it; the same object where nothing is to be repaired, or it is huge. `path` is the
+ * schema's.
  */
 export function repairedSchema(schema: JsonObject, path = "", lost: Lost = () => {}): JsonObject {
+  return isHuge(schema) ? schema : repaired(schema, path, lost);
+}
+
+function repaired(schema: JsonObject, path: string, lost: Lost): JsonObject {
   const current = ofCurrentDraft(schema);
   const members = Object.entries(current);
   const left: JsonObject = {};
-  const repaired = members.flatMap(([key, value]): [string, JsonValue][] => {
+  const kept = members.flatMap(([key, value]): [string, JsonValue][] => {
     if (value === null && !values.has(key)) return [];
     const read = keywordValue(key, value);
     if (read !== undefined) return [[key, repairedMember(key, read, `${path}.${key}`, lost)]];
@@ -33,8 +39,8 @@ export function repairedSchema(schema: JsonObject, path = "", lost: Lost = () =>
     return [];
   });
   for (const key of Object.keys(left)) lost(`${path}.${key}`);
-  const isSame = repaired.length === members.length && repaired.every(([, value], i) => value === members[i]?.[1]);
-  return isSame ? current : described(Object.fromEntries(repaired), left);
+  const isSame = kept.length === members.length && kept.every(([, value], i) => value === members[i]?.[1]);
+  return isSame ? current : described(Object.fromEntries(kept), left);
 }
 
 /** isEmpty reports whether a value that no draft allows says nothing: `any` is no constraint, nor is a list of nothing. */
@@ -92,16 +98,16 @@ function isTrue(value: JsonValue | undefined): boolean {
 function repairedMember(key: string, value: JsonValue, path: string, lost: Lost): JsonValue {
   if (mapKeywords.has(key) && isObject(value)) return each(value, path, lost);
   if (!schemas.has(key)) return value;
-  if (isObject(value)) return repairedSchema(value, path, lost);
+  if (isObject(value)) return repaired(value, path, lost);
   if (!Array.isArray(value)) return value;
-  const repair = (one: JsonValue, i: number) => (isObject(one) ? repairedSchema(one, `${path}[${i}]`, lost) : one);
+  const repair = (one: JsonValue, i: number) => (isObject(one) ? repaired(one, `${path}[${i}]`, lost) : one);
   return mappedList(value, repair);
 }
 
 function each(map: JsonObject, path: string, lost: Lost): JsonObject {
-  const repaired = Object.entries(map).map(([name, value]): [string, JsonValue] => {
+  const members = Object.entries(map).map(([name, value]): [string, JsonValue] => {
     const schema = schemaOf(value) ?? {};
-    return [name, isObject(schema) ? repairedSchema(schema, `${path}.${name}`, lost) : schema];
+    return [name, isObject(schema) ? repaired(schema, `${path}.${name}`, lost) : schema];
   });
-  return repaired.every(([name, schema]) => schema === map[name]) ? map : Object.fromEntries(repaired);
+  return members.every(([name, schema]) => schema === map[name]) ? map : Object.fromEntries(members);
 }

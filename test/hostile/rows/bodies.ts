@@ -21,6 +21,18 @@ function members(count: number): string {
   return Array.from({ length: count }, (_, i) => `"m${i}":1`).join(",");
 }
 
+/** A schema of as many properties, of six parts each. */
+function schema(count: number): string {
+  const properties = Array.from(
+    { length: count },
+    (_, i) => `"p${i}":{"type":"string","description":"x","enum":["x"]}`,
+  );
+  return `{"type":"object","properties":{${properties.join(",")}}}`;
+}
+
+const describedBy = (parameters: string) => `{"type":"function","function":{"name":"f","parameters":${parameters}}}`;
+const formatOf = (format: string) => `{"type":"json_schema","json_schema":{"name":"x","schema":${format}}}`;
+
 interface Work {
   readonly name: string;
   readonly attack: string;
@@ -131,6 +143,18 @@ const works: readonly Work[] = [
         `${begin}${user}],"tools":[{"type":"function","function":{"name":"f","parameters":{${many}}}}]}`,
       ];
     },
+  },
+  {
+    ...{ name: "long-schemas" },
+    attack:
+      "functions and formats of 90,000 parts in schemas, for a model of another API: one of them, and three hundred",
+    bodies: () => [
+      `{"model":"ant","max_tokens":5,"messages":[${user}],"tools":[${describedBy(schema(15_000))}]}`,
+      `{"model":"ant","max_tokens":5,"messages":[${user}],"tools":[${Array(300)
+        .fill(describedBy(schema(50)))
+        .join(",")}]}`,
+      `{"model":"ant","max_tokens":5,"messages":[${user}],"response_format":${formatOf(schema(15_000))}}`,
+    ],
   },
   {
     ...{ name: "escapes" },

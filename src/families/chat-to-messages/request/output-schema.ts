@@ -7,6 +7,7 @@
  * named as dropped. Keywords that only identify a schema are dropped silently.
  */
 import { described } from "../../../providers/profile/schemas/root-schema.ts";
+import { isHuge } from "../../../providers/profile/schemas/size.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../paths/dropped.ts";
 
@@ -19,26 +20,31 @@ const combinations = ["anyOf", "oneOf", "allOf"];
 /** Keywords that stay as they are. A reference stands alone. */
 const kept = new Set(["description", "title", "default", "required"]);
 
+/** outputSchema returns a huge schema as it came. */
 export function outputSchema(schema: JsonObject, path: string, dropped: Dropped): JsonObject {
+  return isHuge(schema) ? schema : narrowed(schema, path, dropped);
+}
+
+function narrowed(schema: JsonObject, path: string, dropped: Dropped): JsonObject {
   const { $ref: reference } = schema;
   if (typeof reference === "string") return referenceSchema(schema, reference, path, dropped);
-  const narrowed = definitionsOf(schema, path, dropped);
+  const enforced = definitionsOf(schema, path, dropped);
   const left: JsonObject = {};
   const combination = combinations.find((key) => Array.isArray(schema[key]));
   for (const [key, value] of Object.entries(schema)) {
     const narrowedMember =
       key === combination ? combined(key, value, path, dropped) : narrow(schema, key, value, path, dropped);
-    if (narrowedMember) Object.assign(narrowed, narrowedMember);
+    if (narrowedMember) Object.assign(enforced, narrowedMember);
     else if (!ignoredKeywords.has(key) && !isDefinitions(key)) left[key] = value;
   }
   for (const key of Object.keys(left)) dropped.add(`${path}.${key}`);
   const type = typeOf(schema);
-  if (type !== undefined && !("enum" in narrowed || "const" in narrowed)) narrowed.type = type;
+  if (type !== undefined && !("enum" in enforced || "const" in enforced)) enforced.type = type;
   if (isOf(schema, "object")) {
-    narrowed.properties ??= {};
-    narrowed.additionalProperties = false;
+    enforced.properties ??= {};
+    enforced.additionalProperties = false;
   }
-  return described(narrowed, left);
+  return described(enforced, left);
 }
 
 /** referenceSchema keeps the reference. Its sibling keywords are dropped. */
@@ -78,7 +84,7 @@ function narrow(
     case "properties":
       return isObject(value) ? { properties: schemasIn(value, `${path}.properties`, dropped) } : undefined;
     case "items":
-      return isObject(value) ? { items: outputSchema(value, `${path}.items`, dropped) } : undefined;
+      return isObject(value) ? { items: narrowed(value, `${path}.items`, dropped) } : undefined;
     case "additionalProperties":
       return value === false ? { additionalProperties: false } : undefined;
     case "minItems":
@@ -98,13 +104,12 @@ function narrow(
 /** A schema combines its alternatives more strictly than any of them. */
 function combined(key: string, value: JsonValue, path: string, dropped: Dropped): JsonObject {
   const each = (item: JsonValue, i: number) =>
-    isObject(item) ? outputSchema(item, `${path}.${key}[${i}]`, dropped) : item;
+    isObject(item) ? narrowed(item, `${path}.${key}[${i}]`, dropped) : item;
   return { [key === "oneOf" ? "anyOf" : key]: (value as JsonValue[]).map(each) };
 }
 
 function schemasIn(map: JsonObject, path: string, dropped: Dropped): JsonObject {
-  const each = (name: string, item: JsonValue) =>
-    isObject(item) ? outputSchema(item, `${path}.${name}`, dropped) : item;
+  const each = (name: string, item: JsonValue) => (isObject(item) ? narrowed(item, `${path}.${name}`, dropped) : item);
   return Object.fromEntries(Object.entries(map).map(([name, item]) => [name, each(name, item)]));
 }
 

@@ -52,7 +52,7 @@ export function* messageRequest(
   const thinks = isThinkingOn(thinking.json);
   yield;
   const format = formatOf(request, model, thinks, dropped);
-  const box = toolboxOf(request, model, dropped);
+  const box = yield* toolboxOf(request, model, dropped);
   const called = new Map(box.called);
   if ([...called.values()].some(({ argumentNames }) => argumentNames)) renameArguments(conversation.turns, called);
   let choice = choiceOf(request, box, dropped);

@@ -14,6 +14,7 @@ import type {
 } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { MessageToolSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { rootSchema } from "../../../providers/profile/schemas/root-schema.ts";
+import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../paths/dropped.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
@@ -41,7 +42,11 @@ const noArguments = { type: "object", properties: {} };
 const switches = ["defer_loading", "eager_input_streaming", "input_examples", "allowed_callers"];
 
 /** `model` is the upstream's name of it. */
-export function toolboxOf(request: CreateChatCompletionRequest, model: string, dropped: Dropped): Toolbox {
+export function* toolboxOf(
+  request: CreateChatCompletionRequest,
+  model: string,
+  dropped: Dropped,
+): CooperativeTask<Toolbox> {
   const legacy = request.tools.length === 0 && request.functions.length > 0;
   if (!legacy && request.functions.length > 0) dropped.add("functions");
   const strict = supportsSchemas(model);
@@ -57,6 +62,7 @@ export function toolboxOf(request: CreateChatCompletionRequest, model: string, d
   };
   for (const [i, definition] of (legacy ? request.functions : []).entries()) {
     const path = `functions[${i}]`;
+    yield;
     offer(
       { kind: "function_call", name: definition.name ?? "" },
       functionTool(definition, path, strict, dropped),
@@ -65,6 +71,7 @@ export function toolboxOf(request: CreateChatCompletionRequest, model: string, d
   }
   for (const [i, tool] of request.tools.entries()) {
     const path = `tools[${i}]`;
+    yield;
     offer(calledTool(tool), toolJson(tool, path, strict, dropped), path);
   }
   return { offered, called, legacy };

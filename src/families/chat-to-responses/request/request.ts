@@ -31,7 +31,7 @@ export function* responseRequest(
   dropUnsupported(chat, dropped);
   const input = yield* itemsOf(chat.messages, context, dropped);
   yield;
-  const tools = toolsOf(chat, context, dropped);
+  const tools = yield* toolsOf(chat, context, dropped);
   const shared = Object.fromEntries(sharedKeys.map((key) => [key, chat[key] ?? undefined]));
   return definedFields({
     model: chat.model,

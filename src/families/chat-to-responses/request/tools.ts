@@ -1,4 +1,5 @@
 /** The offered tools, nested in chat and flat in responses, and the choice among them. */
+import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../paths/dropped.ts";
 import { madeFrom } from "../../paths/origins.ts";
@@ -8,12 +9,21 @@ import type { IsUnpriced, TranslationContext } from "../../translation.ts";
 type Context = Pick<TranslationContext, "customTools" | "isUnpriced">;
 
 /** `customTools` says that the server supports more than functions, and so web search, too. */
-export function toolsOf(chat: JsonObject, { customTools, isUnpriced }: Context, dropped: Dropped): JsonObject[] {
+export function* toolsOf(
+  chat: JsonObject,
+  { customTools, isUnpriced }: Context,
+  dropped: Dropped,
+): CooperativeTask<JsonObject[]> {
   const { tools, functions, web_search_options: search } = chat;
-  const listed = Array.isArray(tools) ? tools : [];
-  const flat = listed.flatMap((tool, i) => flatTool(tool, `tools[${i}]`, isUnpriced, dropped));
-  const legacy = Array.isArray(functions) ? functions : [];
-  flat.push(...legacy.flatMap((tool, i) => flatFunction(tool, `functions[${i}]`, dropped)));
+  const flat: JsonObject[] = [];
+  for (const [i, tool] of (Array.isArray(tools) ? tools : []).entries()) {
+    yield;
+    flat.push(...flatTool(tool, `tools[${i}]`, isUnpriced, dropped));
+  }
+  for (const [i, tool] of (Array.isArray(functions) ? functions : []).entries()) {
+    yield;
+    flat.push(...flatFunction(tool, `functions[${i}]`, dropped));
+  }
   if (isObject(search)) {
     if (customTools) flat.push(searchTool(search, dropped));
     else dropped.add("web_search_options");

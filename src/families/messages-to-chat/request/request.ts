@@ -41,7 +41,7 @@ export function* chatRequestOf(
   const compacts = asksToCompact(request);
   for (let i = maxStops; i < request.stopSequences.length; i++) omitted.add(`stop_sequences[${i}]`);
   const stops = stopsOf(request);
-  const tools = compacts ? {} : toolsOf(yield* offeredTools(request, omitted), names, omitted);
+  const tools = compacts ? {} : yield* toolsOf(yield* offeredTools(request, omitted), names, omitted);
   const streamed = context.form === "stream";
   const readsSeals = context.reasoningItems !== undefined;
   const takenMarks = context.marksCache ? marks : undefined;

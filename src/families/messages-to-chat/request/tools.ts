@@ -12,6 +12,7 @@ import {
   MessageToolChoiceType,
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
+import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import { madeFrom } from "../../paths/origins.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
@@ -21,10 +22,15 @@ import { isClosed } from "./closed-schema.ts";
 import type { PlacedTool } from "./offered-tools.ts";
 
 /** toolsOf returns `tools` and `web_search_options`, where there are any. Adds the paths of what it drops to `omitted`. */
-export function toolsOf(tools: readonly PlacedTool[], names: ToolNames, omitted: Set<string>): JsonObject {
+export function* toolsOf(
+  tools: readonly PlacedTool[],
+  names: ToolNames,
+  omitted: Set<string>,
+): CooperativeTask<JsonObject> {
   const functions: JsonObject[] = [];
   let search: JsonObject | undefined;
   for (const { tool, path } of tools) {
+    yield;
     const known = clientToolOf(tool);
     if (known)
       functions.push(madeFrom(path, { type: "function", function: { name: nameIn(tool, path, names), ...known } }));

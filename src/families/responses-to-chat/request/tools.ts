@@ -10,6 +10,7 @@ import { ToolType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateResponseRequest, ResponseTool } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
 import { mapKeywords, valueKeywords } from "../../../providers/profile/schemas/root-schema.ts";
+import { isHuge } from "../../../providers/profile/schemas/size.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../paths/dropped.ts";
@@ -35,6 +36,7 @@ export function* toolsetOf(
   const names = new ToolNames();
   const offered = new Map<string, JsonObject>();
   for (const described of yield* describedTools(request)) {
+    yield;
     const { tool, path, namespace, about, mayRepeat } = described;
     const kind = kindOf(tool);
     if (!kind) {
@@ -79,7 +81,8 @@ function chatTool(name: string, tool: ResponseTool, isWrapped: boolean, path: st
   const known = kind && clientTools[kind].function;
   if (known) return { type: "function", function: { name, ...known } };
   const lose = (lost: string) => dropped.add(lost);
-  const schema = parameters && repairedSchema(plainSchema(parameters) as JsonObject, `${path}.parameters`, lose);
+  const plain = parameters && (isHuge(parameters) ? parameters : (plainSchema(parameters) as JsonObject));
+  const schema = plain && repairedSchema(plain, `${path}.parameters`, lose);
   return { type: "function", function: definedFields({ name, description, parameters: schema, strict }) };
 }
 

@@ -12,7 +12,7 @@ import { isObject, mappedList } from "../../../wire/json.ts";
 import type { Capabilities } from "../profile.ts";
 import { decodedStep, described } from "./root-schema.ts";
 import { rootedTools } from "./rooted-tools.ts";
-import { roomAfter } from "./size.ts";
+import { isHuge, roomAfter } from "./size.ts";
 
 /** fitTools returns the tools and the paths of what was left out; undefined where they can stay as they are. */
 export function fitTools(
@@ -34,7 +34,7 @@ export function fitTools(
 
 function fitTool(tool: JsonValue, path: string, dropped: string[], knowsNullable: boolean): JsonValue {
   const called = isObject(tool) ? tool.function : undefined;
-  if (!isObject(tool) || !isObject(called) || !isObject(called.parameters)) return tool;
+  if (!isObject(tool) || !isObject(called) || !isObject(called.parameters) || isHuge(called.parameters)) return tool;
   const schema = called.parameters;
   const walk: Walk = { root: schema, dropped, knowsNullable, left: mostSchemas, room: mostRepeated };
   const plain = plainRoot(plainSchema(schema, path, walk, []));
