@@ -69,7 +69,11 @@ describe.skipIf(process.platform !== "linux")("on Linux", () => {
 
   const isRoomy = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY) >= 4 * 2 ** 30;
   test.skipIf(!isRoomy).each([
-    ["more room for what is young, where there is memory", {}, ["--min-semi-space-size=32", "--max-semi-space-size=96"]],
+    [
+      "more room for what is young, where there is memory",
+      {},
+      ["--min-semi-space-size=32", "--max-semi-space-size=96"],
+    ],
     ["none where an operator has said how much", { NODE_OPTIONS: "--max-semi-space-size=16" }, []],
   ])("it begins with %s", async (_, env, expected) => {
     await whileServing(env, (pid) => {
