@@ -4,8 +4,7 @@
  *
  * Valid names stay. Invalid ones are rewritten (`fit-name.ts`). The arguments of the model's calls get the caller's names back.
  */
-import { decodedStep } from "../../providers/profile/schemas/root-schema.ts";
-import { isHuge } from "../../providers/profile/schemas/size.ts";
+import { decodedStep, isHuge } from "../../providers/profile/schemas/root-schema.ts";
 import { isObject, type JsonObject, type JsonValue, parsedJson } from "../../wire/json.ts";
 import { withRenamedMembers } from "../../wire/splice.ts";
 import { fitName } from "./fit-name.ts";

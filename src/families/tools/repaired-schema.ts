@@ -3,8 +3,7 @@
  * takes: PHP writes an empty map as `[]`, others null for what is absent, Google's clients type in capitals; draft 4 has
  * `"exclusiveMinimum": true`, draft 7 a list of `items`. What no draft allows goes into the description.
  */
-import { described, mapKeywords } from "../../providers/profile/schemas/root-schema.ts";
-import { isHuge } from "../../providers/profile/schemas/size.ts";
+import { described, isHuge, mapKeywords } from "../../providers/profile/schemas/root-schema.ts";
 import { isObject, type JsonObject, type JsonValue, mappedList } from "../../wire/json.ts";
 import { keywordValue, schemaOf } from "./keyword-values.ts";
 

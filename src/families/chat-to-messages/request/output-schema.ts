@@ -6,8 +6,7 @@
  * formats, `not`, `patternProperties`, explicitly open objects, unknown keywords) goes into the description and is
  * named as dropped. Keywords that only identify a schema are dropped silently.
  */
-import { described } from "../../../providers/profile/schemas/root-schema.ts";
-import { isHuge } from "../../../providers/profile/schemas/size.ts";
+import { described, isHuge } from "../../../providers/profile/schemas/root-schema.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../paths/dropped.ts";
 

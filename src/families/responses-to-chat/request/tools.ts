@@ -9,8 +9,7 @@
 import { ToolType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { CreateResponseRequest, ResponseTool } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
-import { mapKeywords, valueKeywords } from "../../../providers/profile/schemas/root-schema.ts";
-import { isHuge } from "../../../providers/profile/schemas/size.ts";
+import { isHuge, mapKeywords, valueKeywords } from "../../../providers/profile/schemas/root-schema.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../paths/dropped.ts";

@@ -10,9 +10,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject, mappedList } from "../../../wire/json.ts";
 import type { Capabilities } from "../profile.ts";
-import { decodedStep, described } from "./root-schema.ts";
+import { decodedStep, described, isHuge } from "./root-schema.ts";
 import { rootedTools } from "./rooted-tools.ts";
-import { isHuge, roomAfter } from "./size.ts";
+import { roomAfter } from "./size.ts";
 
 /** fitTools returns the tools and the paths of what was left out; undefined where they can stay as they are. */
 export function fitTools(

@@ -1,33 +1,5 @@
-/** Measures JSON values, and stops where they are larger than may be: that bounds the work of whoever changes them. */
+/** Measures JSON values, and stops where they are larger than may be. */
 import type { JsonValue } from "@bufbuild/protobuf";
-
-/**
- * mostParts is how many values a schema may have that is changed: four milliseconds of work. No vendor is known to take one of so many
- * (OpenAI: 5,000 properties), so a longer one goes to its server as it came.
- */
-const mostParts = 10_000;
-
-/** isHuge reports whether a schema is too long to be changed. */
-export function isHuge(schema: JsonValue): boolean {
-  return partsAfter(schema, mostParts) < 0;
-}
-
-function partsAfter(value: JsonValue, most: number): number {
-  let left = most - 1;
-  if (typeof value !== "object" || value === null) return left;
-  if (Array.isArray(value)) {
-    for (const item of value) {
-      if (left < 0) return left;
-      left = partsAfter(item, left);
-    }
-    return left;
-  }
-  for (const name in value) {
-    if (left < 0) return left;
-    left = partsAfter(value[name] as JsonValue, left);
-  }
-  return left;
-}
 
 /** Each value, and each name, counts so much beside its characters. */
 const each = 8;
