@@ -48,6 +48,11 @@ export class ToolInput {
     return this.#isWhole === undefined && this.#text.trim() !== "";
   }
 
+  /** isAbsent is whether nothing of an input has come. */
+  get isAbsent(): boolean {
+    return this.#isWhole === undefined && this.#text.trim() === "";
+  }
+
   /** add takes a piece, and returns what may be told now. An empty object at the beginning is held, and a repetition is left out. */
   add(piece: string): string {
     if (this.#holdsEmpty) return this.#addToEmpty(piece);
