@@ -1,11 +1,13 @@
 /**
- * Completes the choices of chats to what OpenAI's clients read: an index, a message or the next part of one, and the role where a message
- * begins to say something. OpenAI's SDKs throw at a stream without a role, and lose what stands elsewhere. All else passes as it came.
+ * Completes the choices of chats to what OpenAI's clients read: an index, a message or the next part of one, its content as a text, and the
+ * role where a message begins to say something. OpenAI's SDKs throw at a stream without a role, and lose what stands elsewhere. All else
+ * passes as it came.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { isObject, mappedList } from "../../wire/json.ts";
 import { indexOf } from "./choices.ts";
+import { withPlainContent } from "./plain-content.ts";
 
 /** changesOfAnswer returns the members that are others in a usual answer; undefined where none is. */
 export function changesOfAnswer({ choices }: JsonObject, operation: Operation): JsonObject | undefined {
@@ -16,14 +18,15 @@ export function changesOfAnswer({ choices }: JsonObject, operation: Operation): 
 
 function usualChoice(choice: JsonObject, place: number): JsonObject {
   const { index = null, text } = choice;
-  const message = choice.message ?? (typeof text === "string" ? { content: text } : undefined);
+  const told = choice.message ?? (typeof text === "string" ? { content: text } : undefined);
+  const message = isObject(told) ? withPlainContent(told) : undefined;
   const isIndexed = typeof index === "number";
-  const hasRole = !isObject(message) || isName(message.role);
-  if (isIndexed && hasRole) return choice;
+  const hasRole = !message || isName(message.role);
+  if (isIndexed && hasRole && (!message || message === choice.message)) return choice;
   return {
     ...choice,
     ...(isIndexed ? {} : { index: index === null ? place : indexOf(choice) }),
-    ...(hasRole ? {} : { message: { ...message, role: "assistant" } }),
+    ...(message ? { message: hasRole ? message : { ...message, role: "assistant" } } : {}),
   };
 }
 
@@ -71,8 +74,8 @@ const saying = [
 
 /** deltaIn returns the next part of a message. Some servers have it in `message`, as in a unary answer, or in `text`, as in a completion. */
 function deltaIn({ delta, message, text }: JsonObject): JsonObject {
-  if (isObject(delta)) return delta;
-  if (isObject(message)) return message;
+  if (isObject(delta)) return withPlainContent(delta);
+  if (isObject(message)) return withPlainContent(message);
   return typeof text === "string" && text !== "" ? { content: text } : {};
 }
 

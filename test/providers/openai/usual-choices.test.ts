@@ -85,3 +85,36 @@ test.each<[string, Json]>([
     { index: 0, message: { role: "assistant", content: "Hello" }, finish_reason: "stop" },
   ]);
 });
+
+describe("content in parts, as Mistral's reasoning models write it,", () => {
+  const thinking = (text: string) => [{ type: "thinking", thinking: [{ type: "text", text }], closed: true }];
+  const said = (text: string) => [{ type: "text", text }];
+
+  test("is a text and reasoning of an answer", async () => {
+    upstream.script = (exchange) =>
+      exchange.json(200, chatAnswer({ content: [...thinking("Hm."), ...said("Hel"), "lo"] }));
+    const { choices } = await client().chat.completions.create(asked);
+    expect(choices[0]?.message).toMatchObject({ content: "Hello", reasoning_content: "Hm." });
+  });
+
+  test("is a text and reasoning of a stream", async () => {
+    upstream.script = (exchange) =>
+      exchange.stream(
+        chatChunk({ role: "assistant", content: thinking("Hm.") }),
+        chatChunk({ content: said("Hel") }),
+        chatChunk({ content: "lo" }),
+        chatChunk({}, "stop"),
+      );
+    const { text } = await ask(gateway, "/v1/chat/completions", { ...asked, stream: true });
+    expect(text).toContain('"reasoning_content":"Hm."');
+    const stream = client().chat.completions.stream(asked);
+    expect((await stream.finalMessage()).content).toBe("Hello");
+  });
+
+  test("passes as it came where a part is more than that", async () => {
+    const content = [...said("See "), { type: "reference", reference_ids: [1] }];
+    upstream.script = (exchange) => exchange.json(200, chatAnswer({ content }));
+    const { json } = await ask(gateway, "/v1/chat/completions", asked);
+    expect(json.choices[0].message.content).toEqual(content);
+  });
+});
