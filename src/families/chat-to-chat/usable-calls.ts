@@ -10,7 +10,7 @@ import { chatWordOf } from "../../providers/usage/finish-word.ts";
 import { isObject, type JsonObject, type JsonValue, mappedList, textOrEmpty } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { CallPiece } from "../chat-output.ts";
-import { ToolInput } from "../tool-input.ts";
+import { plainInput, ToolInput } from "../tool-input.ts";
 import { CallList } from "../tools/call-list.ts";
 import { translateStream } from "../translate-stream.ts";
 import { byForm, type Translated } from "../translation.ts";
@@ -72,14 +72,15 @@ function wholeCalls(calls: readonly JsonValue[], answerId: string): JsonValue[] 
     const ownId = id !== "" && !ids.has(id) ? id : `call_${answerId}_${i}`;
     ids.add(ownId);
     const called = calledIn(call);
+    const input = plainInput(called.input.trim()) || "{}";
     const isUsable =
       ownId === call.id &&
-      (isObject(call.custom) || (isObject(call.function) && called.isText && called.input.trim() !== ""));
+      (isObject(call.custom) || (isObject(call.function) && called.isText && called.input.trim() === input));
     if (isUsable) return call;
     const { name, arguments: _, ...rest } = call;
     return isObject(call.custom)
       ? { ...call, id: ownId }
-      : { ...rest, id: ownId, type: "function", function: functionOf(call, called.input.trim() || "{}") };
+      : { ...rest, id: ownId, type: "function", function: functionOf(call, input) };
   });
 }
 
@@ -145,15 +146,15 @@ class StreamedCalls {
     const word = chatWordOf(choice.finish_reason);
     const calls = this.#choices.get(index)?.all ?? [];
     if (calls.length === 0 || (word !== "stop" && word !== "tool_calls")) return choice;
-    const absent = calls.filter(({ input }) => input.isAbsent);
     const ended = this.#isForced ? choice : endedByCall(choice);
-    if (absent.length === 0) return ended;
+    const pieces = calls.flatMap(({ index, input }): JsonObject[] => {
+      const rest = input.isAbsent ? "{}" : input.isQuoted ? input.rest() : "";
+      if (input.isAbsent) input.add(rest);
+      return rest === "" ? [] : [{ index, function: { arguments: rest } }];
+    });
+    if (pieces.length === 0) return ended;
     const { delta } = choice;
     const { tool_calls: told = null, ...rest } = isObject(delta) ? delta : {};
-    const pieces = absent.map((call): JsonObject => {
-      call.input.add("{}");
-      return { index: call.index, function: { arguments: "{}" } };
-    });
     return { ...ended, delta: { ...rest, tool_calls: [...(Array.isArray(told) ? told : []), ...pieces] } };
   }
 
@@ -170,8 +171,9 @@ class StreamedCalls {
     const read = pieceOf(piece);
     const known = calls.find(read);
     const call = known ?? this.#begin(read, calls, choice);
-    const input = call.input.repeats(read.input) ? "" : read.input;
-    call.input.add(read.input);
+    const isRepeated = call.input.repeats(read.input);
+    const plain = call.input.add(read.input);
+    const input = call.input.isQuoted ? plain : isRepeated ? "" : read.input;
     const name = read.name.startsWith(call.name) ? read.name.slice(call.name.length) : read.name;
     call.name += name;
     const { isText } = calledIn(piece);

@@ -8,8 +8,9 @@ import { isObject } from "../../wire/json.ts";
 /** withPlainContent returns a message, or the next part of one, whose content is a text; the same object where it is, or cannot be one. */
 export function withPlainContent(message: JsonObject): JsonObject {
   const { content } = message;
-  if (!Array.isArray(content)) return message;
-  const parts = content.map(said);
+  const told = isObject(content) ? [content] : content;
+  if (!Array.isArray(told)) return message;
+  const parts = told.map(said);
   if (!parts.every((part) => part !== undefined)) return message;
   const text = parts.map((part) => part.text ?? "").join("");
   const thinking = parts.map((part) => part.thinking ?? "").join("");

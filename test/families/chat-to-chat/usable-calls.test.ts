@@ -37,6 +37,9 @@ const wholes: Readonly<Record<string, readonly [calls: unknown, told: readonly s
   "arguments that are empty": [[call("")], [["get", "{}"]]],
   "arguments that are null": [[call(null)], [["get", "{}"]]],
   "arguments that are an empty list": [[call([])], [["get", "{}"]]],
+  "arguments that are a JSON string": [[call(JSON.stringify('{"a":1}'))], [got]],
+  "arguments that say null": [[call("null")], [["get", "{}"]]],
+  "arguments that are no JSON": [[call('"a')], [["get", '"a']]],
   "no id": [[call('{"a":1}', { id: undefined })], [got]],
   "an id that is empty": [[call('{"a":1}', { id: "" })], [got]],
   "the same id": [
@@ -88,6 +91,14 @@ const streams: Readonly<Record<string, readonly [pieces: readonly Json[], told: 
   "an id of its own in each piece": [[call('{"a"', { index: 0 }), call(":1}", { index: 0, id: "call_2" })], [got]],
   "its input twice": [[call("", { index: 0 }), piece('{"a":1}', { index: 0 }), piece('{"a":1}', { index: 0 })], [got]],
   "arguments that are an object": [[call({ a: 1 }, { index: 0 })], [got]],
+  "arguments that are a JSON string": [
+    [call('"{\\"a', { index: 0 }), piece('\\":1}', { index: 0 }), piece('"', { index: 0 })],
+    [got],
+  ],
+  "arguments that only begin as a JSON string": [
+    [call('"a', { index: 0 }), piece(":1}", { index: 0 })],
+    [["get", '"a:1}']],
+  ],
   "arguments that never come": [
     [call(undefined, { index: 0 }), call("", { index: 1, id: "call_2" }, "set")],
     [
