@@ -24,7 +24,8 @@ const noInput = "null";
  * read once, and the text is parsed once.
  *
  * An empty object at the beginning is held until it is known that nothing follows. Servers that write the whole input again at the end,
- * as it was or as a JSON string, have written it once.
+ * as it was or as a JSON string, have written it once. An input that some models write as a JSON string is held until it has ended, and
+ * told as the object in it.
  */
 export class ToolInput {
   #text = "";
@@ -33,6 +34,10 @@ export class ToolInput {
   /** again is how much of the complete text has been repeated so far. */
   #again = 0;
   #holdsEmpty = false;
+  /** A JSON string that has not ended; undefined without one. */
+  #quoted: string | undefined;
+  #quotedEnd = "";
+  #isQuoted = false;
   #depth = 0;
   #inString = false;
   #escaped = false;
@@ -48,10 +53,22 @@ export class ToolInput {
     return this.#isWhole === undefined && this.#text.trim() !== "";
   }
 
+  /** isQuoted is whether the input is written as a JSON string. */
+  get isQuoted(): boolean {
+    return this.#isQuoted;
+  }
+
+  /** isAbsent is whether nothing of an input has come. */
+  get isAbsent(): boolean {
+    return this.#isWhole === undefined && this.#text.trim() === "" && this.#quoted === undefined;
+  }
+
   /** add takes a piece, and returns what may be told now. An empty object at the beginning is held, and a repetition is left out. */
   add(piece: string): string {
     if (this.#holdsEmpty) return this.#addToEmpty(piece);
-    if (this.#text === "" && this.#isWhole === undefined && [emptyInput, noInput].includes(piece.trim())) {
+    const isFirst = this.#text === "" && this.#isWhole === undefined;
+    if (this.#quoted !== undefined || (isFirst && piece.trimStart().startsWith('"'))) return this.#addQuoted(piece);
+    if (isFirst && [emptyInput, noInput].includes(piece.trim())) {
       this.#holdsEmpty = true;
       this.#isWhole = true;
       return "";
@@ -63,7 +80,9 @@ export class ToolInput {
 
   /** rest returns what was held to the end. */
   rest(): string {
-    if (!this.#holdsEmpty) return "";
+    const quoted = this.#quoted ?? "";
+    this.#quoted = undefined;
+    if (!this.#holdsEmpty) return quoted;
     this.#holdsEmpty = false;
     this.#whole = emptyInput;
     return emptyInput;
@@ -73,6 +92,18 @@ export class ToolInput {
   repeats(piece: string): boolean {
     const whole = this.#holdsEmpty ? emptyInput : this.#whole;
     return whole !== "" && (piece.trim() === whole || parsedJson(piece) === whole);
+  }
+
+  #addQuoted(piece: string): string {
+    this.#isQuoted = true;
+    this.#quoted = (this.#quoted ?? "") + piece;
+    // To look at the end of all that came would put it together anew with each piece.
+    this.#quotedEnd = (this.#quotedEnd + piece).slice(-longestEnd);
+    const inner = endsObject.test(this.#quotedEnd) ? objectTextIn(this.#quoted) : undefined;
+    if (inner === undefined) return "";
+    this.#quoted = undefined;
+    this.#read(inner);
+    return inner;
   }
 
   #addToEmpty(piece: string): string {
@@ -122,6 +153,22 @@ export class ToolInput {
     if (this.#isWhole) this.#whole = text.trim();
     this.#text = "";
   }
+}
+
+/** endsObject finds the end of a JSON string with an object in it; `longestEnd` is how many characters are looked at for that. */
+const endsObject = /\}\s*(?:\\[nrt]\s*)*"\s*$/;
+const longestEnd = 20;
+
+/** objectTextIn returns the JSON of the object that is written as a JSON string; undefined where it is anything else. */
+function objectTextIn(written: string): string | undefined {
+  const text = parsedJson(written);
+  return typeof text === "string" && isObject(parsedJson(text)) ? text.trim() : undefined;
+}
+
+/** plainInput returns a whole input as clients read it: JSON of an object that is no JSON string, where it can be told. */
+export function plainInput(written: string): string {
+  const input = new ToolInput();
+  return input.add(written) + input.rest();
 }
 
 function objectIn(written: string): JsonObject | undefined {

@@ -6,6 +6,7 @@
  * alone, a last frame without its blank line, lines of JSON without `data:`, frames of JSON without a blank line
  * between them, and errors in a field of that name. Frames are passed on without a copy where the upstream writes LF and the frame is not cut.
  */
+import { parsedJson } from "./json.ts";
 import type { Steps } from "./scan/steps.ts";
 
 const lf = 0x0a;
@@ -28,6 +29,11 @@ export const maxFrameBytes = 16 * 1024 * 1024;
 /** The most data lines of a frame. Each costs far more than its bytes while the frame lasts. */
 const maxDataLines = 65_536;
 
+/** opensJson finds a line with which a list or an object begins. */
+const opensJson = /^(?:\[\s*$|(?:\[\s*)?\{\s*(?:"|$))/;
+/** The bytes of a line that are looked at for that. */
+const longestOpening = 16;
+
 export interface SseFrame {
   /** The `event:` line, or undefined. */
   readonly event: string | undefined;
@@ -46,6 +52,8 @@ export class SseReader {
   #event: string | undefined;
   #data: Buffer[] = [];
   #dataBytes = 0;
+  /** isBare is whether the data stand in lines without a field's name. */
+  #isBare = false;
   #saysData = false;
   readonly #steps: Steps | undefined;
 
@@ -166,9 +174,13 @@ export class SseReader {
       return;
     }
     const name = isData ? dataName : [eventName, errorName].find((other) => holdsAt(bytes, start, to, other));
-    if (!name) return;
+    if (!name) {
+      this.#bareLine(bytes.subarray(start, to), frames);
+      return;
+    }
     const end = start + name.length;
     if (end < to && bytes[end] !== colon) return;
+    if (this.#isBare) this.#endFrame(frames);
     const value = bytes.subarray(Math.min(to, bytes[end + 1] === space ? end + 2 : end + 1), to);
     if (name === eventName) {
       this.#event = value.toString();
@@ -180,6 +192,22 @@ export class SseReader {
       this.#event = "error";
     }
     this.#saysData = true;
+    this.#add(value);
+  }
+
+  /**
+   * #bareLine takes a line of JSON that stands between frames, as Google's server and proxies write an error into a stream. What is no JSON
+   * at its end is left out.
+   */
+  #bareLine(line: Buffer, frames: SseFrame[]): void {
+    if (!this.#isBare && opensJson.test(line.toString("latin1", 0, longestOpening))) {
+      this.#endFrame(frames);
+      this.#isBare = true;
+    }
+    if (this.#isBare) this.#add(line);
+  }
+
+  #add(value: Buffer): void {
     if (this.#data.push(value) > maxDataLines)
       throw new RangeError(`a frame of more than ${maxDataLines} lines of data`);
     this.#dataBytes += value.length + 1;
@@ -189,10 +217,13 @@ export class SseReader {
   #endFrame(frames: SseFrame[]): void {
     if (this.#steps) this.#steps.count += 2 * this.#dataBytes;
     const event = this.#event;
+    if (this.#isBare && parsedJson(joinLines(this.#data).toString()) === undefined) this.#data = [];
     const isSeveral = this.#data.length > 1 && this.#data.every((line) => isObjectLine(line) || line.equals(endMark));
+    if (this.#isBare && this.#data.length > 0) this.#saysData = true;
     const all = isSeveral || this.#data.length === 1 ? this.#data : [joinLines(this.#data)];
     for (const data of all) if (data.length > 0) frames.push({ event, data, raw: undefined });
     this.#event = undefined;
+    this.#isBare = false;
     this.#data = [];
     this.#dataBytes = 0;
   }

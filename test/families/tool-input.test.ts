@@ -33,3 +33,15 @@ test("a long input that comes again is compared once", () => {
   // To compare all that came so far with each piece took a minute.
   expect(told([long, ...piecesOf(long, 4)])).toEqual({ text: long, isComplete: true });
 }, 20_000);
+
+test("an input that is a JSON string is told as the object in it, wherever it is cut", () => {
+  const quoted = JSON.stringify(whole);
+  for (let length = 1; length <= quoted.length; length++)
+    expect(told(piecesOf(quoted, length))).toEqual({ text: whole, isComplete: true });
+  expect(told(['"no', " object"]).text).toBe('"no object');
+});
+
+test("a long input that is a JSON string is put together once", () => {
+  const long = JSON.stringify({ text: "}".repeat(200_000) });
+  expect(told(piecesOf(JSON.stringify(long), 4))).toEqual({ text: long, isComplete: true });
+}, 20_000);

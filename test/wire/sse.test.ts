@@ -66,6 +66,12 @@ const scenarios: [name: string, text: string, frames: Frame[]][] = [
   ["that within a frame", 'event: e\ndata: a\n{"b":1}\ndata: c\n\n', [["e", "a"], '{"b":1}', "c"]],
   ["a brace alone, and what only begins like an object", 'data: a\n\n{\n{"a":\n}\n', ["a"]],
   [
+    "an error on several lines, which nobody calls data",
+    'data: a\n\n[{\n  "error": {\n    "message": "no"\n  }\n}\n]\n\n{\n"b": 1\n}\ndata: c\n\n',
+    ["a", '[{\n  "error": {\n    "message": "no"\n  }\n}\n]', '{\n"b": 1\n}', "c"],
+  ],
+  ["no text that resembles it", "data: a\n\n[INFO] {x}\n[\nend\n\ndata: b\n\n", ["a", "b"]],
+  [
     "an error in a field of that name, which ends the frame before it",
     'data: a\nerror: {"message":"no"}\n\ndata: b\n\n',
     ["a", ["error", '{"message":"no"}'], "b"],

@@ -1,23 +1,29 @@
 /**
  * Calls of tools as servers of chat write them → as OpenAI's clients read them: with an index in each piece of a stream, an id and a type in
- * the first, and arguments as text. Clients join the pieces of an index: what was said before is not said again, and another call gets
- * another index. An answer that needs no change passes unchanged.
+ * the first, arguments as text, and an end that says that something was called. Clients join the pieces of an index: what was said before is
+ * not said again, and another call gets another index. An answer that needs no change passes unchanged.
+ *
+ * Gemini's server and others end by a plain `stop` after a call. Agents that go by it would never run what was called.
  */
 import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import { chatWordOf } from "../../providers/usage/finish-word.ts";
 import { isObject, type JsonObject, type JsonValue, mappedList, textOrEmpty } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { CallPiece } from "../chat-output.ts";
-import { ToolInput } from "../tool-input.ts";
+import { plainInput, ToolInput } from "../tool-input.ts";
 import { CallList } from "../tools/call-list.ts";
 import { translateStream } from "../translate-stream.ts";
 import { byForm, type Translated } from "../translation.ts";
 
-/** usableCalls returns what makes an answer one that OpenAI's clients read. `answerId` is part of the ids of calls that have none. */
-export function usableCalls(answerId: string): Translated<"chat", "chat">["answer"] {
+/**
+ * usableCalls returns what makes an answer one that OpenAI's clients read. `answerId` is part of the ids of calls that have none.
+ * `isForced` is whether the request names the function to call: OpenAI's own server ends by `stop` then.
+ */
+export function usableCalls(answerId: string, isForced: boolean): Translated<"chat", "chat">["answer"] {
   return byForm<"chat", "chat">(
-    (body) => withUsableCalls(body, answerId),
+    (body) => withUsableCalls(body, answerId, isForced),
     (frames) => {
-      const calls = new StreamedCalls(answerId);
+      const calls = new StreamedCalls(answerId, isForced);
       return translateStream(frames, (chunk) => [calls.take(chunk)]);
     },
   );
@@ -25,13 +31,21 @@ export function usableCalls(answerId: string): Translated<"chat", "chat">["answe
 
 type Completion = Wire<typeof ChatCompletionSchema>;
 
-function withUsableCalls(body: Completion, answerId: string): Completion {
+function withUsableCalls(body: Completion, answerId: string, isForced: boolean): Completion {
   const { choices } = body.json();
   if (!Array.isArray(choices)) return body;
-  const usable = mappedList(choices, (choice) =>
-    withCallsOf(choice, "message", (calls) => wholeCalls(calls, answerId)),
-  );
+  const usable = mappedList(choices, (choice) => {
+    const called = withCallsOf(choice, "message", (calls) => wholeCalls(calls, answerId));
+    const message = isObject(called) && isObject(called.message) ? called.message : {};
+    const hasCalled = Array.isArray(message.tool_calls) && message.tool_calls.length > 0;
+    return isObject(called) && hasCalled && !isForced ? endedByCall(called) : called;
+  });
   return usable === choices ? body : body.with({ choices: usable });
+}
+
+/** endedByCall returns a choice that has called something with an end that says so; the same object where it does, or ends otherwise. */
+function endedByCall(choice: JsonObject): JsonObject {
+  return chatWordOf(choice.finish_reason) === "stop" ? { ...choice, finish_reason: "tool_calls" } : choice;
 }
 
 /** withCallsOf returns a choice with other calls; the same object where nothing changes. */
@@ -58,14 +72,15 @@ function wholeCalls(calls: readonly JsonValue[], answerId: string): JsonValue[] 
     const ownId = id !== "" && !ids.has(id) ? id : `call_${answerId}_${i}`;
     ids.add(ownId);
     const called = calledIn(call);
+    const input = plainInput(called.input.trim()) || "{}";
     const isUsable =
       ownId === call.id &&
-      (isObject(call.custom) || (isObject(call.function) && called.isText && called.input.trim() !== ""));
+      (isObject(call.custom) || (isObject(call.function) && called.isText && called.input.trim() === input));
     if (isUsable) return call;
     const { name, arguments: _, ...rest } = call;
     return isObject(call.custom)
       ? { ...call, id: ownId }
-      : { ...rest, id: ownId, type: "function", function: functionOf(call, called.input.trim() || "{}") };
+      : { ...rest, id: ownId, type: "function", function: functionOf(call, input) };
   });
 }
 
@@ -106,20 +121,41 @@ interface StreamedCall {
 
 class StreamedCalls {
   readonly #answerId: string;
+  readonly #isForced: boolean;
   readonly #choices = new Map<JsonValue, CallList<StreamedCall>>();
 
-  constructor(answerId: string) {
+  constructor(answerId: string, isForced: boolean) {
     this.#answerId = answerId;
+    this.#isForced = isForced;
   }
 
   take(chunk: Wire<typeof ChatCompletionChunkSchema>): Wire<typeof ChatCompletionChunkSchema> {
     if (chunk.plainText) return chunk;
     const { choices } = chunk.json();
     if (!Array.isArray(choices)) return chunk;
-    const usable = mappedList(choices, (choice) =>
-      withCallsOf(choice, "delta", (pieces) => this.#pieces(pieces, isObject(choice) ? (choice.index ?? 0) : 0)),
-    );
+    const usable = mappedList(choices, (choice) => {
+      const { index = 0 } = isObject(choice) ? choice : {};
+      const told = withCallsOf(choice, "delta", (pieces) => this.#pieces(pieces, index));
+      return isObject(told) ? this.#ended(told, index) : told;
+    });
     return usable === choices ? chunk : chunk.with({ choices: usable });
+  }
+
+  /** #ended returns a choice that ends with what its calls lack: an input, which is empty where a function takes none, and the end's word. */
+  #ended(choice: JsonObject, index: JsonValue): JsonObject {
+    const word = chatWordOf(choice.finish_reason);
+    const calls = this.#choices.get(index)?.all ?? [];
+    if (calls.length === 0 || (word !== "stop" && word !== "tool_calls")) return choice;
+    const ended = this.#isForced ? choice : endedByCall(choice);
+    const pieces = calls.flatMap(({ index, input }): JsonObject[] => {
+      const rest = input.isAbsent ? "{}" : input.isQuoted ? input.rest() : "";
+      if (input.isAbsent) input.add(rest);
+      return rest === "" ? [] : [{ index, function: { arguments: rest } }];
+    });
+    if (pieces.length === 0) return ended;
+    const { delta } = choice;
+    const { tool_calls: told = null, ...rest } = isObject(delta) ? delta : {};
+    return { ...ended, delta: { ...rest, tool_calls: [...(Array.isArray(told) ? told : []), ...pieces] } };
   }
 
   #pieces(pieces: readonly JsonValue[], choice: JsonValue): JsonValue[] {
@@ -135,8 +171,9 @@ class StreamedCalls {
     const read = pieceOf(piece);
     const known = calls.find(read);
     const call = known ?? this.#begin(read, calls, choice);
-    const input = call.input.repeats(read.input) ? "" : read.input;
-    call.input.add(read.input);
+    const isRepeated = call.input.repeats(read.input);
+    const plain = call.input.add(read.input);
+    const input = call.input.isQuoted ? plain : isRepeated ? "" : read.input;
     const name = read.name.startsWith(call.name) ? read.name.slice(call.name.length) : read.name;
     call.name += name;
     const { isText } = calledIn(piece);

@@ -11,6 +11,7 @@ import { translateAll } from "../../families/index.ts";
 import type { Translated, Translation } from "../../families/translation.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { estimatePromptTokens } from "../../tokens/prompt.ts";
+import { isObject } from "../../wire/json.ts";
 import { jsonLength } from "../../wire/scan/json-length.ts";
 import { Wire } from "../../wire/wire.ts";
 import { unpricedToolsOf } from "../charge/estimate.ts";
@@ -90,8 +91,9 @@ export function* translateAlongPath(
 function relayed(operation: Operation, request: TranslatedRequest, { id }: Call): Answering {
   if (operation === "embeddings") return vectorsAsAsked(request as Wire<Input<"embeddings">>) as Answering;
   if (operation === "completions") return withTexts as Answering;
-  const { tools = null } = operation === "chat" ? request.outline() : {};
-  return tools === null ? (asItCame as Answering) : (usableCalls(id.replace(/^req_/, "")) as Answering);
+  const { tools = null, tool_choice: choice } = operation === "chat" ? request.outline() : {};
+  if (tools === null) return asItCame as Answering;
+  return usableCalls(id.replace(/^req_/, ""), isObject(choice)) as Answering;
 }
 
 type Answering = Translated<Operation, Operation>["answer"];

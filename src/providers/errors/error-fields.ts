@@ -41,6 +41,9 @@ export function readErrorBody(body: Buffer): ErrorFields {
     // An error in a frame, or after a byte order mark, is rewritten rather than passed on.
     return bare.test(written) ? words : { ...words, isOpenAi: false, isAnthropic: false };
   }
+  // A proxy may have written the JSON as a text.
+  if (typeof json === "string" && bare.test(json) && jsonIn(json) !== undefined)
+    return { ...readErrorBody(Buffer.from(json)), isOpenAi: false, isAnthropic: false };
   const inXml = /<message>([^<]{1,2000})<\/message>/i.exec(text.slice(0, longestText))?.[1];
   return { ...silent, isText: true, message: asMessage(json ?? inXml ?? text) };
 }

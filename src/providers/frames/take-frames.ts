@@ -1,5 +1,5 @@
 /** Passes the frames of a stream to its tracker, up to the frame that ends the stream or fails. */
-import type { DescMessage } from "@bufbuild/protobuf";
+import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { Refusal, upstreamFailed } from "../../call/refusals.ts";
 import { stopPulling } from "../../runtime/push-stream.ts";
@@ -8,6 +8,7 @@ import type { SseFrame } from "../../wire/sse.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Meter } from "../contract.ts";
 import type { Dialect, StreamTracker } from "../dialect.ts";
+import { readErrorBody } from "../errors/error-fields.ts";
 import { asFailure, readOrFail } from "../errors/fault.ts";
 import { separateFrames } from "./plain-frames.ts";
 import { readJson } from "./read-json.ts";
@@ -94,14 +95,21 @@ function typed<O extends DescMessage>(frame: Wire<O>, name: string | undefined):
   return isObject(json) && json.type === undefined ? frame.with({ type: name }) : frame;
 }
 
-/** namedError returns the refusal for an event named `error`, whatever its data. */
+/** namedError returns the refusal for an event named `error`, whatever its data: what is no JSON may be the error's words. */
 function namedError(frame: Wire, dialect: Dialect, operation: Operation, tracker: StreamTracker): Refusal {
   try {
     readJson(frame, dialect, operation, "error", tracker.takeFault);
   } catch (error) {
     if (error instanceof Refusal && !isUnreadable(error)) return error;
   }
-  return upstreamFailed("it answered with an error");
+  const { message } = readErrorBody(Buffer.from(frame.bytes()));
+  const worded: JsonObject = { error: { message: message ?? null } };
+  const told = message === undefined ? undefined : dialect.errorIn(worded, jsonBytes(worded), operation, "error");
+  return told ?? upstreamFailed("it answered with an error");
+}
+
+function jsonBytes(json: JsonObject): Buffer {
+  return Buffer.from(JSON.stringify(json));
 }
 
 /** isUnreadable reports whether a refusal stands for bytes that could not be read: its cause is then an Error. */

@@ -24,7 +24,7 @@ export function chunksOfAnswer(answer: JsonObject, operation: Operation): readon
 }
 
 /** reasonFor returns why an answer ended: it is whole, also where its server gives no reason, or an empty one. */
-function reasonFor(reason: JsonValue, { tool_calls: calls, function_call: legacy }: JsonObject): JsonValue {
+export function reasonFor(reason: JsonValue, { tool_calls: calls, function_call: legacy }: JsonObject): JsonValue {
   if (isFinished(reason)) return reason;
   if (Array.isArray(calls) && calls.length > 0) return "tool_calls";
   return callsSomething(legacy) ? "function_call" : "stop";

@@ -1,11 +1,15 @@
 /**
- * Completes the choices of chats to what OpenAI's clients read: an index, a message or the next part of one, and the role where a message
- * begins to say something. OpenAI's SDKs throw at a stream without a role, and lose what stands elsewhere. All else passes as it came.
+ * Completes the choices of chats to what OpenAI's clients read: an index, a message or the next part of one, its content as a text, the role
+ * where a message begins to say something, and a reason where a whole answer has an empty one. OpenAI's SDKs throw at a stream without a
+ * role, and lose what stands elsewhere. All else passes as it came.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { isObject, mappedList } from "../../wire/json.ts";
+import { isFinished } from "../usage/finish-word.ts";
 import { indexOf } from "./choices.ts";
+import { reasonFor } from "./frames.ts";
+import { withPlainContent } from "./plain-content.ts";
 
 /** changesOfAnswer returns the members that are others in a usual answer; undefined where none is. */
 export function changesOfAnswer({ choices }: JsonObject, operation: Operation): JsonObject | undefined {
@@ -15,22 +19,24 @@ export function changesOfAnswer({ choices }: JsonObject, operation: Operation): 
 }
 
 function usualChoice(choice: JsonObject, place: number): JsonObject {
-  const { index = null, text } = choice;
-  const message = choice.message ?? (typeof text === "string" ? { content: text } : undefined);
-  const isIndexed = typeof index === "number";
-  const hasRole = !isObject(message) || isName(message.role);
-  if (isIndexed && hasRole) return choice;
-  return {
-    ...choice,
-    ...(isIndexed ? {} : { index: index === null ? place : indexOf(choice) }),
-    ...(hasRole ? {} : { message: { ...message, role: "assistant" } }),
-  };
+  const { index = null, text, finish_reason = null } = choice;
+  const told = choice.message ?? (typeof text === "string" ? { content: text } : undefined);
+  const plain = isObject(told) ? withPlainContent(told) : undefined;
+  const message = plain && !isName(plain.role) ? { ...plain, role: "assistant" } : plain;
+  const own = typeof index === "number" ? index : index === null ? place : indexOf(choice);
+  const reason = choice.finish_reason === undefined ? null : reasonFor(finish_reason, message ?? {});
+  const isUsual = own === index && reason === finish_reason && (!message || message === choice.message);
+  if (isUsual) return choice;
+  const ended = reason === null ? {} : { finish_reason: reason };
+  return { ...choice, index: own, ...ended, ...(message ? { message } : {}) };
 }
 
 /** UsualChunks completes the chunks of one stream of chat. */
 export class UsualChunks {
   /** The choices whose role has been told, by index. */
   readonly #told = new Set<JsonValue>();
+  /** The first halves of characters whose second ones come with the next texts, by index. */
+  readonly #halves = new Map<JsonValue, string>();
 
   /** choices returns the usual choices of a chunk; undefined where they are usual. */
   choices({ choices = null }: JsonObject): JsonValue[] | undefined {
@@ -41,12 +47,30 @@ export class UsualChunks {
 
   #usual(choice: JsonObject): JsonObject {
     const index = indexOf(choice);
-    const said = deltaIn(choice);
+    const said = this.#joined(index, deltaIn(choice));
     const delta = this.#lacksRole(index, said) ? { ...said, role: "assistant" } : said;
-    if (index === choice.index && delta === choice.delta) return choice;
+    // Some servers write with each chunk that there is no reason yet.
+    const { finish_reason: told = null } = choice;
+    const reason = told === null || isFinished(told) ? told : null;
+    if (index === choice.index && delta === choice.delta && reason === told) return choice;
     // A client that reads `message` or `text`, too, would have the same words twice.
     const { message: _, text: __, ...rest } = choice;
-    return { ...(said === choice.delta ? choice : rest), index, delta };
+    return { ...(said === choice.delta ? choice : rest), index, delta, finish_reason: reason };
+  }
+
+  /**
+   * #joined returns a delta with whole characters. What cuts texts by UTF-16, as proxies that only seem to stream, cuts an emoji into two, and
+   * what is told of each half is no character.
+   */
+  #joined(index: JsonValue, delta: JsonObject): JsonObject {
+    const { content } = delta;
+    if (typeof content !== "string" || content === "") return delta;
+    const held = this.#halves.get(index) ?? "";
+    const half = firstHalf.exec(content)?.[0] ?? "";
+    if (held === "" && half === "") return delta;
+    this.#halves.set(index, half);
+    const text = content.slice(0, content.length - half.length);
+    return { ...delta, content: secondHalf.test(content) ? held + text : text };
   }
 
   #lacksRole(index: JsonValue, delta: JsonObject): boolean {
@@ -57,6 +81,9 @@ export class UsualChunks {
     return begins && !hasRole;
   }
 }
+
+/** firstHalf finds the first half of a character at the end of a text, secondHalf a second one at its beginning. */
+const [firstHalf, secondHalf] = [/[\ud800-\udbff]$/, /^[\udc00-\udfff]/];
 
 /** saying are the members of a message that say something of it. */
 const saying = [
@@ -71,8 +98,8 @@ const saying = [
 
 /** deltaIn returns the next part of a message. Some servers have it in `message`, as in a unary answer, or in `text`, as in a completion. */
 function deltaIn({ delta, message, text }: JsonObject): JsonObject {
-  if (isObject(delta)) return delta;
-  if (isObject(message)) return message;
+  if (isObject(delta)) return withPlainContent(delta);
+  if (isObject(message)) return withPlainContent(message);
   return typeof text === "string" && text !== "" ? { content: text } : {};
 }
 

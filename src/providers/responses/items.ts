@@ -9,6 +9,7 @@ import { upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { closeItem, isEmptyItem, type OpenItem, openItem, TextBuilder } from "./open-item.ts";
+import { withOwnArguments } from "./usual-items.ts";
 
 /** The most that is kept, in bytes. */
 const mostKept = 64 * 1024 * 1024;
@@ -23,7 +24,7 @@ export class ResponseItems {
 
   /**
    * Takes the next event, which came in this frame. Returns the item of an event that ends one without its text or arguments, filled from
-   * the events before. Throws a Refusal where there is too much to keep.
+   * the events before, or with those of a function that takes none. Throws a Refusal where there is too much to keep.
    */
   take(event: JsonObject, frame: Pick<Wire, "byteLength">): JsonObject | undefined {
     const { type, item, delta } = event;
@@ -61,9 +62,10 @@ export class ResponseItems {
     this.#open.delete(key);
     const closed =
       open && isEmptyItem(item) ? closeItem({ ...open, item: { ...open.item, ...item } }, "completed") : undefined;
-    this.#ended.set(key, closed ?? item);
+    const whole = withOwnArguments(closed && !isEmptyItem(closed) ? closed : item);
+    this.#ended.set(key, whole);
     this.#keep(bytes);
-    return closed && !isEmptyItem(closed) ? closed : undefined;
+    return whole === item ? undefined : whole;
   }
 
   /** Some servers send a text or an input whole, without pieces before. */

@@ -1,6 +1,6 @@
 /**
- * Tracks the events of a streamed response to its last event. A stream without it is broken off: no client accepts
- * `[DONE]` in its place. The last event gets all items that came before it.
+ * Tracks the events of a streamed response to its last event, which gets all items that came before it. No client accepts `[DONE]` in its
+ * place: it is written there. A stream that ends with neither is broken off.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { upstreamFailed } from "../../call/refusals.ts";
@@ -13,7 +13,7 @@ import { ResponseItems } from "./items.ts";
 import { OutputPlaces } from "./output-places.ts";
 import { ResponseMetering } from "./usage.ts";
 import { UsualEvents } from "./usual-events.ts";
-import { usualEvent } from "./usual-items.ts";
+import { usualEvent, withArguments } from "./usual-items.ts";
 
 export function trackResponse({ meter, model }: Pick<Attempt, "meter" | "model">): StreamTracker {
   const metering = new ResponseMetering(meter);
@@ -22,6 +22,11 @@ export function trackResponse({ meter, model }: Pick<Attempt, "meter" | "model">
   const usual = new UsualEvents(model);
   let isDoneSaid = false;
   let end: JsonObject | undefined;
+  const lastFrames = <O extends DescMessage>(sent: Wire<O>, json: JsonObject): Wire<O>[] => {
+    const visible = wholeEnd(sent, json, items);
+    end = visible.json() as JsonObject;
+    return framesOf(usual.last(end), end, visible);
+  };
   return {
     isEndMark(data) {
       isDoneSaid = isDone(data);
@@ -32,21 +37,24 @@ export function trackResponse({ meter, model }: Pick<Attempt, "meter" | "model">
       const json = usualEvent(isEnd(told) ? withUsage(told) : told);
       const frame = json === told ? sent : sent.with(json);
       metering.take(json);
+      if (isEnd(json)) return lastFrames(frame, json);
       const placed = places.placed(json);
       const item = items.take(placed, frame);
-      const asFrames = (events: readonly JsonObject[], own: JsonObject, ownFrame: typeof frame) =>
-        events.map((event) => (event === own ? ownFrame : Wire.ofJson(frame.desc, event, true)));
-      if (!isEnd(json)) {
-        const event = item ? { ...placed, item } : placed;
-        return asFrames(usual.take(event), json, frame);
-      }
-      const visible = wholeEnd(frame, json, items);
-      end = visible.json() as JsonObject;
-      return asFrames(usual.last(end), end, visible);
+      return framesOf(usual.take(item ? { ...placed, item } : placed), json, frame);
     },
     takeFault: (json) => metering.takeFault(json),
-    isComplete: () => end !== undefined && saysSomething(end),
+    isComplete: () => (end ? saysSomething(end) : isDoneSaid && items.whole([], "completed").length > 0),
+    closingFrames(desc) {
+      if (end) return [];
+      const json = usual.completed();
+      return lastFrames(Wire.ofJson(desc, json, true), json);
+    },
   };
+}
+
+/** framesOf returns the frames of events, of which one came in a frame of its own. */
+function framesOf<O extends DescMessage>(events: readonly JsonObject[], own: JsonObject, frame: Wire<O>): Wire<O>[] {
+  return events.map((event) => (event === own ? frame : Wire.ofJson(frame.desc, event, true)));
 }
 
 const ends: ReadonlyMap<unknown, string> = new Map([
@@ -79,7 +87,8 @@ function wholeEnd<O extends DescMessage>(
   if (!isObject(response)) throw upstreamFailed("it ended its answer without a response");
   const isCut = response.status === "incomplete" || isReasonGiven(response.incomplete_details);
   const status = isCut ? "incomplete" : (ends.get(type) as string);
-  const output = items.whole(response.output, status);
+  const told = items.whole(response.output, status);
+  const output = status === "completed" ? withArguments(told) : told;
   if (response.status === status && output === response.output && type === `response.${status}`) return frame;
   return frame.with({ type: `response.${status}`, response: { ...response, status, output: [...output] } });
 }

@@ -52,22 +52,39 @@ const said: ReadonlyMap<JsonValue | undefined, Said> = new Map<JsonValue, Said>(
       part: { type: "summary_text", text: "" },
     },
   ],
+  [
+    "response.reasoning_text.delta",
+    {
+      item: "reasoning",
+      index: "content_index",
+      added: "response.content_part.added",
+      part: { type: "reasoning_text", text: "" },
+    },
+  ],
 ]);
 
 /** ofCall matches the types of events with the input of a call. */
 const ofCall = /^response\.(function_call_arguments|custom_tool_call_input)\.(delta|done)$/;
 
 export class UsualEvents {
-  readonly #head: JsonObject;
+  #head: JsonObject;
   /** By output index. */
   readonly #items = new Map<number, Begun>();
   #hasBegun = false;
   /** The number of events that were added. */
   #added = 0;
+  /** The last number of the server's own. */
+  #lastNumber: number | undefined;
 
   /** `model` is for a response that does not begin. */
   constructor(model: string) {
     this.#head = { id: "resp_0", object: "response", created_at: 0, model };
+  }
+
+  /** completed returns the last event of a response whose server sends none. */
+  completed(): JsonObject {
+    const number = this.#lastNumber === undefined ? {} : { sequence_number: this.#lastNumber + 1 };
+    return { type: "response.completed", response: { ...this.#head, output: [] }, ...number };
   }
 
   /** take returns the events that a caller is sent for one. */
@@ -98,9 +115,9 @@ export class UsualEvents {
     const isOfResponse = typeof type === "string" && type.startsWith("response.");
     if (this.#hasBegun || !isOfResponse) return [];
     this.#hasBegun = true;
+    if (isObject(response)) this.#head = { ...this.#head, ...response };
     if (type === "response.created" || type === "response.queued") return [];
-    const told = isObject(response) ? response : {};
-    return [{ type: "response.created", response: begunResponse({ ...this.#head, ...told }) }];
+    return [{ type: "response.created", response: begunResponse(this.#head) }];
   }
 
   #begin(place: JsonValue | undefined, { type = null, id = null, content, summary }: JsonObject): void {
@@ -189,6 +206,7 @@ export class UsualEvents {
     const { sequence_number: told } = event;
     const first = this.#added;
     this.#added += before.length;
+    if (typeof told === "number") this.#lastNumber = told;
     if (typeof told !== "number" || this.#added === 0) return [...before, event];
     const numbered = before.map((one, i) => ({ ...one, sequence_number: told + first + i }));
     return [...numbered, { ...event, sequence_number: told + this.#added }];

@@ -7,15 +7,24 @@ import type { Operation } from "../../call/operations.ts";
 import { isObject, mappedList } from "../../wire/json.ts";
 
 /** changesOfResponse returns the members that are others in a usual response; undefined where none is. */
-export function changesOfResponse({ output }: JsonObject, operation: Operation): JsonObject | undefined {
+export function changesOfResponse({ output, status }: JsonObject, operation: Operation): JsonObject | undefined {
   if (operation !== "responses" || !Array.isArray(output)) return undefined;
-  const usual = usualOutput(output);
+  const items = usualOutput(output);
+  const usual = status === "incomplete" ? items : withArguments(items);
   return usual === output ? undefined : { output: usual };
 }
 
-/** usualEvent returns an event of a stream with usual items; the same event where they are. */
+/** vllmEvents are the names that vLLM alone has for events about a part. OpenAI's SDK throws at an event that it does not know. */
+const vllmEvents: ReadonlyMap<JsonValue | undefined, string> = new Map([
+  ["response.reasoning_part.added", "response.content_part.added"],
+  ["response.reasoning_part.done", "response.content_part.done"],
+]);
+
+/** usualEvent returns an event of a stream with its usual name and usual items; the same event where they are. */
 export function usualEvent(event: JsonObject): JsonObject {
-  const { item, response } = event;
+  const { type, item, response } = event;
+  const usualName = vllmEvents.get(type);
+  if (usualName !== undefined) return { ...event, type: usualName };
   if (isObject(item)) {
     const usual = usualItem(item);
     return usual === item ? event : { ...event, item: usual };
@@ -23,6 +32,18 @@ export function usualEvent(event: JsonObject): JsonObject {
   if (!isObject(response) || !Array.isArray(response.output)) return event;
   const output = usualOutput(response.output);
   return output === response.output ? event : { ...event, response: { ...response, output } };
+}
+
+/** withArguments returns an output whose complete calls all have arguments: those of a function that takes none are an empty object. */
+export function withArguments(output: readonly JsonValue[]): JsonValue[] {
+  return mappedList(output as JsonValue[], (item) => (isObject(item) ? withOwnArguments(item) : item));
+}
+
+/** withOwnArguments returns the same item where it is no call of a function, has its arguments, or was cut off before them. */
+export function withOwnArguments(item: JsonObject): JsonObject {
+  const { type, arguments: told, status } = item;
+  const lacks = type === "function_call" && told === "" && status !== "incomplete" && status !== "in_progress";
+  return lacks ? { ...item, arguments: "{}" } : item;
 }
 
 function usualOutput(output: JsonValue[]): JsonValue[] {
@@ -35,7 +56,8 @@ function usualItem(item: JsonObject): JsonObject {
   if (type === "reasoning") return changed(item, { summary: item.summary ?? [] });
   if (type !== "function_call") return item;
   const callId = item.call_id ?? item.id;
-  return changed(item, { ...(callId == null ? {} : { call_id: callId }), arguments: argumentsOf(item) });
+  const ids = callId == null ? {} : { id: item.id ?? callId, call_id: callId };
+  return changed(item, { ...ids, arguments: argumentsOf(item) });
 }
 
 function usualParts({ content = null }: JsonObject): JsonValue {
@@ -54,10 +76,9 @@ function outputText(text: string): JsonObject {
   return { type: "output_text", text, annotations: [] };
 }
 
-/** argumentsOf returns the arguments of a call as JSON in a text. A call that begins has none yet. */
-function argumentsOf({ arguments: told = null, status }: JsonObject): JsonValue {
-  if (told !== null) return typeof told === "object" ? JSON.stringify(told) : told;
-  return status === "in_progress" ? "" : "{}";
+/** argumentsOf returns the arguments of a call as JSON in a text, which is empty where there are none, or none yet. */
+function argumentsOf({ arguments: told = null }: JsonObject): JsonValue {
+  return typeof told === "object" ? (told === null ? "" : JSON.stringify(told)) : told;
 }
 
 /** changed returns an object with these members; the same object where it has them. */

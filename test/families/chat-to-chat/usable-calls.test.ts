@@ -1,6 +1,6 @@
 /** Calls of tools in the odd forms in which servers of chat write them reach chat callers as OpenAI's own client reads them. */
 import OpenAI from "openai";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { chatAnswer, chatChunk, usageChunk } from "../../support/vendors.ts";
 
@@ -37,6 +37,9 @@ const wholes: Readonly<Record<string, readonly [calls: unknown, told: readonly s
   "arguments that are empty": [[call("")], [["get", "{}"]]],
   "arguments that are null": [[call(null)], [["get", "{}"]]],
   "arguments that are an empty list": [[call([])], [["get", "{}"]]],
+  "arguments that are a JSON string": [[call(JSON.stringify('{"a":1}'))], [got]],
+  "arguments that say null": [[call("null")], [["get", "{}"]]],
+  "arguments that are no JSON": [[call('"a')], [["get", '"a']]],
   "no id": [[call('{"a":1}', { id: undefined })], [got]],
   "an id that is empty": [[call('{"a":1}', { id: "" })], [got]],
   "the same id": [
@@ -88,6 +91,21 @@ const streams: Readonly<Record<string, readonly [pieces: readonly Json[], told: 
   "an id of its own in each piece": [[call('{"a"', { index: 0 }), call(":1}", { index: 0, id: "call_2" })], [got]],
   "its input twice": [[call("", { index: 0 }), piece('{"a":1}', { index: 0 }), piece('{"a":1}', { index: 0 })], [got]],
   "arguments that are an object": [[call({ a: 1 }, { index: 0 })], [got]],
+  "arguments that are a JSON string": [
+    [call('"{\\"a', { index: 0 }), piece('\\":1}', { index: 0 }), piece('"', { index: 0 })],
+    [got],
+  ],
+  "arguments that only begin as a JSON string": [
+    [call('"a', { index: 0 }), piece(":1}", { index: 0 })],
+    [["get", '"a:1}']],
+  ],
+  "arguments that never come": [
+    [call(undefined, { index: 0 }), call("", { index: 1, id: "call_2" }, "set")],
+    [
+      ["get", "{}"],
+      ["set", "{}"],
+    ],
+  ],
 };
 
 test.each(Object.entries(streams))("a streamed call with %s", async (_, [pieces, expected]) => {
@@ -101,6 +119,40 @@ test.each(Object.entries(streams))("a streamed call with %s", async (_, [pieces,
     );
   const message = await client().chat.completions.stream(asked).finalMessage();
   expect(told(message)).toEqual(expected);
+});
+
+describe.each([false, true])("a call that ends by a plain stop, streamed: %s", (isStreamed) => {
+  const ended = async (more: object) => {
+    upstream.script = (exchange) => {
+      const message = { content: null, tool_calls: [call('{"a":1}', { index: 0 })] };
+      if (isStreamed) exchange.stream(chatChunk({ role: "assistant", ...message }), chatChunk({}, "stop"));
+      else exchange.json(200, chatAnswer(message, "stop"));
+    };
+    const { chat } = client();
+    const answer = isStreamed
+      ? await chat.completions.stream({ ...asked, ...more }).finalChatCompletion()
+      : await chat.completions.create({ ...asked, ...more });
+    return answer.choices[0]?.finish_reason;
+  };
+
+  test("ends by the call, as agents go by it", async () => {
+    expect(await ended({})).toBe("tool_calls");
+  });
+
+  test("ends as it came where the caller named the function, as OpenAI has it", async () => {
+    expect(await ended({ tool_choice: { type: "function", function: { name: "get" } } })).toBe("stop");
+  });
+});
+
+test("an answer that calls nothing, or is cut off, ends as it came", async () => {
+  for (const [message, reason] of [
+    [{ content: "Hello" }, "stop"],
+    [{ content: "", tool_calls: [call('{"a":1}')] }, "length"],
+  ] as const) {
+    upstream.script = (exchange) => exchange.json(200, chatAnswer(message, reason));
+    const { choices } = await client().chat.completions.create(asked);
+    expect(choices[0]?.finish_reason).toBe(reason);
+  }
 });
 
 test("calls that clients read pass as they came", async () => {

@@ -165,6 +165,7 @@ const noFrames: Readonly<Record<Vendor, Readonly<Record<string, string>>>> = {
     "an event named error, of nothing that is known": `event: error\ndata: {"oh":1}\n\n${done}`,
     "an event named error, of another's shape": `event: error\ndata: {"msg":"${words}"}\n\n${done}`,
     "a text": `data: ${words}\n\n${done}`,
+    "an error on several lines, without data": JSON.stringify([{ error: { message: words } }], null, 2),
     "its end by the body's, with empty reasons": openaiFrames(chatChunk({}, "")),
     "its end by the body's": openaiFrames(chatChunk({ content: "" })),
   },
@@ -313,6 +314,23 @@ describe("an error's words under status 200", () => {
       }
     },
   );
+});
+
+test.each([
+  ["an event of a text", `event: error\ndata: ${words}\n\n`],
+  ["several lines, which nobody calls data", JSON.stringify([{ error: { code: 503, message: words } }], null, 2)],
+])("an error's words reach the caller after some content, from %s", async (_, bytes) => {
+  for (const vendor of vendors) {
+    faulty.script = async (exchange) => {
+      exchange.head(200, eventStream);
+      await exchange.write(opened(vendor, true));
+      exchange.end(bytes);
+    };
+    for (const family of callers) {
+      const answer = await call(gateway, { family, stream: true, model: modelOf[vendor], apiKey: gateway.apiKey });
+      expect([vendor, family, answer.text]).toEqual([vendor, family, expect.stringContaining(words)]);
+    }
+  }
 });
 
 describe("what only looks like an error", () => {

@@ -136,8 +136,14 @@ const shapes: Readonly<Record<string, unknown>> = {
   "a text": why,
   "a text with a mark of its order": `\uFEFF${why}\r\n`,
   "a text of JSON": JSON.stringify(why),
+  "JSON in a text of JSON": JSON.stringify(JSON.stringify({ error: { message: why } })),
   "a stream's": `event: error\ndata: ${JSON.stringify({ error: { message: why } })}\n\n`,
 };
+
+test("JSON that a proxy wrote as a text is read as JSON", () => {
+  const body = JSON.stringify(JSON.stringify({ error: { message: why } }));
+  expect(readErrorBody(Buffer.from(body)).message).toBe(why);
+});
 
 describe("the upstream's words", () => {
   for (const [name, body] of Object.entries(shapes)) {

@@ -4,7 +4,7 @@
  */
 import OpenAI from "openai";
 import { describe, expect, test } from "vitest";
-import { ask } from "../../support/ask.ts";
+import { ask, eventsIn } from "../../support/ask.ts";
 import { paidModel } from "../../support/upstreams/paid-models.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { chatAnswer, chatChunk, usageChunk } from "../../support/vendors.ts";
@@ -64,6 +64,32 @@ describe.each<[string, unknown[]]>([
   });
 });
 
+test("a reason that says that the answer goes on is none in a stream", async () => {
+  upstream.script = (exchange) =>
+    exchange.stream(
+      chatChunk({ role: "assistant", content: "Hel" }, ""),
+      chatChunk({ content: "lo" }, ""),
+      chatChunk({}, "stop"),
+    );
+  const { text } = await ask(gateway, "/v1/chat/completions", { ...asked, stream: true });
+  expect(eventsIn(text).map(({ choices }) => choices[0].finish_reason)).toEqual([null, null, "stop"]);
+});
+
+test.each(["chat/completions", "messages", "responses"])(
+  "a character cut into halves is one to callers of %s",
+  async (path) => {
+    upstream.script = (exchange) =>
+      exchange.stream(
+        chatChunk({ role: "assistant", content: "Hi \ud83d" }),
+        chatChunk({ content: "\ude00 there" }),
+        chatChunk({}, "stop"),
+      );
+    const body = path === "responses" ? { input: "hi", store: false } : { max_tokens: 9, messages: asked.messages };
+    const { text } = await ask(gateway, `/v1/${path}`, { model: "m", stream: true, ...body });
+    expect(text).toContain("\u{1f600} there");
+  },
+);
+
 test("a stream of two choices has a role for each", async () => {
   const both = (content: string, finish_reason: string | null = null) =>
     [0, 1].map((index) => ({ ...chatChunk({}), choices: [{ index, delta: { content }, finish_reason }] }));
@@ -78,10 +104,49 @@ test.each<[string, Json]>([
   ["a role", { index: 0, message: { content: "Hello" }, finish_reason: "stop" }],
   ["an index", { message: { role: "assistant", content: "Hello" }, finish_reason: "stop" }],
   ["a message, but a text", { index: 0, text: "Hello", finish_reason: "stop" }],
+  ["a reason", { index: 0, message: { role: "assistant", content: "Hello" }, finish_reason: null }],
+  ["more than an empty reason", { index: 0, message: { role: "assistant", content: "Hello" }, finish_reason: "" }],
+  [
+    "a text, but a part",
+    { index: 0, message: { role: "assistant", content: { type: "text", text: "Hello" } }, finish_reason: "stop" },
+  ],
 ])("an answer without %s has one", async (_, only) => {
   upstream.script = (exchange) => exchange.json(200, { ...chatAnswer({}), choices: [only] });
   const { choices } = await client().chat.completions.create(asked);
   expect(choices).toMatchObject([
     { index: 0, message: { role: "assistant", content: "Hello" }, finish_reason: "stop" },
   ]);
+});
+
+describe("content in parts, as Mistral's reasoning models write it,", () => {
+  const thinking = (text: string) => [{ type: "thinking", thinking: [{ type: "text", text }], closed: true }];
+  const said = (text: string) => [{ type: "text", text }];
+
+  test("is a text and reasoning of an answer", async () => {
+    upstream.script = (exchange) =>
+      exchange.json(200, chatAnswer({ content: [...thinking("Hm."), ...said("Hel"), "lo"] }));
+    const { choices } = await client().chat.completions.create(asked);
+    expect(choices[0]?.message).toMatchObject({ content: "Hello", reasoning_content: "Hm." });
+  });
+
+  test("is a text and reasoning of a stream", async () => {
+    upstream.script = (exchange) =>
+      exchange.stream(
+        chatChunk({ role: "assistant", content: thinking("Hm.") }),
+        chatChunk({ content: said("Hel") }),
+        chatChunk({ content: "lo" }),
+        chatChunk({}, "stop"),
+      );
+    const { text } = await ask(gateway, "/v1/chat/completions", { ...asked, stream: true });
+    expect(text).toContain('"reasoning_content":"Hm."');
+    const stream = client().chat.completions.stream(asked);
+    expect((await stream.finalMessage()).content).toBe("Hello");
+  });
+
+  test("passes as it came where a part is more than that", async () => {
+    const content = [...said("See "), { type: "reference", reference_ids: [1] }];
+    upstream.script = (exchange) => exchange.json(200, chatAnswer({ content }));
+    const { json } = await ask(gateway, "/v1/chat/completions", asked);
+    expect(json.choices[0].message.content).toEqual(content);
+  });
 });

@@ -16,6 +16,7 @@ import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import {
   anthropicFrames,
   blockEvents,
+  done,
   messageStart,
   outputMessage,
   responseAnswer,
@@ -147,6 +148,18 @@ describe.each([false, true])(
         expect(answer.text).toMatch(/upstream of this model failed|It broke/);
       }
     });
+  },
+);
+
+test.each(familyNames)(
+  "a caller of %s gets a whole answer where [DONE] stands in place of its last event",
+  async (family) => {
+    upstream.script = (exchange) => {
+      exchange.head(200, eventStream);
+      exchange.end(anthropicFrames(...endingIn([], [message, called]).slice(0, -1)) + done);
+    };
+    const answer = await call(gateway, { family, model: "thinker", stream: true, apiKey: gateway.apiKey });
+    expect(isTold(answer, family, true)).toBe(true);
   },
 );
 

@@ -31,6 +31,10 @@ const isNo =
     !types.includes(type);
 const ofMessage = ({ output_index }: Any) => output_index === 1;
 
+/** A server of an open model reasons in its own words, and vLLM announces them by an event that nobody else knows. */
+const thought = { id: "rs_v1", type: "reasoning", summary: [], content: [{ type: "reasoning_text", text: "Hm." }] };
+const at = { item_id: thought.id, output_index: 0, content_index: 0 };
+
 async function toldOf(events: readonly Json[]): Promise<Any[]> {
   streams(events);
   const { text } = await ask(gateway, "/v1/responses", { model: "m", input: "hi", stream: true, store: false });
@@ -48,6 +52,8 @@ describe.each<[string, Any[]]>([
   ["whose items do not end", whole.filter(isNo("response.output_item.done"))],
   ["of deltas and a last event", whole.filter(({ type }) => /_text\.delta$|arguments\.delta$|completed$/.test(type))],
   ["whose deltas have no places", whole.map(withoutPlaces)],
+  ["as llama.cpp sends it, without indices and ids of calls", whole.map(withoutIndices)],
+  ["without indices, whose items do not begin", whole.filter(isNo("response.output_item.added")).map(withoutIndices)],
   ["that is a last event alone", whole.slice(-1)],
   ["whose message is in its last event alone", whole.filter((event) => !ofMessage(event))],
   ["as OpenAI sends it", whole],
@@ -71,10 +77,30 @@ describe.each<[string, Any[]]>([
       const items = told.filter((event) => event.type === type);
       expect(items.map(({ output_index }) => output_index).sort()).toEqual([0, 1, 2]);
     }
-    const numbers = told.map(({ sequence_number }) => sequence_number);
+    const numbers = told.flatMap(({ sequence_number: number }) => (number === undefined ? [] : [number]));
     expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
     expect(new Set(numbers).size).toBe(numbers.length);
   });
+});
+
+test.each([
+  [
+    "that vLLM announces",
+    [{ type: "response.reasoning_part.added", ...at, part: { type: "reasoning_text", text: "" } }],
+  ],
+  ["that nobody announces", []],
+])("reasoning in its own words %s is whole to the SDK", async (_, announced) => {
+  streams([
+    { type: "response.output_item.added", output_index: 0, item: { ...thought, content: undefined } },
+    ...announced,
+    { type: "response.reasoning_text.delta", ...at, delta: "Hm." },
+    ...announced.map((event) => ({ ...event, type: "response.reasoning_part.done", part: thought.content[0] })),
+    { type: "response.output_item.done", output_index: 0, item: thought },
+    { type: "response.completed", response: responseAnswer([thought]) },
+  ]);
+  const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey, maxRetries: 0 });
+  const response = await client.responses.stream({ model: "m", input: "hi", store: false }).finalResponse();
+  expect(response.output).toMatchObject([{ content: thought.content }]);
 });
 
 test("a stream as OpenAI sends it gets no further events", async () => {
@@ -85,4 +111,23 @@ function withoutPlaces(event: Any): Any {
   if (!event.type.endsWith("_text.delta")) return event;
   const { output_index: _, content_index: __, summary_index: ___, ...rest } = event;
   return rest;
+}
+
+/** A call of llama.cpp's has no id but that of the call, which its pieces name as their item. */
+function withoutIndices(event: Any): Any {
+  const { output_index: _, content_index: __, summary_index: ___, sequence_number: ____, ...rest } = event;
+  if (rest.item_id === call.id) rest.item_id = call.call_id;
+  if (rest.item?.id === call.id) rest.item = withoutId(rest.item);
+  if (!rest.response) return rest;
+  return {
+    ...rest,
+    response: {
+      ...rest.response,
+      output: rest.response.output.map((item: Any) => (item.id === call.id ? withoutId(item) : item)),
+    },
+  };
+}
+
+function withoutId({ id: _, ...item }: Any): Any {
+  return item;
 }

@@ -15,6 +15,7 @@ const { upstream, gateway, streams } = responsesStage();
 
 const call: Json = { id: "fc_1", type: "function_call", status: "completed", call_id: "call_1", name: "get" };
 const idAlone: Json = { id: "call_1", type: "function_call", status: "completed", name: "get" };
+const { id: __, ...withoutId } = call;
 const { annotations: _, ...bare } = (outputMessage("Hello").content as Json[])[0] as Json;
 const thought = { id: "rs_1", type: "reasoning" };
 
@@ -38,6 +39,8 @@ const forms: readonly [string, Json, object][] = [
   ["arguments as an object", { ...call, arguments: { a: 1 } }, usual.call],
   ["a call with its item's id alone", { ...idAlone, arguments: '{"a":1}' }, usual.call],
   ["a call without arguments", call, { ...usual.call, arguments: "{}" }],
+  ["a call with empty arguments", { ...call, arguments: "" }, { ...usual.call, arguments: "{}" }],
+  ["a call without an id", withoutId, { ...usual.call, arguments: "{}" }],
   ["reasoning without a summary", thought, usual.thought],
 ];
 
@@ -65,6 +68,19 @@ describe.each(forms)("%s", (_, item, expected) => {
     expect(done).toMatchObject([usual.thought, expected]);
     expect((await stream.finalResponse()).output).toMatchObject([usual.thought, expected]);
   });
+});
+
+test("a call that ends without its arguments has those of its pieces", async () => {
+  const at = { output_index: 0, item_id: "fc_1" };
+  streams([
+    { type: "response.output_item.added", ...at, item: { ...call, id: "fc_1", status: "in_progress" } },
+    { type: "response.function_call_arguments.delta", ...at, delta: '{"a":1}' },
+    { type: "response.output_item.done", ...at, item: { ...call, id: "fc_1" } },
+    { type: "response.completed", response: responseAnswer([]) },
+  ]);
+  const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey, maxRetries: 0 });
+  const response = await client.responses.stream({ model: "m", input: "hi", store: false }).finalResponse();
+  expect(response.output).toMatchObject([usual.call]);
 });
 
 test("an item as OpenAI sends it passes as it came", () => {
