@@ -144,6 +144,11 @@ export const kinds = {
     repair:
       "Look at the call in the dashboard. Grant the account what it was charged too much, with the call's id in the note.",
   },
+  price_card: {
+    means:
+      "A price that calls were charged by is gone or was changed, so that they cannot be priced again. No balance depends on it.",
+    repair: `Somebody has changed the table prices: ${restoreBackup}.`,
+  },
   journal_unposted: {
     means: "Calls that callers were told of are in a journal, and in no table: their process died or cannot write.",
     repair:
