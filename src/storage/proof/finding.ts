@@ -135,6 +135,12 @@ export const kinds = {
     means: "An account has claimed redeem codes that no recharge of the same moment and amount stands for.",
     repair: "Recharge the account by what the code is worth, with the code's id in the note.",
   },
+  code_contradicts: {
+    means:
+      "A redeem code is claimed and revoked, or claimed by an account at no moment, or at a moment by none: it may be claimed again.",
+    repair:
+      "Look for its recharge among the entries of the account. If it is there, set claimed_at and claimed_by of the code to the entry's, else clear both.",
+  },
   forgotten_usage: {
     means: "The sums of an hour are not what they were when its calls, which are forgotten by now, proved them.",
     repair: `Somebody has changed usage_hours: ${restoreBackup}. No balance depends on it.`,
