@@ -114,7 +114,7 @@ function addAttachment(kind: Kind, holder: JsonObject, key: string, found: Found
   const text = innerKey === undefined ? undefined : found.request.longText(inner, innerKey);
   if (found.unread) {
     if (!isImage && kind === "document" && key !== "file_id") addUnread(inner, innerKey ?? "", text, found.unread);
-  } else if (isImage) found.tokens += imageTokensOf(text, inner.detail ?? holder.detail, found);
+  } else if (isImage) found.tokens += imageTokensOf(text, inner.detail, found);
   else if (kind === "sound" && text !== undefined) found.tokens += soundTokens(text, found.count);
   else found.tokens += documentTokensFound(inner, innerKey ?? "", key === "file_id" ? undefined : text, found);
 }
@@ -165,8 +165,10 @@ function imageTokensOf(text: string | Buffer | undefined, detail: JsonValue | un
 /** The keys that hold what is encoded in an attachment; the rest of it is text. */
 const encoded = ["url", "data", "file_data"];
 
+/** encodedKey returns the key of what is encoded; undefined where there are several, of which nobody knows which one a server reads. */
 function encodedKey(attachment: JsonObject): string | undefined {
-  return encoded.find((key) => typeof attachment[key] === "string");
+  const keys = encoded.filter((key) => typeof attachment[key] === "string" && attachment[key] !== "");
+  return keys.length === 1 ? keys[0] : undefined;
 }
 
 function encodedLength(attachment: JsonObject): number {
