@@ -233,6 +233,35 @@ describe("a request with attachments", () => {
     expect(image({})).toBe(765);
   });
 
+  const elsewhere: readonly [JsonObject, number][] = [
+    [{ type: "document_url", document_url: "https://a/b.pdf" }, 1_000_000],
+    [{ type: "file_url", file_url: { url: "https://a/b.pdf" } }, 1_000_000],
+    [{ type: "novel_url", novel_url: "https://a/b" }, 1_000_000],
+    [{ type: "audio_url", audio_url: { url: "https://a/b.mp3" } }, 1_000_000],
+    [{ type: "audio", audio: "https://a/b.mp3" }, 1_000_000],
+    [{ type: "input_audio", input_audio: "https://a/b.mp3" }, 1_000_000],
+    [{ type: "input_audio", input_audio: { data: "gs://a/b.mp3", format: "mp3" } }, 1_000_000],
+    [{ type: "video", video: ["https://a/1.png", "https://a/2.png"] }, 1_000_000],
+    [{ type: "video", video: "https://a/b.mp4" }, 1_000_000],
+    [{ type: "image", image: "https://a/b.png" }, 765 + 4 * 170],
+    [{ type: "text", text: "https://a/b.png" }, 0],
+    [{ type: "text", text: "x", cache_control: { type: "ephemeral" } }, 0],
+  ];
+  test.each(elsewhere)("counts what a part names for its server to fetch, by whatever key: %j", (part, tokens) => {
+    const attached = attachedTo(Wire.ofJson(CreateChatCompletionRequestSchema, said([part])), ["gpt-4o"]);
+    expect(attached.tokens).toBe(tokens);
+    expect(attached.isUnseen).toBe(tokens === 1_000_000);
+  });
+
+  test("counts a sound of an earlier answer, and a document beside the messages", () => {
+    const messages = [{ role: "assistant", audio: { id: "audio_1" } }];
+    const spoken = Wire.ofJson(CreateChatCompletionRequestSchema, { model: "m", messages });
+    expect(attachedTo(spoken)).toMatchObject({ tokens: 16_384, isUnseen: true });
+    const system = [{ type: "document", source: { type: "url", url: "https://a/b.pdf" } }];
+    const told = Wire.ofJson(CreateMessageRequestSchema, { ...said([]), max_tokens: 1, system });
+    expect(attachedTo(told).tokens).toBe(1_000_000);
+  });
+
   test("counts a file that is no PDF as what a context holds at most, and by its bytes as usual", () => {
     const file = {
       type: "file",
