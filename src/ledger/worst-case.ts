@@ -71,21 +71,48 @@ function isOfCallers({ type, tools, execution }: JsonObject): boolean {
 
 const callersOwn = new Set(["function", "custom"]);
 
-/** outputBound returns how many output tokens a request allows for each of its answers; undefined where it names no bound. */
-export function outputBound(operation: Operation, json: JsonObject): number | undefined {
-  if (operation === "chat") return withOwnName(json, larger(count(json.max_completion_tokens), count(json.max_tokens)));
-  if (operation === "completions") return withOwnName(json, count(json.max_tokens));
-  if (operation === "responses") return count(json.max_output_tokens);
-  return operation === "messages" ? count(json.max_tokens) : 0;
-}
-
 /** llama.cpp's own name for the bound of the output. It obeys this one where a request has both. */
 const ownName = "n_predict";
 
-/** withOwnName returns the larger of a bound and that by llama.cpp's name, which is no bound if it is below 0. */
-function withOwnName({ [ownName]: own = null }: JsonObject, bound: number | undefined): number | undefined {
-  if (own === null) return bound;
-  return count(own) === undefined ? undefined : larger(bound, count(own));
+/** BoundNames are the names of the bound of the output: `usual` are those of the API, `others` those that only some of its servers obey. */
+interface BoundNames {
+  readonly usual: readonly string[];
+  readonly others: readonly string[];
+}
+
+const boundNames: { readonly [operation in Operation]?: BoundNames } = {
+  chat: { usual: ["max_tokens", "max_completion_tokens"], others: [ownName] },
+  completions: { usual: ["max_tokens"], others: ["max_completion_tokens", ownName] },
+  messages: { usual: ["max_tokens"], others: ["max_completion_tokens", ownName] },
+  responses: { usual: ["max_output_tokens"], others: [ownName] },
+};
+
+/**
+ * outputBound returns how many output tokens a request allows for each of its answers: the largest of its bounds, for upstreams differ in
+ * which of the names they obey. Returns undefined where it names no bound, or one that only some servers obey and that is none.
+ */
+export function outputBound(operation: Operation, json: JsonObject): number | undefined {
+  const names = boundNames[operation];
+  if (!names) return 0;
+  let bound: number | undefined;
+  for (const name of names.usual) bound = larger(bound, count(json[name]));
+  for (const name of names.others) {
+    const other = json[name] ?? null;
+    if (other === null) continue;
+    if (count(other) === undefined) return undefined;
+    bound = larger(bound, count(other));
+  }
+  return bound;
+}
+
+/** isBoundUnusual reports whether a request names its bound only as some servers obey it, while others would not know of any. */
+export function isBoundUnusual(operation: Operation, json: JsonObject): boolean {
+  const names = boundNames[operation];
+  return (
+    names !== undefined &&
+    !names.usual.some((name) => count(json[name]) !== undefined) &&
+    names.others.some((name) => count(json[name]) !== undefined)
+  );
 }
 
 /** answersAskedFor returns how many answers a request asks for. */
@@ -110,17 +137,16 @@ export function minOutputFor(operation: Operation, json: JsonObject): number {
 /** withOutputBound returns the request with a bound of its output. `chatName` names the bound of a chat request that has none. */
 export function withOutputBound<W extends Wire>(operation: Operation, request: W, tokens: number, chatName: string): W {
   const json = request.outline();
-  const own = boundNames(operation).filter((key) => (json[key] ?? null) !== null);
-  const keys = own.length > 0 ? own : [operation === "chat" ? chatName : (boundNames(operation)[0] as string)];
-  return request.with(Object.fromEntries(keys.map((key) => [key, tokens]))) as W;
+  const names = boundNames[operation];
+  if (!names) return request;
+  const { usual, others } = names;
+  const isThere = (name: string) => (json[name] ?? null) !== null;
+  const own = usual.filter(isThere);
+  const named = own.length > 0 ? own : [operation === "chat" ? chatName : (usual[0] as string)];
+  return request.with(Object.fromEntries([...named, ...others.filter(isThere)].map((key) => [key, tokens]))) as W;
 }
 
-/** boundNames returns the names that requests of an operation may use for the bound of their output. */
-function boundNames(operation: Operation): readonly string[] {
-  return operation === "responses" ? ["max_output_tokens"] : ["max_tokens", "max_completion_tokens", ownName];
-}
-
-/** larger returns the larger of two bounds: upstreams differ in which of two names they follow. */
+/** larger returns the larger of two bounds, either of which may be missing. */
 function larger(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
 }

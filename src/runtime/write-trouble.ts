@@ -15,8 +15,8 @@ export class LockedError extends Error {
   override readonly name = "LockedError";
   readonly code = "SQLITE_BUSY";
 
-  constructor() {
-    super("another process holds the lock of the database");
+  constructor(cause?: unknown) {
+    super("another process holds the lock of the database", { cause });
   }
 }
 

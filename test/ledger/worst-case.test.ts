@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema, Role } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
-import { inputBound, outputBound, withOutputBound } from "../../src/ledger/worst-case.ts";
+import { inputBound, isBoundUnusual, outputBound, withOutputBound } from "../../src/ledger/worst-case.ts";
 import { Wire } from "../../src/wire/wire.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 
@@ -23,8 +23,9 @@ test("a key that every object has is no attachment", () => {
 });
 const said = (content: JsonObject[] | string) => ({ model: "m", messages: [{ role: "user", content }] });
 
-describe("the bound of the output by llama.cpp's own name", () => {
-  const bounded = (json: JsonObject, operation: "chat" | "completions" = "chat") => outputBound(operation, json);
+describe("the bound of the output by a name that only some servers obey", () => {
+  type Bounded = "chat" | "completions" | "messages" | "responses";
+  const bounded = (json: JsonObject, operation: Bounded = "chat") => outputBound(operation, json);
 
   test("counts where it is the larger, for it is obeyed before the others", () => {
     expect(bounded({ max_tokens: 5, n_predict: 100_000 })).toBe(100_000);
@@ -32,6 +33,9 @@ describe("the bound of the output by llama.cpp's own name", () => {
     expect(bounded({ max_completion_tokens: 500, n_predict: 5 })).toBe(500);
     expect(bounded({ n_predict: 7 })).toBe(7);
     expect(bounded({ max_tokens: 5, n_predict: null })).toBe(5);
+    expect(bounded({ max_output_tokens: 5, n_predict: 100_000 }, "responses")).toBe(100_000);
+    expect(bounded({ max_tokens: 5, max_completion_tokens: 100_000 }, "completions")).toBe(100_000);
+    expect(bounded({ max_tokens: 5, max_completion_tokens: 100_000 }, "messages")).toBe(100_000);
   });
 
   test.each([-1, -2, 0.5, "100000", true, []])("is no bound where it is %j", (n_predict) => {
@@ -41,6 +45,17 @@ describe("the bound of the output by llama.cpp's own name", () => {
   test("is lowered with the others to what the credit pays for", () => {
     const request = Wire.ofJson(CreateChatCompletionRequestSchema, { ...said("x"), max_tokens: 5, n_predict: -1 });
     expect(withOutputBound("chat", request, 9, "max_tokens").json()).toMatchObject({ max_tokens: 9, n_predict: 9 });
+  });
+
+  test("is no bound for the others, which get it by the usual name besides", () => {
+    expect(isBoundUnusual("chat", { n_predict: 5 })).toBe(true);
+    expect(isBoundUnusual("chat", { n_predict: 5, max_completion_tokens: 5 })).toBe(false);
+    expect(isBoundUnusual("completions", { max_completion_tokens: 5, max_tokens: null })).toBe(true);
+    expect(isBoundUnusual("chat", {})).toBe(false);
+    expect(isBoundUnusual("embeddings", { n_predict: 5 })).toBe(false);
+    const request = Wire.ofJson(CreateChatCompletionRequestSchema, { ...said("x"), n_predict: 5 });
+    const sent = withOutputBound("chat", request, 5, "max_completion_tokens").json();
+    expect(sent).toMatchObject({ max_completion_tokens: 5, n_predict: 5 });
   });
 });
 

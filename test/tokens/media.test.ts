@@ -194,22 +194,72 @@ describe("a request with attachments", () => {
   });
 
   test("counts sound by its seconds, of a WAV as its header says", () => {
-    const wav = (seconds: number, rate = 32_000) => {
+    const wav = (seconds: number, rate = 32_000, { format = 1, told = rate, first = "fmt " } = {}) => {
       const head = Buffer.alloc(44);
       head.write("RIFF", 0, "latin1");
-      head.write("WAVE", 8, "latin1");
-      head.writeUInt32LE(rate, 28);
+      head.write(`WAVE${first}`, 8, "latin1");
+      head.writeUInt16LE(format, 20);
+      head.writeUInt16LE(1, 22);
+      head.writeUInt32LE(rate / 2, 24);
+      head.writeUInt32LE(told, 28);
+      head.writeUInt16LE(16, 34);
       return Buffer.concat([head, Buffer.alloc(seconds * rate)]).toString("base64");
     };
     expect(soundTokens(wav(10), "most")).toBeGreaterThanOrEqual(320);
     expect(soundTokens(wav(10), "most")).toBeLessThan(330);
     expect(soundTokens(wav(10), "usual")).toBeLessThan(260);
     // A header that says next to nothing is not believed.
-    expect(soundTokens(wav(10, 1).padEnd(40_000, "A"), "most")).toBeLessThan(2_000);
+    expect(soundTokens(wav(10, 2).padEnd(40_000, "A"), "most")).toBeLessThan(2_000);
+    // Nor is one that makes a second of many more bytes than its samples have, whether or not a decoder goes by these.
+    for (const lie of [{}, { format: 0x55 }, { first: "JUNK" }])
+      expect(soundTokens(wav(10, 32_000, { told: 0xffff_ffff, ...lie }), "most")).toBeGreaterThanOrEqual(320);
     // A minute of MP3, at 128 kbit/s.
     const mp3 = Buffer.alloc(960_000).toString("base64");
     expect(soundTokens(mp3, "usual")).toBe(1_500);
     expect(soundTokens(mp3, "most")).toBeGreaterThan(1_920);
+  });
+
+  test("counts an attachment with several contents as the most, whichever of them its server reads", () => {
+    const long = Buffer.alloc(3_000_000).toString("base64");
+    const tokens = (part: JsonObject) =>
+      attachedTo(Wire.ofBytes(CreateChatCompletionRequestSchema, asText(said([part]))), ["gpt-4o"]).tokens;
+    const sound = (more: JsonObject) => tokens({ type: "input_audio", input_audio: { data: long, ...more } });
+    expect(sound({ url: "AA" })).toBeGreaterThanOrEqual(sound({}));
+    expect(sound({ url: "" })).toBe(sound({}));
+    const image = (more: JsonObject) =>
+      tokens({ type: "image_url", image_url: { data: photo, ...more }, detail: "low" });
+    expect(image({ url: `data:image/png;base64,${png(1, 1).toString("base64")}` })).toBeGreaterThanOrEqual(image({}));
+    // What stands beside an image in place of within it tells no server of chat how finely to look.
+    expect(image({})).toBe(765);
+  });
+
+  const elsewhere: readonly [JsonObject, number][] = [
+    [{ type: "document_url", document_url: "https://a/b.pdf" }, 1_000_000],
+    [{ type: "file_url", file_url: { url: "https://a/b.pdf" } }, 1_000_000],
+    [{ type: "novel_url", novel_url: "https://a/b" }, 1_000_000],
+    [{ type: "audio_url", audio_url: { url: "https://a/b.mp3" } }, 1_000_000],
+    [{ type: "audio", audio: "https://a/b.mp3" }, 1_000_000],
+    [{ type: "input_audio", input_audio: "https://a/b.mp3" }, 1_000_000],
+    [{ type: "input_audio", input_audio: { data: "gs://a/b.mp3", format: "mp3" } }, 1_000_000],
+    [{ type: "video", video: ["https://a/1.png", "https://a/2.png"] }, 1_000_000],
+    [{ type: "video", video: "https://a/b.mp4" }, 1_000_000],
+    [{ type: "image", image: "https://a/b.png" }, 765 + 4 * 170],
+    [{ type: "text", text: "https://a/b.png" }, 0],
+    [{ type: "text", text: "x", cache_control: { type: "ephemeral" } }, 0],
+  ];
+  test.each(elsewhere)("counts what a part names for its server to fetch, by whatever key: %j", (part, tokens) => {
+    const attached = attachedTo(Wire.ofJson(CreateChatCompletionRequestSchema, said([part])), ["gpt-4o"]);
+    expect(attached.tokens).toBe(tokens);
+    expect(attached.isUnseen).toBe(tokens === 1_000_000);
+  });
+
+  test("counts a sound of an earlier answer, and a document beside the messages", () => {
+    const messages = [{ role: "assistant", audio: { id: "audio_1" } }];
+    const spoken = Wire.ofJson(CreateChatCompletionRequestSchema, { model: "m", messages });
+    expect(attachedTo(spoken)).toMatchObject({ tokens: 16_384, isUnseen: true });
+    const system = [{ type: "document", source: { type: "url", url: "https://a/b.pdf" } }];
+    const told = Wire.ofJson(CreateMessageRequestSchema, { ...said([]), max_tokens: 1, system });
+    expect(attachedTo(told).tokens).toBe(1_000_000);
   });
 
   test("counts a file that is no PDF as what a context holds at most, and by its bytes as usual", () => {

@@ -14,6 +14,7 @@ import {
   defaultOutputTokens,
   hasAttachments,
   inputBound,
+  isBoundUnusual,
   minOutputFor,
   outputBound,
   promptsOf,
@@ -100,7 +101,7 @@ export function estimateOf(
   const max = costOf(maxOutput * answers);
   const min = hasOwnBound ? max : Math.min(max, costOf(minOutput * answers));
   if (min > maxHold) throw beyondAnyHold(formatAmount(min, settings.unit), formatAmount(maxHold, settings.unit));
-  const needsBound = mayExceed(operation, sentBound, model);
+  const needsBound = mayExceed(operation, sentBound, model) || isBoundUnusual(operation, sentJson);
   return { max, min, inputCost: costOf(0), answers, maxOutput, minOutput, needsBound, rates };
 }
 

@@ -82,15 +82,19 @@ export function toolFee({ type, environment }: JsonObject): "search" | "other" |
   return isHosted || paidOtherwise.test(type) || ofOtherModels.test(type) ? "other" : undefined;
 }
 
-/** toolSearchesOf counts the searches that the model may make: by tools, which items may add, too, and at xAI by parameters. */
-function toolSearchesOf({ tools, input, search_parameters, max_tool_calls: most }: JsonObject): number {
+/**
+ * toolSearchesOf counts the searches that the model may make: by tools, which items may add, too, and at xAI by parameters. The bound of all
+ * calls is one of responses: no server of another API heeds it.
+ */
+function toolSearchesOf({ tools, input, messages, search_parameters, max_tool_calls: most }: JsonObject): number {
   let searches = 0;
   if (isObject(search_parameters) && search_parameters.mode !== "off") {
     searches += boundOf(search_parameters.max_search_results);
   }
   searches += searchesBy(tools);
   if (Array.isArray(input)) for (const item of input) if (isObject(item)) searches += searchesBy(item.tools);
-  return Number.isSafeInteger(most) && (most as number) >= 0 ? Math.min(searches, most as number) : searches;
+  const isBounded = messages === undefined && Number.isSafeInteger(most) && (most as number) >= 0;
+  return isBounded ? Math.min(searches, most as number) : searches;
 }
 
 function searchesBy(tools: JsonValue | undefined): number {

@@ -91,19 +91,26 @@ export class MessageUsageReader {
     this.#manner = { tier: reported.tier ?? tier, speed: reported.speed ?? speed, region: reported.region ?? region };
   }
 
-  /** The usage reported so far; unreported parts are left out. Reasoning is 0 where only the output was reported. */
-  get reported(): ToldUsage {
+  /** #plain is the usage reported so far, without what compacting took. */
+  get #plain(): ToldUsage {
     const output = this.#output;
     // No request is without input: some servers write zeros for what they do not count.
     const input = totalInput(this.#input) === 0 ? {} : this.#input;
-    const plain = output === undefined ? input : { ...input, output, reasoning: Math.min(output, this.#reasoning) };
-    const reported = this.#compacted ? { ...plain, ...added(this.#compacted, plain) } : plain;
-    const isPlain = this.#leastOutput === undefined && this.#searches === undefined && !this.#manner;
+    return output === undefined ? input : { ...input, output, reasoning: Math.min(output, this.#reasoning) };
+  }
+
+  /** The usage reported so far; unreported parts are left out. Reasoning is 0 where only the output was reported. */
+  get reported(): ToldUsage {
+    const output = this.#output;
+    const compacted = this.#compacted ?? nothingCompacted;
+    const reported = this.#compacted ? withCompacted(this.#plain, compacted) : this.#plain;
+    const least = output === undefined ? (this.#leastOutput ?? 0) + compacted.output : 0;
+    const isPlain = this.#leastOutput === undefined && least === 0 && this.#searches === undefined && !this.#manner;
     if (isPlain && !this.#isBroken && !this.#isElsewhere) return reported;
     const searches = this.#searches === undefined ? {} : { searches: this.#searches };
     return {
       ...reported,
-      ...(this.#leastOutput !== undefined && { leastOutput: output === undefined ? this.#leastOutput : undefined }),
+      ...(least > 0 && { leastOutput: least }),
       ...searches,
       ...(this.#manner && { manner: this.#manner }),
       ...(this.#isBroken && { isBroken: true }),
@@ -115,6 +122,16 @@ export class MessageUsageReader {
   get hasReasoning(): boolean {
     return this.#hasReasoning;
   }
+}
+
+/** withCompacted adds what compacting took to the sums that were told. One that was not told stays so, and is counted. */
+function withCompacted(plain: ToldUsage, compacted: Compacted): ToldUsage {
+  const { output, ...input } = added(compacted, plain);
+  return {
+    ...plain,
+    ...(totalInput(plain) > 0 && input),
+    ...(plain.output !== undefined && { output }),
+  };
 }
 
 function compactedIn(usage: JsonObject): Compacted {

@@ -38,8 +38,8 @@ export function completedUsage(told: JsonValue | undefined, operation: TellingOp
   return { ...Object.fromEntries(others), ...writeUsage(operation, used) };
 }
 
-/** countsTokens matches the names of counts of tokens in all APIs, and of what divides them: `prompt_tokens`, `totalTokenCount`. */
-const countsTokens = /tokens?(_?details|count)?$|^cache_creation$/i;
+/** countsTokens matches the names of counts of tokens in all APIs, and of what divides or adds to them: `prompt_tokens`, `totalTokenCount`. */
+const countsTokens = /tokens?(_?details|count)?$|^(cache_creation|iterations)$/i;
 
 function chatUsage(used: Usage): JsonObject {
   const { output } = used;

@@ -135,6 +135,12 @@ export const kinds = {
     means: "An account has claimed redeem codes that no recharge of the same moment and amount stands for.",
     repair: "Recharge the account by what the code is worth, with the code's id in the note.",
   },
+  code_contradicts: {
+    means:
+      "A redeem code is claimed and revoked, or claimed by an account at no moment, or at a moment by none: it may be claimed again.",
+    repair:
+      "Look for its recharge among the entries of the account. If it is there, set claimed_at and claimed_by of the code to the entry's, else clear both.",
+  },
   forgotten_usage: {
     means: "The sums of an hour are not what they were when its calls, which are forgotten by now, proved them.",
     repair: `Somebody has changed usage_hours: ${restoreBackup}. No balance depends on it.`,
@@ -143,6 +149,11 @@ export const kinds = {
     means: "A call did not cost what its own usage comes to by the price that is kept with it.",
     repair:
       "Look at the call in the dashboard. Grant the account what it was charged too much, with the call's id in the note.",
+  },
+  price_card: {
+    means:
+      "A price that calls were charged by is gone or was changed, so that they cannot be priced again. No balance depends on it.",
+    repair: `Somebody has changed the table prices: ${restoreBackup}.`,
   },
   journal_unposted: {
     means: "Calls that callers were told of are in a journal, and in no table: their process died or cannot write.",

@@ -24,7 +24,7 @@ interface Invariant {
 /** findBroken finds accounts, keys, holds and codes that break an invariant. `now` is in milliseconds since 1970. */
 export async function findBroken(db: Database, now: number): Promise<Found[]> {
   const all: Found[] = [];
-  for (const { kind, nameOf, broken } of [...ofAccounts, ...ofKeys, ofHolds(now), ofCodes]) {
+  for (const { kind, nameOf, broken } of [...ofAccounts, ...ofKeys, ofHolds(now), ...ofCodes]) {
     const { rows } =
       await sql<Broken>`SELECT * FROM (${broken}) AS broken ORDER BY id LIMIT ${sql.lit(maxOfKind)}`.execute(db);
     all.push(
@@ -79,14 +79,22 @@ function ofHolds(now: number): Invariant {
   };
 }
 
-/** A code and its recharge are written in one transaction, with one moment and amount. */
-const ofCodes: Invariant = {
-  kind: "code_without_recharge",
-  nameOf: ({ id, account_id }) => `codes that ${account_id} claimed, as ${id}`,
-  broken: sql`SELECT max(code) AS id, account_id, sum(codes) AS written, sum(recharges) AS derived
-    FROM (SELECT claimed_by AS account_id, claimed_at AS at, amount, id AS code, amount AS codes, 0 AS recharges
-        FROM redeem_codes WHERE claimed_at IS NOT NULL
-      UNION ALL SELECT e.account_id, e.created_at, e.amount, '', 0, e.amount
-        FROM ledger_entries e WHERE e.kind <> 4 AND e.kind = 1) AS claimed
-    GROUP BY account_id, at, amount HAVING sum(codes) > sum(recharges)`,
-};
+const ofCodes: readonly Invariant[] = [
+  {
+    // A code and its recharge are written in one transaction, with one moment and amount.
+    kind: "code_without_recharge",
+    nameOf: ({ id, account_id }) => `codes that ${account_id} claimed, as ${id}`,
+    broken: sql`SELECT max(code) AS id, account_id, sum(codes) AS written, sum(recharges) AS derived
+      FROM (SELECT claimed_by AS account_id, claimed_at AS at, amount, id AS code, amount AS codes, 0 AS recharges
+          FROM redeem_codes WHERE claimed_at IS NOT NULL
+        UNION ALL SELECT e.account_id, e.created_at, e.amount, '', 0, e.amount
+          FROM ledger_entries e WHERE e.kind <> 4 AND e.kind = 1) AS claimed
+      GROUP BY account_id, at, amount HAVING sum(codes) > sum(recharges)`,
+  },
+  {
+    kind: "code_contradicts",
+    nameOf: ({ id }) => `redeem code ${id}`,
+    broken: sql`SELECT id, coalesce(claimed_by, '') AS account_id, amount AS written, 0 AS derived FROM redeem_codes
+      WHERE (claimed_at IS NULL AND claimed_by IS NOT NULL) OR (claimed_at IS NOT NULL AND (claimed_by IS NULL OR revoked_at IS NOT NULL))`,
+  },
+];

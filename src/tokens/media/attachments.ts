@@ -20,18 +20,30 @@ export interface Attached {
   readonly isUnseen: boolean;
 }
 
-/** The keys whose value is an attachment, in any family. */
+/** The keys whose value is an attachment, in any family. Some servers have one named as the type of its part is. */
 const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ["image_url", "image"],
+  ["image", "image"],
   ["input_audio", "sound"],
+  ["audio_url", "sound"],
+  ["audio", "sound"],
   ["file", "document"],
   ["source", "document"],
   ["file_id", "document"],
   ["file_data", "document"],
   ["file_url", "document"],
-  ["video_url", "document"],
+  ["document", "document"],
+  ["video", "document"],
   ["input_video", "document"],
 ]);
+
+/** kindAt returns what the value of a key is as an attachment. A URL by a name that nobody knows is fetched all the same. */
+function kindAt(key: string): Kind | undefined {
+  return kinds.get(key) ?? (key.endsWith("_url") ? "document" : undefined);
+}
+
+/** Tokens of a sound that a model of the vendor has made before, which a message names by its id: as many as an answer has at most, and usually. */
+const earlierSound: Readonly<Record<Count, number>> = { most: 16_384, usual: 500 };
 
 type Kind = "image" | "sound" | "document";
 
@@ -62,9 +74,10 @@ export function unreadPdfs(request: Wire): readonly UnreadPdf[] {
 }
 
 function addAll(found: Found): void {
-  const { messages, input } = found.request.outline();
+  const { messages, input, system } = found.request.outline();
   add(messages, false, found);
   add(input, true, found);
+  add(system, true, found);
 }
 
 interface Found {
@@ -89,10 +102,18 @@ function add(value: JsonValue | undefined, inContent: boolean, found: Found): vo
   }
   for (const key in value) {
     const member = value[key] as JsonValue;
-    const kind = inContent ? kinds.get(key) : undefined;
+    const kind = inContent ? kindAt(key) : undefined;
     if (key === "content" || key === "output" || isContentSource(key, member)) add(member, true, found);
+    else if (kind !== undefined && Array.isArray(member)) addUnseen(found);
     else if (kind !== undefined && isAttachment(key, member)) addAttachment(kind, value, key, found);
+    else if (!inContent && key === "audio" && isObject(member)) addUnseen(found, earlierSound[found.count]);
   }
+}
+
+/** addUnseen adds what the gateway cannot see: its bytes count, too. */
+function addUnseen(found: Found, tokens = documentTokensOf({ kind: "elsewhere" }, rulesOf(found), found.count)): void {
+  found.tokens += tokens;
+  found.isUnseen = true;
 }
 
 /** isContentSource reports whether a member is an Anthropic document that is given as content blocks. */
@@ -114,9 +135,15 @@ function addAttachment(kind: Kind, holder: JsonObject, key: string, found: Found
   const text = innerKey === undefined ? undefined : found.request.longText(inner, innerKey);
   if (found.unread) {
     if (!isImage && kind === "document" && key !== "file_id") addUnread(inner, innerKey ?? "", text, found.unread);
-  } else if (isImage) found.tokens += imageTokensOf(text, inner.detail ?? holder.detail, found);
-  else if (kind === "sound" && text !== undefined) found.tokens += soundTokens(text, found.count);
+  } else if (isImage) found.tokens += imageTokensOf(text, inner.detail, found);
+  else if (kind === "sound" && text !== undefined && !isElsewhere(text)) found.tokens += soundTokens(text, found.count);
   else found.tokens += documentTokensFound(inner, innerKey ?? "", key === "file_id" ? undefined : text, found);
+}
+
+/** isElsewhere reports whether a text names a sound by its URL. */
+function isElsewhere(text: string | Buffer): boolean {
+  const head = typeof text === "string" ? text.slice(0, 16) : text.toString("latin1", 0, 16);
+  return /^(?!data:)[a-z][a-z0-9+.-]*:/i.test(head);
 }
 
 /** The requests in which PDFs were met that have not been read. */
@@ -165,8 +192,10 @@ function imageTokensOf(text: string | Buffer | undefined, detail: JsonValue | un
 /** The keys that hold what is encoded in an attachment; the rest of it is text. */
 const encoded = ["url", "data", "file_data"];
 
+/** encodedKey returns the key of what is encoded; undefined where there are several, of which nobody knows which one a server reads. */
 function encodedKey(attachment: JsonObject): string | undefined {
-  return encoded.find((key) => typeof attachment[key] === "string");
+  const keys = encoded.filter((key) => typeof attachment[key] === "string" && attachment[key] !== "");
+  return keys.length === 1 ? keys[0] : undefined;
 }
 
 function encodedLength(attachment: JsonObject): number {

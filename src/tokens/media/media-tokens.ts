@@ -46,18 +46,28 @@ const compressed = { most: 750, usual: 16_000 };
 /** Tokens of a second, by most vendors. */
 const usualPerSecond = 25;
 
+/** The formats of a WAV whose samples are not compressed: whole numbers, floating-point ones, and either. */
+const uncompressed: ReadonlySet<number> = new Set([1, 3, 0xfffe]);
+
 /** soundTokens returns the tokens of a sound, in base64: at most, or as usual. A WAV says how many bytes a second has. */
 export function soundTokens(base64: string | Buffer, count: "most" | "usual"): number {
-  const head = Buffer.from(
-    typeof base64 === "string" ? base64.slice(0, 44) : base64.toString("latin1", 0, 44),
-    "base64",
-  );
-  const isWav =
-    head.length >= 32 && head.toString("latin1", 0, 4) === "RIFF" && head.toString("latin1", 8, 12) === "WAVE";
-  const bytesPerSecond = isWav ? head.readUInt32LE(28) : 0;
+  const bytesPerSecond = wavRate(base64);
   const bytes = Math.ceil((base64.length * 3) / 4);
   const seconds = bytes / (bytesPerSecond >= compressed.most ? bytesPerSecond : compressed[count]);
   return Math.ceil(seconds * (count === "most" ? tokensPerSecond : usualPerSecond));
+}
+
+/**
+ * wavRate returns the bytes of a second of a WAV, by its samples: what its head says of them besides, no decoder reads. Returns 0 for
+ * anything else, and for compressed samples, which decide themselves.
+ */
+function wavRate(base64: string | Buffer): number {
+  const text = typeof base64 === "string" ? base64.slice(0, 60) : base64.toString("latin1", 0, 60);
+  const head = Buffer.from(text, "base64");
+  const word = (at: number) => head.toString("latin1", at, at + 4);
+  if (head.length < 36 || word(0) !== "RIFF" || word(8) !== "WAVE" || word(12) !== "fmt ") return 0;
+  const [channels, samplesPerSecond, bits] = [head.readUInt16LE(22), head.readUInt32LE(24), head.readUInt16LE(34)];
+  return uncompressed.has(head.readUInt16LE(20)) ? channels * samplesPerSecond * Math.ceil(bits / 8) : 0;
 }
 
 /** sizeOfImage returns the size of an image that a request holds: a data URL, or base64 alone. Undefined for any other URL. */

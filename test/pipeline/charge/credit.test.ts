@@ -160,6 +160,24 @@ describe("a caller's own bound", () => {
     expect(refused.headers["x-should-retry"]).toBe("false");
   });
 
+  const unusual: readonly [path: string, model: string, asked: Json, passed: Json][] = [
+    [paths.chat, "gpt", { messages, n_predict: 40 }, { n_predict: 40, max_completion_tokens: 40 }],
+    [paths.chat, "llama", { messages, n_predict: 40 }, { n_predict: 40, max_tokens: 40 }],
+    [paths.chat, "gpt-bounded", { messages, n_predict: 40 }, { n_predict: 40, max_completion_tokens: 40 }],
+    ["/v1/completions", "davinci", { prompt: "Hi", n_predict: 40 }, { n_predict: 40, max_tokens: 40 }],
+    [
+      "/v1/completions",
+      "davinci-bounded",
+      { prompt: "Hi", max_completion_tokens: 40 },
+      { max_completion_tokens: 40, max_tokens: 40 },
+    ],
+  ];
+  test.each(unusual)("that only some servers obey is told to all: %s of %s, %o", async (path, model, body, passed) => {
+    const asked = answerAll();
+    expect((await say(await openAccount(gateway), { model, ...body }, path)).status).toBe(200);
+    expect(asked).toMatchObject([passed]);
+  });
+
   test("counts for each of the answers asked for", async () => {
     const asked = answerAll();
     const body = { model: "gpt", messages, max_tokens: 40, n: 3 };

@@ -50,18 +50,25 @@ function answerWith(told: object, early: object = usage): void {
   };
 }
 
+/** The last answer. */
+let heard = "";
+const said = "x".repeat(900);
+
 async function costOf(path: string, stream: boolean): Promise<number> {
   const before = await spent();
   const answer = await fetch(`${gateway.baseUrl}${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${payer.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({
-      ...{ model: "claude", max_tokens: 50, stream, messages: [{ role: "user", content: "x".repeat(900) }] },
+      ...{ model: "claude", stream },
+      ...(path === "/responses"
+        ? { max_output_tokens: 50, input: said }
+        : { max_tokens: 50, messages: [{ role: "user", content: said }] }),
       context_management: { edits: [{ type: "compact_20260112" }] },
     }),
   });
   expect(answer.status).toBe(200);
-  await answer.text();
+  heard = await answer.text();
   return (await spent()) - before;
 }
 
@@ -89,6 +96,17 @@ describe.each(["/messages", "/chat/completions"])("a call by %s", (path) => {
 test("a stream that lists the compaction twice is charged for it once", async () => {
   answerWith(compacted, { ...usage, output_tokens: 1, iterations: [compaction] });
   expect(await costOf("/messages", true)).toBe(ofReply + ofCompaction);
+});
+
+test("what a stream does not report of its own is not what the compaction took", async () => {
+  const { output_tokens: _, ...untold } = usage;
+  answerWith({ ...untold, iterations: [compaction] }, { ...usage, output_tokens: 90 });
+  expect(await costOf("/messages", true)).toBe(20 * cost.input + 90 * cost.output + ofCompaction);
+  expect(await costOf("/responses", true)).toBe(20 * cost.input + 90 * cost.output + ofCompaction);
+  expect(heard).toContain('"output_tokens":97');
+  // The input is counted then: some 120 tokens of 900 letters.
+  answerWith({ output_tokens: 4, iterations: [compaction] }, {});
+  expect(await costOf("/messages", true)).toBeGreaterThan(100 * cost.input);
 });
 
 test("iterations that are none are no usage", async () => {

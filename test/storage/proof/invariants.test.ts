@@ -79,6 +79,19 @@ test("a redeem code that was claimed without its recharge", async () => {
   expect(await found()).toEqual(["code_without_recharge: codes that acc_1 claimed, as code_b 40 20"]);
 });
 
+test("a redeem code that is claimed and not, or claimed and revoked", async () => {
+  const code = { batch_id: "bat_1", code_mask: "m", amount: 20, note: null, created_at: 1, expires_at: null };
+  await bank.storage.redeemCodes.insert([{ id: "code_a", code_hash: "a", ...code }]);
+  await bank.storage.redeemCodes.claim({ codeHash: "a", accountId: "acc_1", entryId: "led_a", now: 7 });
+  const contradiction = ["code_contradicts: redeem code code_a 20 0"];
+  await bank.tamper("UPDATE redeem_codes SET claimed_at = NULL");
+  expect(await found()).toEqual(contradiction);
+  await bank.tamper("UPDATE redeem_codes SET claimed_at = 7, revoked_at = 8");
+  expect(await found()).toEqual(contradiction);
+  await bank.tamper("UPDATE redeem_codes SET revoked_at = NULL");
+  expect(await found()).toEqual([]);
+});
+
 test("charges that could not be written, with what they come to", async () => {
   const body = JSON.stringify([
     { kind: "settle", call: { cost: 7 } },

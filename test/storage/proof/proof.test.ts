@@ -4,6 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { holdMs } from "../../../src/ledger/contract.ts";
+import { cardId } from "../../../src/ledger/price-card.ts";
 import { type Bank, openBank } from "../../support/money/bank.ts";
 import { ignoreReferences } from "../../support/storage/test-database.ts";
 
@@ -166,8 +167,9 @@ test("prices calls again by the prices that they keep, and counts those that kee
     cache_write_hour: 0,
     characters: 0,
   };
-  await bank.tamper(`INSERT INTO prices VALUES ('prc_1', '${JSON.stringify(card)}', 1), ('prc_2', '{}', 1);
-    UPDATE requests SET price_id = 'prc_1' WHERE id = 'req_1'`);
+  const [id, idOfNone] = [cardId(JSON.stringify(card)), cardId("{}")];
+  await bank.tamper(`INSERT INTO prices VALUES ('${id}', '${JSON.stringify(card)}', 1), ('${idOfNone}', '{}', 1);
+    UPDATE requests SET price_id = '${id}' WHERE id = 'req_1'`);
   const { findings, withoutPrice } = await proved();
   // 1 input token at 5, 2 cached ones at 0.5, 4 of output at 10.
   expect(findings).toMatchObject([{ kind: "price", what: "price of req_1", written: 30, derived: 46 }]);
@@ -177,12 +179,31 @@ test("prices calls again by the prices that they keep, and counts those that kee
   );
   expect((await proved()).findings).toEqual([]);
   await bank.tamper(
-    "UPDATE requests SET price_parts = '[{' WHERE id = 'req_1'; UPDATE requests SET price_id = 'prc_2' WHERE id = 'req_2'",
+    `UPDATE requests SET price_parts = '[{' WHERE id = 'req_1'; UPDATE requests SET price_id = '${idOfNone}' WHERE id = 'req_2'`,
   );
   expect((await proved()).findings.map(({ what }) => what)).toEqual([
     "price of req_1, which cannot be read",
     "price of req_2, which cannot be read",
   ]);
+});
+
+test("finds a kept price that is gone or was changed, and each once", async () => {
+  const card = '{"input":1,"output":1,"cache_read":1,"cache_write":1,"cache_write_hour":1,"characters":1}';
+  const id = cardId(card);
+  await bank.tamper(`INSERT INTO prices VALUES ('${id}', '${card}', 1);
+    UPDATE requests SET price_id = '${id}', waived = 1 - cost WHERE cost > 0; UPDATE usage_hours SET waived = 1 - cost WHERE cost > 0`);
+  expect((await proved()).findings).toEqual([]);
+  await bank.tamper(`UPDATE prices SET card = '${card} '`);
+  expect((await proved()).findings.map(({ what }) => what)).toEqual([`kept price ${id}, which was changed`]);
+  await bank.tamper(
+    `UPDATE requests SET price_parts = '[{"price":"prc_other","input":1}]' WHERE id = 'req_1'; DELETE FROM prices`,
+  );
+  const { findings, withoutPrice } = await proved();
+  expect(findings.map(({ kind, what }) => [kind, what])).toEqual([
+    ["price_card", "kept price prc_other, which is gone"],
+    ["price_card", `kept price ${id}, which is gone`],
+  ]);
+  expect(withoutPrice).toBe(0);
 });
 
 test("tells the operator each difference in units", async () => {

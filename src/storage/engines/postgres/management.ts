@@ -6,12 +6,13 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Driver, Kysely, type KyselyPlugin, type OperationNode, PostgresDialect, sql } from "kysely";
-import { codeOf } from "../../../runtime/write-trouble.ts";
+import { codeOf, LockedError } from "../../../runtime/write-trouble.ts";
+import { maxWaitMs } from "../../money/books.ts";
 import type { Tables } from "../../schema.ts";
 import { createScope, createWithinTransaction, type Database, type PendingSums, type Scope } from "../scope.ts";
 import { merge } from "./books/functions/upkeep.ts";
 import { watchedTables } from "./changes.ts";
-import { isConflict } from "./errors.ts";
+import { isConflict, isLocked } from "./errors.ts";
 import type { Server } from "./session.ts";
 
 export interface Management {
@@ -19,8 +20,11 @@ export interface Management {
   readonly scope: Scope;
 }
 
-/** maxTries is how often a transaction is begun anew that met another one, and one that wrote what another had written meanwhile. */
-const [maxTries, maxTaken] = [10, 3];
+/**
+ * maxTries is how often a transaction is tried that met another one, maxTaken one that wrote what another had written meanwhile, and
+ * maxLocked one that has waited a second for a lock in vain: all of them as long as others wait for a lock of SQLite.
+ */
+const [maxTries, maxTaken, maxLocked] = [10, 3, maxWaitMs / 1000];
 /** The longest first pause before that, and the longest of all, in milliseconds. */
 const [firstPauseMs, maxPauseMs] = [5, 200];
 
@@ -47,18 +51,24 @@ export function openManagement(server: Pick<Server, "pool">, onChanged: () => vo
 
 const uniqueViolation = "23505";
 
+/** begunAnew rejects with a LockedError where others have kept the transaction from being done for too long. Nothing of it is done then. */
 async function begunAnew<T>(transact: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await transact();
     } catch (error) {
-      // A name that was free when it was looked for: the next time it is found to be taken.
-      const most = isConflict(error) ? maxTries : codeOf(error) === uniqueViolation ? maxTaken : 0;
-      if (tries >= most) throw error;
+      if (tries >= mostTries(error)) throw isConflict(error) || isLocked(error) ? new LockedError(error) : error;
       // By chance, so that two which met do not meet again.
       if (isConflict(error)) await delay(Math.random() * Math.min(firstPauseMs * 2 ** (tries - 1), maxPauseMs));
     }
   }
+}
+
+function mostTries(error: unknown): number {
+  if (isConflict(error)) return maxTries;
+  if (isLocked(error)) return maxLocked;
+  // A name that was free when it was looked for: the next time it is found to be taken.
+  return codeOf(error) === uniqueViolation ? maxTaken : 0;
 }
 
 /** A transaction that asked another connection would not see itself, and might wait for itself. */

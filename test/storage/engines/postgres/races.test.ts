@@ -1,5 +1,10 @@
 /** What may be done once is done once, by however many nodes at once: the conditions are the database's, under READ COMMITTED too. */
+import { setTimeout as delay } from "node:timers/promises";
+import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { asRefusal, Reason } from "../../../../src/call/refusals.ts";
+import { troubleOf } from "../../../../src/runtime/write-trouble.ts";
+import { dueColumns } from "../../../../src/storage/engines/postgres/books/functions/call-columns.ts";
 import { openManagement } from "../../../../src/storage/engines/postgres/management.ts";
 import { migrate } from "../../../../src/storage/engines/postgres/migrate.ts";
 import type { Scope } from "../../../../src/storage/engines/scope.ts";
@@ -94,14 +99,40 @@ describe.skipIf(!postgresPrograms)("two nodes on Postgres at once", () => {
     expect(rows.map((row) => row?.suspended_at)).toEqual([3, 1, 2]);
   });
 
-  test.each(["40001", "40P01"])("a transaction that always ends with %s is given up", async (code) => {
+  test.each([
+    ["40001", 10],
+    ["40P01", 10],
+    ["55P03", 5],
+  ])("a transaction that always ends with %s is given up after %d tries, as for a lock", async (code, most) => {
     let tries = 0;
     const failing = (nodes[0] as { readonly scope: Scope }).scope.transact(async () => {
       tries++;
       throw Object.assign(new Error("it met another"), { code });
     });
-    await expect(failing).rejects.toThrow("it met another");
-    expect(tries).toBe(10);
+    const error = await failing.catch((thrown: unknown) => thrown);
+    expect(troubleOf(error)).toBe("locked");
+    expect(asRefusal(error).reason).toBe(Reason.STORAGE_UNAVAILABLE);
+    expect(tries).toBe(most);
+  });
+
+  test("a key is changed once its account is not locked any more", async () => {
+    const key = { account_id: "acc_1", name: "k", secret_mask: "m", created_at: 1 };
+    await one().keys.insert({ id: "key_1", secret_hash: "h", ...key } as never);
+    const { scope } = nodes[1] as { readonly scope: Scope };
+    const names: Record<string, string> = { account_id: "acc_1", key_id: "key_1", model: "m" };
+    const values = sql.join(dueColumns.map((name) => names[name] ?? 0));
+    await sql`INSERT INTO due_sums (${sql.join(dueColumns.map((name) => sql.ref(name)))}) VALUES (${values})`.execute(
+      scope.db,
+    );
+    const locked = Promise.withResolvers<void>();
+    const locking = scope.transact(async (within) => {
+      await storesOver(within).accounts.lock("acc_1");
+      locked.resolve();
+      await delay(1_500);
+    });
+    await locked.promise;
+    expect(await kindOf(one().keys.update("acc_1", "key_1", { credit_limit: 5 }))).toBe("updated");
+    await locking;
   });
 
   test("one claims a code, and its account is recharged once", async () => {
