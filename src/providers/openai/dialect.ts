@@ -146,7 +146,10 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
     takeUnparsed(frame) {
       const chunk = reader?.read(frame.bytes());
       if (!chunk) return undefined;
-      if (chunk.text !== "") meter.countText(chunk.text);
+      if (chunk.text !== "") {
+        meter.countText(chunk.text);
+        usual?.pass();
+      }
       const visible = chunk.frame ? Wire.ofFrame(frame.desc, chunk.frame) : frame;
       return visible.withPlainText(chunk.plainText);
     },

@@ -45,6 +45,11 @@ export class UsualChunks {
     return usual === choices ? undefined : usual;
   }
 
+  /** pass notes that a text passed unseen: no character goes on behind it that began before. */
+  pass(): void {
+    this.#halves.clear();
+  }
+
   #usual(choice: JsonObject): JsonObject {
     const index = indexOf(choice);
     const said = this.#joined(index, deltaIn(choice));
