@@ -60,7 +60,7 @@ export class Refusal extends Error {
   readonly status: number;
   /** The public path of the field at fault. */
   readonly param: string | undefined;
-  /** paths are the public paths besides `param` that the message quotes. */
+  /** paths are the public paths that the message quotes; none where it quotes `param` alone. */
   readonly paths: readonly string[];
   /** Headers of the answer, as `allow` and `retry-after`. */
   readonly headers: Readonly<Record<string, string>>;

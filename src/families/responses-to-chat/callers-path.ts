@@ -31,7 +31,7 @@ const logprobs = "message.output_text.logprobs";
 /** callersPath takes the request for a response and the chat request it became. */
 export function callersPath(path: string, request: JsonObject, chat: JsonObject): string | undefined {
   if (path === "logprobs") return asksForLogprobs(request);
-  // What else is said of messages has no place in the request, as the result that a call without one is given.
+  // The translation adds messages that the caller did not write, as a result for a call that has none. They count as the input.
   return originOf(chat, path, members) ?? (path.startsWith("messages") ? "input" : (byPrefix(path, settings) ?? path));
 }
 

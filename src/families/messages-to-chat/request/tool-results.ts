@@ -30,9 +30,8 @@ export function toolResultOf(result: PlacedBlock, holdsParts: boolean): ToolResu
     const content = block.isError ? [textPart("Error:"), ...parts] : parts;
     return { message: { role: "tool", tool_call_id: toolUseId, content }, attached: [] };
   }
-  const content = block.isError ? failedResult(text) : text;
   return {
-    message: { role: "tool", tool_call_id: toolUseId, content },
+    message: { role: "tool", tool_call_id: toolUseId, content: block.isError ? failedResult(text) : text },
     attached: others.length === 0 ? [] : [textPart(`Attached to the result of ${toolUseId}:`), ...others],
   };
 }
