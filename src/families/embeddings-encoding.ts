@@ -39,26 +39,26 @@ export function encodeVectors(
   format: VectorFormat,
   areFloats = true,
 ): Wire<typeof EmbeddingListSchema> {
-  // An outline suffices to see that numbers stay as they are. Vectors of long answers are hardly ever empty.
-  if (answer.isLong && !changedItems(answer.outline(), format, areFloats, true)) return answer;
+  // An outline suffices to see that numbers stay as they are.
+  if (!changedItems(answer.outline(), format, areFloats)) return answer;
   const changed = changedItems(answer.json(), format, areFloats);
   return changed ? answer.with({ data: changed }) : answer;
 }
 
-/** changedItems returns undefined where nothing changes. Vectors of an outline are empty. */
-function changedItems({ data }: JsonObject, format: VectorFormat, areFloats: boolean, isOutline = false) {
+/** changedItems returns undefined where nothing changes. */
+function changedItems({ data }: JsonObject, format: VectorFormat, areFloats: boolean): JsonValue[] | undefined {
   if (!Array.isArray(data)) throw unreadable();
-  const ordered = inOrder(data.map((item) => encodedItem(item, format, areFloats, isOutline)));
+  const ordered = inOrder(data.map((item) => encodedItem(item, format, areFloats)));
   return ordered.every((item, i) => item === data[i]) ? undefined : ordered;
 }
 
 /** encodedItem returns the same object where nothing changes. */
-function encodedItem(item: JsonValue, format: VectorFormat, areFloats: boolean, isOutline: boolean): JsonValue {
+function encodedItem(item: JsonValue, format: VectorFormat, areFloats: boolean): JsonValue {
   const embedding = (item as JsonObject | null)?.embedding;
   if (Array.isArray(embedding)) {
     const vector = onlyVector(embedding);
     checkNumbers(vector);
-    if (vector.length === 0 && !isOutline) throw unreadable();
+    if (vector.length === 0) throw unreadable();
     if (format === "float") return vector === embedding ? item : { ...(item as JsonObject), embedding: vector };
     return { ...(item as JsonObject), embedding: toBase64(vector) };
   }

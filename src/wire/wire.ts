@@ -211,7 +211,7 @@ export class Wire<D extends DescMessage = DescMessage> {
 
   /**
    * Returns the JSON object for readers that ignore long values; it must not be changed. In an answer the vectors may
-   * be empty, and in a request long strings may be fillers of the same length. Throws like `json`.
+   * be of one zero, and in a request long strings may be fillers of the same length. Throws like `json`.
    */
   outline(): JsonObject {
     if (this.#json) return this.#json;

@@ -5,7 +5,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 
-/** hasAllVectors reports whether each input of the request has its vector. Of a long answer the outline suffices, in which vectors are empty. */
+/** hasAllVectors reports whether each input of the request has its vector. Of an answer its outline suffices. */
 export function hasAllVectors({ data }: JsonObject, { input = null }: JsonObject): boolean {
   return Array.isArray(data) && data.length >= inputsOf(input) && data.every(isVector);
 }

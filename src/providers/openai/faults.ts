@@ -51,8 +51,15 @@ function isPart({ choices, usage, data }: JsonObject, operation: Operation, plac
  */
 function errorInChoice(choices: JsonValue | undefined): JsonValue | undefined {
   if (!Array.isArray(choices)) return undefined;
-  const parts = choices.filter(isObject).flatMap((choice) => [choice, membersOf(choice.delta)]);
-  return parts.find(({ error = null }) => namesError({ error }))?.error;
+  for (const choice of choices.filter(isObject)) {
+    const error = [choice.error, membersOf(choice.delta).error].find(isError);
+    if (error !== undefined) return error;
+  }
+  return undefined;
+}
+
+function isError(error: JsonValue | undefined): boolean {
+  return error !== undefined && namesError({ error });
 }
 
 /**

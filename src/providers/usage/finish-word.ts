@@ -16,6 +16,7 @@ export function finishWord(reason: JsonValue | undefined): string {
   // The first of an enumeration is the one for no reason yet.
   if (typeof reason === "number") return reason === 0 ? "" : `${reason}`;
   if (typeof reason !== "string") return "";
+  if (chatWords.has(reason)) return reason; // Most are as they are compared.
   const words = reason
     .trim()
     .replace(/:.*$/s, "")

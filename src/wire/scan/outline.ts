@@ -1,5 +1,6 @@
 /**
- * Reads JSON without the numbers of its vectors: each vector reads as an empty list, at a fraction of the cost.
+ * Reads JSON without the numbers of its vectors: each vector reads as a list of one zero, at a fraction of the cost.
+ * An empty one stays empty.
  *
  * A list is skipped only where it surely is one: it follows its key, whose quotes and colon no string can contain,
  * and holds nothing but numbers. Whether the numbers are well-formed is not checked.
@@ -36,7 +37,10 @@ const [firstWindow, largestWindow] = [1_024, 65_536];
 const stepsPerSlice = 200_000;
 const stepsOfSearch = 50;
 
-/** readOutline returns the value with empty vectors; undefined where none can be skipped, or the text is not JSON. */
+/** What stands for the numbers of a vector. */
+const zero = Buffer.from("0");
+
+/** readOutline returns the value with vectors of one zero; undefined where none can be skipped, or the text is not JSON. */
 export function* readOutline(bytes: Buffer, steps: Steps = { count: 0 }): CooperativeTask<JsonValue | undefined> {
   let at = yield* nextKey(bytes, 0, steps);
   if (at === -1 || !isUtf8(bytes)) return undefined;
@@ -47,8 +51,8 @@ export function* readOutline(bytes: Buffer, steps: Steps = { count: 0 }): Cooper
     at += key.length;
     const from = listAt(bytes, at);
     const to = from === undefined ? -1 : yield* endOfNumbers(bytes, from, steps);
-    if (from !== undefined && to !== -1) {
-      pieces.push(bytes.subarray(kept, from));
+    if (from !== undefined && to !== -1 && skipSpace(bytes, from) !== to) {
+      pieces.push(bytes.subarray(kept, from), zero);
       kept = at = to;
     }
     // A search that ends at once costs as much as this many steps.

@@ -250,8 +250,8 @@ for (const [place, gatewayAt] of [
       };
       expect(found).toEqual(kept);
       await client.responses.delete(kept.id);
-      for (const work of [client.responses.retrieve(kept.id), client.responses.delete(kept.id)]) {
-        expect(await thrown(work)).toMatchObject({
+      for (const work of [() => client.responses.retrieve(kept.id), () => client.responses.delete(kept.id)]) {
+        expect(await thrown(work())).toMatchObject({
           status: 404,
           message: expect.stringContaining(`Response with id '${kept.id}' not found.`),
         });
