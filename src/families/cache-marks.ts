@@ -2,6 +2,7 @@
  * Translates marks of a cached prompt from one API's to the other's, and keeps the latest where there are too many.
  */
 import { plainMarks, withMark } from "../call/cache-marks.ts";
+import { type CooperativeTask, itemsPerSlice } from "../runtime/cooperative.ts";
 import { isObject, type JsonObject } from "../wire/json.ts";
 import type { Dropped } from "./paths/dropped.ts";
 import { madeFrom, pathOf } from "./paths/origins.ts";
@@ -30,21 +31,30 @@ const maxMarks = 4;
  * keepLatestMarks takes the first marks away from lists of blocks, in the order of the prompt, where there are too many: OpenAI, too,
  * goes by the latest. `others` is how many the request has besides. Returns the same lists where there are not.
  */
-export function keepLatestMarks(
+export function* keepLatestMarks(
   lists: readonly (readonly JsonObject[])[],
   others: number,
   dropped: Dropped,
-): (readonly JsonObject[])[] {
+): CooperativeTask<(readonly JsonObject[])[]> {
   let many = others - maxMarks;
   for (const list of lists) for (const block of list) if (isObject(block.cache_control)) many += 1;
   if (many <= 0) return [...lists];
-  return lists.map((list) =>
-    list.map((block) => {
-      const { cache_control: mark, ...unmarked } = block;
-      if (many <= 0 || !isObject(mark)) return block;
-      many -= 1;
-      dropped.add(pathOf(mark) ?? "cache_control");
-      return unmarked;
-    }),
-  );
+  let count = 0;
+  const kept: JsonObject[][] = [];
+  for (const list of lists) {
+    const blocks: JsonObject[] = [];
+    for (const block of list) {
+      if (++count % itemsPerSlice === 0) yield;
+      blocks.push(many > 0 && isObject(block.cache_control) ? unmarked(block, dropped) : block);
+      if (blocks.at(-1) !== block) many -= 1;
+    }
+    kept.push(blocks);
+  }
+  return kept;
+}
+
+/** unmarked returns a block without its mark, which is named. */
+function unmarked({ cache_control: mark, ...block }: JsonObject, dropped: Dropped): JsonObject {
+  dropped.add((isObject(mark) && pathOf(mark)) || "cache_control");
+  return block;
 }

@@ -11,6 +11,7 @@ import type { Form, Input, Operation, Output } from "../call/operations.ts";
 import type { ToldUsage } from "../call/usage.ts";
 import type { ProfileRule } from "../config/schema-profile.ts";
 import type { Signal } from "../runtime/caller-abort.ts";
+import type { CooperativeTask } from "../runtime/cooperative.ts";
 import type { MaybePromise } from "../runtime/maybe-promise.ts";
 import type { Wire } from "../wire/wire.ts";
 
@@ -108,7 +109,7 @@ export interface RequestFitter {
   /** Reports whether the model reasons at this effort, or without one. */
   reasonsBy(effort: JsonValue | undefined): boolean;
   /** Returns the request as the upstream takes it. `isOwn` says that the caller wrote it for this operation. */
-  fit<W extends Wire>(operation: Operation, request: W, isOwn: boolean): FittedRequest<W>;
+  fit<W extends Wire>(operation: Operation, request: W, isOwn: boolean): CooperativeTask<FittedRequest<W>>;
 }
 
 export interface Provider {

@@ -7,7 +7,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { type CooperativeTask, runNow } from "../runtime/cooperative.ts";
+import { type CooperativeTask, itemsPerSlice, runNow } from "../runtime/cooperative.ts";
 import { maxDepth } from "./bounds.ts";
 import { WireFault } from "./fault.ts";
 import { isObject } from "./is-object.ts";
@@ -138,6 +138,36 @@ export function mappedList(list: JsonValue[], change: (value: JsonValue, index: 
   let changed: JsonValue[] | undefined;
   for (const [i, value] of list.entries()) {
     const other = change(value, i);
+    if (other !== value) changed ??= [...list];
+    if (changed) changed[i] = other;
+  }
+  return changed ?? list;
+}
+
+/** mappedInSlices does the same in time slices: some thousand values take longer than others may wait. */
+export function* mappedInSlices(
+  list: JsonValue[],
+  change: (value: JsonValue, index: number) => JsonValue,
+): CooperativeTask<JsonValue[]> {
+  let changed: JsonValue[] | undefined;
+  for (const [i, value] of list.entries()) {
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    const other = change(value, i);
+    if (other !== value) changed ??= [...list];
+    if (changed) changed[i] = other;
+  }
+  return changed ?? list;
+}
+
+/** mappedByTasks does so for values that are long themselves: each is changed by a task. */
+export function* mappedByTasks(
+  list: JsonValue[],
+  change: (value: JsonValue, index: number) => CooperativeTask<JsonValue>,
+): CooperativeTask<JsonValue[]> {
+  let changed: JsonValue[] | undefined;
+  for (const [i, value] of list.entries()) {
+    const other = yield* change(value, i);
+    yield;
     if (other !== value) changed ??= [...list];
     if (changed) changed[i] = other;
   }

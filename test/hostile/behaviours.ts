@@ -250,6 +250,8 @@ const ant: Behaviour = async (socket, { text }) => {
 
 export const behaviours: Readonly<Record<string, Behaviour>> = {
   ...{ calm, long, untold, quiet, bill, greedy, kept, sink, vector, outline },
+  // What is sent to these is fitted to what their servers take.
+  ...{ strict: sink, rooted: sink },
   ...{ endlessHead, endlessInterim, bigFrames, endlessLine, bytewise, comments, framing, ant },
   ...{ dear: calm, cheap: calm },
 };

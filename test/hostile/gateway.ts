@@ -126,17 +126,37 @@ async function makeKeys(database: string): Promise<Keys> {
 }
 
 const price = { input: "1", output: "10" };
+/** profiles are what the servers of some models take. */
+const profiles = {
+  strict: {
+    ...{
+      schemas: "plain",
+      developer: "system",
+      system: "first",
+      plain_text: ["system", "tool"],
+      after_tools: "assistant",
+    },
+    ...{ call_ids: "nine", cache_marks: "none", message_keys: [], thoughts: "none" },
+  },
+  rooted: { schemas: "rooted", call_ids: "short", cache_marks: "none" },
+} as const;
+const upstreams: Readonly<Record<string, string>> = {
+  calm: "calm",
+  ant: "anthropic",
+  strict: "strict",
+  rooted: "rooted",
+};
 const kinds: Readonly<Record<string, string>> = { vector: "embedding", outline: "embedding" };
 
 function configuration(calm: number, wild: number): string {
   const timeouts = { connect_seconds: 2, first_byte_seconds: 10, idle_seconds: 30, total_seconds: 60 };
-  const at = (name: string, kind: string, port: number) => ({
-    ...{ name, kind, api_key: "k", timeouts },
+  const at = (name: string, kind: string, port: number, profile?: object) => ({
+    ...{ name, kind, api_key: "k", timeouts, ...(profile && { profile }) },
     base_url: `http://127.0.0.1:${port}/v1`,
   });
   const models = Object.keys(behaviours).map((id) => {
     const kind = kinds[id] ?? "chat";
-    const upstream = id === "calm" ? "calm" : id === "ant" ? "anthropic" : "wild";
+    const upstream = upstreams[id] ?? "wild";
     const money = kind === "embedding" ? { input: price.input } : price;
     return { id, family: "hostile", kind, price: money, targets: [{ upstream, model: id }] };
   });
@@ -144,7 +164,10 @@ function configuration(calm: number, wild: number): string {
   return JSON.stringify({
     ...knownBounds(),
     operator_key: operatorKey,
-    upstreams: [at("calm", "openai", calm), at("wild", "openai", wild), at("anthropic", "anthropic", wild)],
+    upstreams: [
+      ...[at("calm", "openai", calm), at("wild", "openai", wild), at("anthropic", "anthropic", wild)],
+      ...[at("strict", "openai", wild, profiles.strict), at("rooted", "openai", wild, profiles.rooted)],
+    ],
     models,
     tiers: [
       { name: "Free", recharge: "0", requests_per_minute: 60 },

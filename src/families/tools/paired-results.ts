@@ -5,6 +5,7 @@
  * result gets one that says so, and a result without a call becomes text of the user's that says what it is. Complete
  * histories stay.
  */
+import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
 import { madeLike } from "../paths/origins.ts";
 
@@ -26,11 +27,12 @@ interface Turn {
 }
 
 /** pairedResults returns the same list where every result stands right behind its calls. */
-export function pairedResults(messages: JsonObject[]): JsonObject[] {
-  if (isPaired(messages)) return messages;
+export function* pairedResults(messages: JsonObject[]): CooperativeTask<JsonObject[]> {
+  if (yield* isPaired(messages)) return messages;
   const turns: Turn[] = [];
   const turnOf = new Map<string, Turn>();
-  for (const message of messages) {
+  for (const [i, message] of messages.entries()) {
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     const id = textOrEmpty(message.tool_call_id);
     const called = message.role === "tool" ? turnOf.get(id) : undefined;
     if (called && called.results.get(id) === undefined) {
@@ -41,19 +43,23 @@ export function pairedResults(messages: JsonObject[]): JsonObject[] {
     turns.push(turn);
     for (const callId of turn.results.keys()) turnOf.set(callId, turn);
   }
-  return turns.flatMap(({ message, results }) => [
-    message,
-    ...[...results].map(([id, result]) => result ?? { role: "tool", tool_call_id: id, content: interrupted }),
-  ]);
+  const paired: JsonObject[] = [];
+  for (const [i, { message, results }] of turns.entries()) {
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    paired.push(message);
+    for (const [id, result] of results) paired.push(result ?? { role: "tool", tool_call_id: id, content: interrupted });
+  }
+  return paired;
 }
 
 function noneYet(message: JsonObject): [string, undefined][] {
   return callIdsOf(message).map((id) => [id, undefined]);
 }
 
-function isPaired(messages: readonly JsonObject[]): boolean {
+function* isPaired(messages: readonly JsonObject[]): CooperativeTask<boolean> {
   let open = new Set<string>();
-  for (const message of messages) {
+  for (const [i, message] of messages.entries()) {
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     if (message.role === "tool") {
       if (!open.delete(textOrEmpty(message.tool_call_id))) return false;
     } else {

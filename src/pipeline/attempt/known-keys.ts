@@ -6,6 +6,7 @@
  */
 import { Refusal } from "../../call/refusals.ts";
 import type { PlainFitters, RequestFitter } from "../../providers/contract.ts";
+import { runCooperatively } from "../../runtime/cooperative.ts";
 import { catchError, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { RefusedPlace } from "../../targets/further-keys.ts";
 import { CallAttempt, type RunAttempt } from "./attempt.ts";
@@ -34,7 +35,7 @@ function runFrom(
   return catchError(
     () => run(tried),
     async (error) => {
-      const wider = refusedPlace(error, tried, plain.request);
+      const wider = await refusedPlace(error, tried, plain.request);
       if (!wider || wider === place) throw error;
       const answered = await runFrom(wider, attempt, plain, run);
       candidate.state.furtherKeys.note(part.caller.keyId, wider);
@@ -50,17 +51,19 @@ const saysUnknown =
 const maxSaid = 10_000;
 
 /** refusedPlace returns where the keys stand that a refusal names, of those that are not OpenAI's; undefined where it names none. */
-function refusedPlace(
+async function refusedPlace(
   error: unknown,
   { candidate, record, translated }: CallAttempt,
   fitter: RequestFitter,
-): RefusedPlace | undefined {
+): Promise<RefusedPlace | undefined> {
   // Without a record the gateway has refused the call, before it was sent.
   if (!record || !(error instanceof Refusal) || (error.status !== 400 && error.status !== 422)) return undefined;
   const said = `${error.message} ${error.upstream?.body.toString() ?? ""}`.slice(0, maxSaid);
   if (!saysUnknown.test(said)) return undefined;
   const words = new Set(said.split(/[^\w-]+/));
-  const { dropped } = fitter.fit("chat", translated.request, candidate.path.every(isRelay));
+  const { request } = translated;
+  const fitting = fitter.fit("chat", request, candidate.path.every(isRelay));
+  const { dropped } = await runCooperatively(fitting, request.isLong);
   const named = dropped.filter((path) => words.has(lastKey(path)));
   if (named.length === 0) return undefined;
   return named.every((path) => /^(?:messages|tools)\[/.test(path)) ? "messages" : "request";

@@ -35,17 +35,17 @@ export function* translate(
   options: TranslateOptions,
 ): CooperativeTask<Translated<Operation, Operation>> {
   const translated = yield* translateAlongPath(candidate, part, options);
-  const fit = fitted(candidate, translated);
+  const fit = yield* fitted(candidate, translated);
   return fit.request === translated.request ? fit : { ...fit, request: yield* counted(fit.request, part) };
 }
 
 /** Fits a translated request to what its upstream accepts. */
-export function fitted(
+export function* fitted(
   { path, operation, fitting }: Pick<Candidate, "path" | "operation" | "fitting">,
   translated: Translated<Operation, Operation>,
-): Translated<Operation, Operation> {
+): CooperativeTask<Translated<Operation, Operation>> {
   if (!fitting) return translated;
-  const { request, dropped } = fitting.fit(operation, translated.request, path.every(isRelay));
+  const { request, dropped } = yield* fitting.fit(operation, translated.request, path.every(isRelay));
   if (request === translated.request && dropped.length === 0) return translated;
   const further = dropped.map(translated.callersPath).filter((name) => name !== undefined);
   return { ...translated, request, dropped: [...translated.dropped, ...further] };

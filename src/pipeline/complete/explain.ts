@@ -196,7 +196,7 @@ function createTranslator(translating: {
     const translate = () => translateAlongPath(candidate, firstPart(path, call), translating);
     const translated = done.get(key) ?? (await runCooperatively(translate(), call.request.isLong));
     done.set(key, translated);
-    return fitted(candidate, translated);
+    return runCooperatively(fitted(candidate, translated), call.request.isLong);
   };
 }
 

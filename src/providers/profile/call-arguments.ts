@@ -4,7 +4,8 @@
  * object becomes one with the member `_raw`, as in answers to messages.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject, mappedList, parsedJson } from "../../wire/json.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
+import { isObject, mappedByTasks, mappedInSlices, parsedJson } from "../../wire/json.ts";
 
 /** ParseBudget is how many characters of a request may still be parsed. Text beyond it is judged by its ends, where what was cut off shows. */
 export interface ParseBudget {
@@ -17,9 +18,12 @@ export function newParseBudget(): ParseBudget {
 }
 
 /** withObjectArguments returns a message's calls with objects for arguments; the same list where all are. */
-export function withObjectArguments(calls: JsonValue | undefined, budget: ParseBudget): JsonValue | undefined {
+export function* withObjectArguments(
+  calls: JsonValue | undefined,
+  budget: ParseBudget,
+): CooperativeTask<JsonValue | undefined> {
   if (!Array.isArray(calls)) return calls;
-  return mappedList(calls, (call) => {
+  return yield* mappedInSlices(calls, (call) => {
     if (!isObject(call) || !isObject(call.function)) return call;
     const written = objectText(call.function.arguments, budget);
     return written === undefined ? call : { ...call, function: { ...call.function, arguments: written } };
@@ -27,21 +31,21 @@ export function withObjectArguments(calls: JsonValue | undefined, budget: ParseB
 }
 
 /** inMessages returns the messages of a chat with such calls; the same list where all are. */
-export function inMessages(messages: JsonValue | undefined): JsonValue | undefined {
+export function* inMessages(messages: JsonValue | undefined): CooperativeTask<JsonValue | undefined> {
   if (!Array.isArray(messages)) return messages;
   const budget = newParseBudget();
-  return mappedList(messages, (message) => {
-    if (!isObject(message)) return message;
-    const calls = withObjectArguments(message.tool_calls, budget);
+  return yield* mappedByTasks(messages, function* (message) {
+    if (!isObject(message) || message.tool_calls === undefined) return message;
+    const calls = yield* withObjectArguments(message.tool_calls, budget);
     return calls === message.tool_calls ? message : { ...message, tool_calls: calls as JsonValue };
   });
 }
 
 /** inItems returns the items of a response's input likewise. */
-export function inItems(input: JsonValue | undefined): JsonValue | undefined {
+export function* inItems(input: JsonValue | undefined): CooperativeTask<JsonValue | undefined> {
   if (!Array.isArray(input)) return input;
   const budget = newParseBudget();
-  return mappedList(input, (item) => {
+  return yield* mappedInSlices(input, (item) => {
     const written = isObject(item) && item.type === "function_call" ? objectText(item.arguments, budget) : undefined;
     return written === undefined ? item : { ...(item as JsonObject), arguments: written };
   });

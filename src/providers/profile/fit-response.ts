@@ -1,5 +1,6 @@
 /** Fits a request for a response to what its server takes. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import { inItems } from "./call-arguments.ts";
@@ -12,18 +13,19 @@ import type { Capabilities } from "./profile.ts";
 import { rootedItems, rootedTools } from "./schemas/rooted-tools.ts";
 import { fitItemIds } from "./tool-turns.ts";
 
-export function fitResponse(json: JsonObject, capabilities: Capabilities): FittedJson {
+export function* fitResponse(json: JsonObject, capabilities: Capabilities): CooperativeTask<FittedJson> {
   const reasoning = fitReasoning(json, capabilities);
   const refused = refusedIn(json, capabilities.refuses_responses, capabilities, reasoning.reasons);
   const included = fitInclude(json, capabilities, reasoning.reasons);
   const marking = { taken: capabilities.cache_marks, dropped: [] as string[] };
-  const marks = marksBeside(json, marking);
-  const marked = markItems(json.input, marking);
+  const marks = yield* marksBeside(json, marking);
+  const marked = yield* markItems(json.input, marking);
   const placed = placeInputInstructions({ ...json, ...(marked === undefined ? {} : { input: marked }) }, capabilities);
   // A text has no place for a mark.
-  if (placed.instructions !== undefined) markItems(instructionsIn(marked), { ...marking, taken: "none" });
+  if (placed.instructions !== undefined) yield* markItems(instructionsIn(marked), { ...marking, taken: "none" });
   const items = placed.input ?? marked;
-  const tools = fitResponseTools(marks.tools ?? json.tools, inItems(fitItemIds(items, capabilities)), capabilities);
+  const input = yield* inItems(yield* fitItemIds(items, capabilities));
+  const tools = yield* fitResponseTools(marks.tools ?? json.tools, input, capabilities);
   const changes: Changes = {
     ...boundIn(json, capabilities),
     ...marks,
@@ -48,15 +50,15 @@ interface FittedTools {
 }
 
 /** fitResponseTools fits the tools of a request, and of its items, which agents load later. */
-function fitResponseTools(
+function* fitResponseTools(
   tools: JsonValue | undefined,
   input: JsonValue | undefined,
   { schemas }: Capabilities,
-): FittedTools {
+): CooperativeTask<FittedTools> {
   if (schemas !== "rooted") return { tools, input, dropped: [] };
   const dropped: string[] = [];
-  const fitted = Array.isArray(tools) ? rootedTools(tools, "tools", dropped) : tools;
-  const items = Array.isArray(input) ? rootedItems(input, dropped) : input;
+  const fitted = Array.isArray(tools) ? yield* rootedTools(tools, "tools", dropped) : tools;
+  const items = Array.isArray(input) ? yield* rootedItems(input, dropped) : input;
   return { tools: fitted, input: items, dropped };
 }
 

@@ -4,6 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { efforts } from "../../config/schema-profile.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { RequestFitter } from "../contract.ts";
@@ -41,14 +42,15 @@ export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): 
     },
     plain: plainFittersOf(profile, (plainer) => fittingOf(plainer, reasons)),
     reasonsBy: (effort) => fitEffort(effort === undefined ? {} : { reasoning_effort: effort }, conservative).reasons,
-    fit(operation, request, isOwn) {
+    *fit(operation, request, isOwn) {
       const capabilities = isOwn ? stated : conservative;
-      if (isOwn && isUnknown) return { request: operation === "chat" ? passable(request) : request, dropped: [] };
+      if (isOwn && isUnknown)
+        return { request: operation === "chat" ? yield* passable(request) : request, dropped: [] };
       // A server of /responses may take OpenAI's marks: only a profile that says otherwise removes them.
       const ofResponses = { ...capabilities, cache_marks: stated.cache_marks };
-      if (operation === "responses") return fitWith(request, (json) => fitResponse(json, ofResponses));
+      if (operation === "responses") return yield* fitWith(request, (json) => fitResponse(json, ofResponses));
       if (operation !== "chat") return { request, dropped: [] };
-      return fitWith(request, (json) => fitChat(json, capabilities, isOwn));
+      return yield* fitWith(request, (json) => fitChat(json, capabilities, isOwn));
     },
   };
 }
@@ -57,13 +59,13 @@ export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): 
  * passable returns a request of the caller's without what no server needs and most refuse, and with arguments of earlier calls that most
  * take; the same one where it has nothing else.
  */
-function passable<W extends Wire>(request: W): W {
+function* passable<W extends Wire>(request: W): CooperativeTask<W> {
   const json = request.outline();
   const changes: Record<string, JsonValue | undefined> = withoutToolSettings(json);
-  if (inMessages(json.messages) !== json.messages) {
+  if ((yield* inMessages(json.messages)) !== json.messages) {
     // An outline has fillers in place of long strings.
     const { messages } = request.json();
-    const fitted = inMessages(messages);
+    const fitted = yield* inMessages(messages);
     if (fitted !== messages) changes.messages = fitted;
   }
   if (Object.keys(changes).length === 0) return request;
@@ -75,18 +77,18 @@ function mayReason({ efforts: taken, effort_default: byDefault }: Capabilities):
   return (taken ?? []).some((effort) => effort !== "none") || (byDefault ?? "none") !== "none";
 }
 
-function fitChat(json: JsonObject, capabilities: Capabilities, isOwn: boolean): FittedJson {
+function* fitChat(json: JsonObject, capabilities: Capabilities, isOwn: boolean): CooperativeTask<FittedJson> {
   const word = effortByObject(json, capabilities);
   const asked = word === undefined ? json : { ...json, reasoning_effort: word };
   const effort = fitEffort(asked, capabilities);
-  const messages = fitMessages(
+  const messages = yield* fitMessages(
     json.messages,
     thinksNot(asked) ? { ...capabilities, thoughts_demanded: false } : capabilities,
     isOwn,
   );
   const marking = { taken: capabilities.cache_marks, dropped: [] as string[] };
-  const marks = marksBeside(json, marking);
-  const tools = fitTools(marks.tools ?? json.tools, capabilities);
+  const marks = yield* marksBeside(json, marking);
+  const tools = yield* fitTools(marks.tools ?? json.tools, capabilities);
   const unknown = unknownIn(json, capabilities).filter((key) => !Object.hasOwn(marks, key));
   const always = [...(capabilities.refuses ?? []), ...unknown];
   const refused = refusedIn(json, always, capabilities, effort.reasons);

@@ -32,15 +32,20 @@ function isLate(message: JsonObject, i: number): boolean {
 function folded(messages: readonly JsonObject[]): JsonObject[] {
   const instructions = messages.filter(isInstruction);
   const first = { ...(instructions[0] as JsonObject), content: contentOfAll(instructions) };
-  const others: JsonObject[] = [];
+  /** Each is the messages that become one. */
+  const others: [JsonObject, ...JsonObject[]][] = [];
   for (const [i, message] of messages.entries()) {
     if (isInstruction(message)) continue;
     const before = i > 0 && isInstruction(messages[i - 1] as JsonObject) ? others.at(-1) : undefined;
-    if (before?.role === "user" && message.role === "user") {
-      others.splice(-1, 1, { ...before, content: contentOfAll([before, message]) });
-    } else others.push(message);
+    if (before?.[0].role === "user" && message.role === "user") before.push(message);
+    else others.push([message]);
   }
-  return [first, ...others];
+  return [first, ...others.map(asOne)];
+}
+
+function asOne(messages: readonly [JsonObject, ...JsonObject[]]): JsonObject {
+  const [first] = messages;
+  return messages.length === 1 ? first : { ...first, content: contentOfAll(messages) };
 }
 
 /** contentOfAll returns one string where all contents are strings, with blank lines between them, else their parts. */

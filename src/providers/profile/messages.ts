@@ -1,6 +1,7 @@
 /** Fits the messages of a chat request to a server's template. No text is lost. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../wire/json.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
+import { isObject, mappedByTasks } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import { newParseBudget, type ParseBudget, withObjectArguments } from "./call-arguments.ts";
 import { placeInstructions } from "./instructions.ts";
@@ -9,25 +10,30 @@ import { keepKnownKeys } from "./keys/message-keys.ts";
 import type { Capabilities } from "./profile.ts";
 import { bridgeResults, endWithUser, fitCallIds } from "./tool-turns.ts";
 
+export interface FittedMessages {
+  readonly messages: readonly JsonObject[];
+  readonly dropped: readonly string[];
+}
+
 /**
  * fitMessages returns the messages and the paths of what was left out; undefined where they can stay as they are. `isOwn` says that the
  * caller wrote them: signed thinking that a translation kept is the server's own.
  */
-export function fitMessages(
+export function* fitMessages(
   messages: JsonValue | undefined,
   capabilities: Capabilities,
   isOwn: boolean,
-): { readonly messages: readonly JsonObject[]; readonly dropped: readonly string[] } | undefined {
+): CooperativeTask<FittedMessages | undefined> {
   if (!Array.isArray(messages)) return undefined;
   const dropped: string[] = [];
   const budget = newParseBudget();
   const marking = { taken: capabilities.cache_marks, dropped };
-  const fitted = messages.map((message, i) => {
+  const fitted = (yield* mappedByTasks(messages, function* (message, i) {
     const path = `messages[${i}]`;
-    const marked = markMessage(message as JsonObject, path, marking);
-    const own = fitMessage(marked, capabilities, { isOwn, path, budget }, dropped);
-    return keepKnownKeys(own, path, capabilities, dropped);
-  });
+    const marked = yield* markMessage(message as JsonObject, path, marking);
+    const own = yield* fitMessage(marked, capabilities, { isOwn, path, budget }, dropped);
+    return yield* keepKnownKeys(own, path, capabilities, dropped);
+  })) as JsonObject[];
   const folded = endWithUser(bridgeResults(placeInstructions(fitted, capabilities), capabilities), capabilities);
   const isChanged = folded.length !== messages.length || folded.some((message, i) => message !== messages[i]);
   return isChanged ? { messages: folded, dropped } : undefined;
@@ -39,13 +45,13 @@ interface MessagePlace {
   readonly budget: ParseBudget;
 }
 
-function fitMessage(
+function* fitMessage(
   message: JsonObject,
   capabilities: Capabilities,
   { isOwn, path, budget }: MessagePlace,
   dropped: string[],
-): JsonObject {
-  const changes: Record<string, JsonValue | undefined> = fitCallIds(message, capabilities);
+): CooperativeTask<JsonObject> {
+  const changes: Record<string, JsonValue | undefined> = yield* fitCallIds(message, capabilities);
   const role = message.role === "developer" ? "system" : message.role;
   // Marked parts stay: only servers that take lists take marks.
   if (capabilities.plain_text?.some((plain) => plain === role) && !isMarkedList(message.content, capabilities)) {
@@ -56,7 +62,7 @@ function fitMessage(
   fitThoughts(message, capabilities, path, changes, dropped);
   fillThoughts(message, capabilities, changes);
   const calls = changes.tool_calls ?? message.tool_calls;
-  const fittedCalls = withObjectArguments(calls, budget);
+  const fittedCalls = yield* withObjectArguments(calls, budget);
   if (fittedCalls !== calls) changes.tool_calls = fittedCalls;
   // Servers answer with an empty list, which others refuse.
   if (Array.isArray(message.tool_calls) && message.tool_calls.length === 0) changes.tool_calls = undefined;

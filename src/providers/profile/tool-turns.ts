@@ -4,7 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../wire/json.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
+import { isObject, mappedInSlices } from "../../wire/json.ts";
 import type { Capabilities } from "./profile.ts";
 
 interface IdForm {
@@ -30,27 +31,30 @@ function idForm(form: Capabilities["call_ids"], operation: keyof typeof longest)
 }
 
 /** fitCallIds returns the changes to a message: its ids as the server takes them. */
-export function fitCallIds(message: JsonObject, { call_ids }: Capabilities): Record<string, JsonValue> {
+export function* fitCallIds(
+  message: JsonObject,
+  { call_ids }: Capabilities,
+): CooperativeTask<Record<string, JsonValue>> {
   const form = idForm(call_ids, "chat");
   if (!form) return {};
   const { tool_calls: calls, tool_call_id: id } = message;
   const changes: Record<string, JsonValue> = {};
   if (isOther(id, form)) changes.tool_call_id = form.made(id);
-  if (Array.isArray(calls) && calls.some((call) => isObject(call) && isOther(call.id, form))) {
-    changes.tool_calls = calls.map((call) =>
-      isObject(call) && isOther(call.id, form) ? { ...call, id: form.made(call.id) } : call,
-    );
-  }
-  return changes;
+  if (!Array.isArray(calls)) return changes;
+  const fitted = yield* mappedInSlices(calls, (call) =>
+    isObject(call) && isOther(call.id, form) ? { ...call, id: form.made(call.id) } : call,
+  );
+  return fitted === calls ? changes : { ...changes, tool_calls: fitted };
 }
 
 /** fitItemIds returns the items of a response's input with ids of calls as the server takes them; the same value where all are. */
-export function fitItemIds(input: JsonValue | undefined, { call_ids }: Capabilities): JsonValue | undefined {
+export function* fitItemIds(
+  input: JsonValue | undefined,
+  { call_ids }: Capabilities,
+): CooperativeTask<JsonValue | undefined> {
   const form = idForm(call_ids, "responses");
   if (!form || !Array.isArray(input)) return input;
-  const isOdd = (item: JsonValue) => isObject(item) && isOther(item.call_id, form);
-  if (!input.some(isOdd)) return input;
-  return input.map((item) =>
+  return yield* mappedInSlices(input, (item) =>
     isObject(item) && isOther(item.call_id, form) ? { ...item, call_id: form.made(item.call_id) } : item,
   );
 }

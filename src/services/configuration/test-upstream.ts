@@ -12,6 +12,7 @@ import { askForModels, type ListAnswer, type ModelList } from "../../config/disc
 import { servedBy } from "../../config/schema-models.ts";
 import { maskOf } from "../../config/stored/masks.ts";
 import type { Attempt, Provider, Speak } from "../../providers/contract.ts";
+import { runNow } from "../../runtime/cooperative.ts";
 import { newId } from "../../runtime/ids.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { TestParameters, TestWord } from "./test-reasons.ts";
@@ -233,7 +234,7 @@ function requestFor({ name, kind }: Chosen, provider: Provider): TestRequest | u
   const [operation, json] = fitting.find(([one]) => one === prefers) ?? fitting[0] ?? [];
   if (operation === undefined || json === undefined) return undefined;
   const request = Wire.ofJson(operations[operation].input, json) as Wire;
-  const fitted = fitter?.fit(operation, request, false).request ?? request;
+  const fitted = fitter ? runNow(fitter.fit(operation, request, false)).request : request;
   return { operation, request: fitted, speak: provider.speaks[operation] as Speak<Operation> };
 }
 

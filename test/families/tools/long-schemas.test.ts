@@ -11,6 +11,8 @@ import { findTranslations, translateAll } from "../../../src/families/index.ts";
 import { Dropped } from "../../../src/families/paths/dropped.ts";
 import { repairedSchema } from "../../../src/families/tools/repaired-schema.ts";
 import { fitTools } from "../../../src/providers/profile/schemas/fit-tools.ts";
+import { rootSchema } from "../../../src/providers/profile/schemas/root-schema.ts";
+import { runNow } from "../../../src/runtime/cooperative.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 
 /** A schema that each server would get changed: of types in capitals, with names and keywords that some refuse. */
@@ -33,7 +35,7 @@ describe.each<[string, (schema: JsonObject) => unknown]>([
     "made plain",
     (schema) => {
       const tool = { type: "function", function: { name: "f", parameters: schema } };
-      const [fit] = fitTools([tool], { schemas: "plain" } as never)?.tools ?? [tool];
+      const [fit] = runNow(fitTools([tool], { schemas: "plain" } as never))?.tools ?? [tool];
       return (fit as typeof tool).function.parameters;
     },
   ],
@@ -92,4 +94,20 @@ test.each([
   let pauses = 0;
   while (!task.next().done) pauses += 1;
   expect(pauses).toBeGreaterThanOrEqual(300);
+});
+
+const long = { type: "object", properties: schemaOf(3_000).properties as JsonObject };
+const reference = { $ref: "#/$defs/long" };
+let nested: JsonObject = long;
+for (let i = 0; i < 60; i++) nested = { allOf: [nested], properties: { [`p${i}`]: {} } };
+
+test.each<[string, JsonObject]>([
+  ["of references to a long schema", { allOf: Array<JsonObject>(190).fill(reference), $defs: { long } }],
+  ["of alternatives that refer to one", { anyOf: Array<JsonObject>(190).fill(reference), $defs: { long } }],
+  ["of schemas within schemas", nested],
+  ["that is huge itself", { allOf: [huge] }],
+])("a root %s is not merged: its server may judge it", (_, schema) => {
+  const dropped: string[] = [];
+  expect(rootSchema(schema, (keyword) => dropped.push(keyword))).toBe(schema);
+  expect(dropped).toEqual([]);
 });

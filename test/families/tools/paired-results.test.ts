@@ -23,11 +23,12 @@ const withoutCall = "The result of a tool, for which no call is waiting:";
 
 test("a complete history stays the same list", () => {
   const messages = [user, called("a", "b"), result("b"), result("a"), user, called("a"), result("a")];
-  expect(pairedResults(messages)).toBe(messages);
+  expect(runNow(pairedResults(messages))).toBe(messages);
 });
 
 test("each call gets its own result, whatever stands between", () => {
-  expect(pairedResults([called("a", "b"), user, result("b"), called("a"), result("a"), result("a")])).toEqual([
+  const messages = [called("a", "b"), user, result("b"), called("a"), result("a"), result("a")];
+  expect(runNow(pairedResults(messages))).toEqual([
     ...[called("a", "b"), result("a", interrupted), result("b"), user],
     ...[called("a"), result("a"), { role: "user", content: `${withoutCall}\n\nof a` }],
   ]);

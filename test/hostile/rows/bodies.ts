@@ -31,6 +31,20 @@ function schema(count: number): string {
 }
 
 const describedBy = (parameters: string) => `{"type":"function","function":{"name":"f","parameters":${parameters}}}`;
+/** A schema that joins one of as many properties as often as is said. */
+function referring(times: number, count: number): string {
+  return `{"allOf":[${Array(times).fill('{"$ref":"#/$defs/long"}').join(",")}],"$defs":{"long":${schema(count)}}}`;
+}
+
+/** The items of a call and of its result. */
+function calledItems(id: string): string {
+  const named = `"call_id":"${id}"`;
+  return `{"type":"function_call",${named},"name":"f","arguments":"{}"},{"type":"function_call_output",${named},"output":"x"}`;
+}
+
+const strict = `{"model":"strict","max_tokens":5,"messages":[`;
+const markedPart = '{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}';
+const call = '{"id":"call_0123456789","type":"function","function":{"name":"f","arguments":"{}"}}';
 const formatOf = (format: string) => `{"type":"json_schema","json_schema":{"name":"x","schema":${format}}}`;
 
 interface Work {
@@ -155,6 +169,53 @@ const works: readonly Work[] = [
         .join(",")}]}`,
       `{"model":"ant","max_tokens":5,"messages":[${user}],"response_format":${formatOf(schema(15_000))}}`,
     ],
+  },
+  {
+    ...{ name: "fitted-requests" },
+    attack:
+      "functions, messages, parts and calls in their thousands, and references to a long schema, for servers that take them otherwise",
+    bodies: () => [
+      `${strict}${user}],"tools":[${Array(200)
+        .fill(describedBy(schema(50)))
+        .join(",")}]}`,
+      `${strict}${Array(9_000).fill(`{"role":"system","content":"x"},${user}`).join(",")}]}`,
+      `${strict}{"role":"user","content":[${Array(15_000).fill(markedPart).join(",")}]}]}`,
+      `${strict}{"role":"assistant","tool_calls":[${Array(9_000).fill(call).join(",")}]}]}`,
+      `{"model":"rooted","max_tokens":5,"messages":[${user}],"tools":[${describedBy(referring(190, 15_000))}]}`,
+      `{"model":"ant","max_tokens":5,"messages":[${user}],"tools":[${describedBy(referring(190, 15_000))}]}`,
+    ],
+  },
+  {
+    ...{ name: "many-items", path: "/v1/responses" },
+    attack: "thousands of items, parts, calls and functions to be translated for chat and for messages",
+    bodies: () =>
+      ["sink", "ant", "strict"].flatMap((model) => {
+        const beginning = `{"model":"${model}","max_output_tokens":20,"input":[`;
+        return [
+          `${beginning}${Array(9_000).fill(`{"role":"developer","content":"x"},${user}`).join(",")}]}`,
+          `${beginning}{"role":"user","content":[${Array(25_000).fill('{"type":"input_text","text":"x"}').join(",")}]}]}`,
+          `${beginning}${Array.from({ length: 6_000 }, (_, i) => calledItems(`c${i}`)).join(",")}]}`,
+          `${beginning}${user}],"tools":[${Array(200)
+            .fill(`{"type":"function","name":"f","parameters":${schema(50)}}`)
+            .join(",")}]}`,
+        ];
+      }),
+  },
+  {
+    ...{ name: "many-turns", path: "/v1/messages" },
+    attack: "thousands of turns, blocks, calls and tools to be translated for chat",
+    bodies: () =>
+      ["sink", "strict"].flatMap((model) => {
+        const beginning = `{"model":"${model}","max_tokens":20,"messages":[`;
+        return [
+          `${beginning}${Array(9_000).fill(`${user},{"role":"assistant","content":"x"}`).join(",")}]}`,
+          `${beginning}{"role":"user","content":[${Array(15_000).fill(markedPart).join(",")}]}]}`,
+          `${beginning}${user},{"role":"assistant","content":[${Array.from({ length: 6_000 }, (_, i) => `{"type":"tool_use","id":"c${i}","name":"f","input":{}}`).join(",")}]},{"role":"user","content":[${Array.from({ length: 6_000 }, (_, i) => `{"type":"tool_result","tool_use_id":"c${i}","content":"x"}`).join(",")}]}]}`,
+          `${beginning}${user}],"tools":[${Array(200)
+            .fill(`{"name":"f","input_schema":${schema(50)}}`)
+            .join(",")}]}`,
+        ];
+      }),
   },
   {
     ...{ name: "escapes" },

@@ -4,6 +4,7 @@ import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/
 import { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { fittingOf } from "../../../src/providers/profile/fit.ts";
 import { createProfile } from "../../../src/providers/profile/profile.ts";
+import { runNow } from "../../../src/runtime/cooperative.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 import { vendors } from "../../support/upstreams/vendor-profiles.ts";
 
@@ -22,7 +23,7 @@ test.each([
     { role: "user", content: "go on" },
   ];
   const request = Wire.ofJson(CreateChatCompletionRequestSchema, { model: "m", messages: turns, ...asked });
-  const { messages } = fittingOf(profile.of("m"), undefined).fit("chat", request, true).request.json();
+  const { messages } = runNow(fittingOf(profile.of("m"), undefined).fit("chat", request, true)).request.json();
   expect(messages).toEqual(turns.with(1, { ...turns[1], ...(thoughts && { reasoning_content: thoughts }) } as never));
 });
 
@@ -41,7 +42,7 @@ test.each([
   const json = { model, messages: [{ role: "user", content: "hi" }], ...asked };
   const request = Wire.ofJson(CreateChatCompletionRequestSchema, json);
   for (const isOwn of [false, true]) {
-    const fitted = fittingOf(profile.of(model), undefined).fit("chat", request, isOwn);
+    const fitted = runNow(fittingOf(profile.of(model), undefined).fit("chat", request, isOwn));
     const dropped = Object.entries(changes).flatMap(([key, value]) => (value === undefined ? [key] : []));
     expect([fitted.request.json(), fitted.dropped]).toEqual([{ ...json, ...changes }, dropped]);
   }
@@ -56,7 +57,7 @@ test.each([
   const profile = createProfile(vendors.find(({ name }) => name === "openai")?.profile ?? {});
   const json = { model, input: "hi", reasoning: { effort: asked, summary: "auto" } };
   const request = Wire.ofJson(CreateResponseRequestSchema, json);
-  const fitted = fittingOf(profile.of(model), undefined).fit("responses", request, true);
+  const fitted = runNow(fittingOf(profile.of(model), undefined).fit("responses", request, true));
   expect(fitted.request.json()).toEqual({ ...json, reasoning: { effort: taken, summary: "auto" } });
 });
 
@@ -95,7 +96,7 @@ test.each([
       { role: "tool", tool_call_id: "abcdefghi", content: "done" },
     ];
     const chat = Wire.ofBytes(CreateChatCompletionRequestSchema, Buffer.from(JSON.stringify({ model, messages })));
-    const fitted = fitter.fit("chat", chat, isOwn);
+    const fitted = runNow(fitter.fit("chat", chat, isOwn));
     const sent = fitted.request.json() as { messages: { tool_calls: (typeof call)[] }[] };
     expect([sent.messages[1]?.tool_calls[0]?.function.arguments, fitted.dropped]).toEqual([told, []]);
     if (text === told && isOwn) expect(fitted.request).toBe(chat);
@@ -108,7 +109,7 @@ test("the arguments of earlier calls are objects in responses, too", () => {
     const call = { type: "function_call", call_id: "c1", name: "get", arguments: text };
     const input = [call, { type: "function_call_output", call_id: "c1", output: "done" }];
     const request = Wire.ofJson(CreateResponseRequestSchema, { model: "m", input });
-    const fitted = fittingOf(profile.of("m"), undefined).fit("responses", request, true).request.json();
+    const fitted = runNow(fittingOf(profile.of("m"), undefined).fit("responses", request, true)).request.json();
     expect(fitted.input).toEqual([{ ...call, arguments: told }, input[1]]);
   }
 });
@@ -118,7 +119,7 @@ test("a server that takes efforts of responses alone is sent the reasoning of th
   const fit = (effort: string) => {
     const json = { model: "m", input: "hi", reasoning: { effort } };
     const request = Wire.ofJson(CreateResponseRequestSchema, json);
-    return fittingOf(profile.of("m"), undefined).fit("responses", request, true).request.json().reasoning;
+    return runNow(fittingOf(profile.of("m"), undefined).fit("responses", request, true)).request.json().reasoning;
   };
   expect(fit("max")).toEqual({ effort: "max" });
   expect(fit("low")).toEqual({});

@@ -72,7 +72,7 @@ describe("an instruction in the middle", () => {
   test("of a Messages caller reaches a chat server, and keeps its place where the server takes it there", () => {
     const messages = [user("a"), system("tools: x"), { role: "assistant", content: "b" }, user("c"), system("left: 9")];
     const asked = Wire.ofJson(CreateMessageRequestSchema, { model: "m", max_tokens: 9, system: "s", messages });
-    const { request } = unknown.fit("chat", runNow(messagesToChat.translate(asked, context)).request, false);
+    const { request } = runNow(unknown.fit("chat", runNow(messagesToChat.translate(asked, context)).request, false));
     expect(roles(request)).toEqual(["system", "user", "assistant", "user"]);
     expect((request.json().messages as JsonObject[])[0]?.content).toBe("s\n\ntools: x\n\nleft: 9");
     expect(roles(runNow(messagesToChat.translate(asked, context)).request)).toEqual([
@@ -89,7 +89,7 @@ describe("an instruction in the middle", () => {
     const input = [{ role: "developer", content: "a" }, user("b"), { role: "developer", content: "c" }];
     const asked = Wire.ofJson(CreateResponseRequestSchema, { model: "m", instructions: "i", input });
     const { request } = runNow(responsesToChat.translate(asked, context));
-    expect(roles(unknown.fit("chat", request, false).request)).toEqual(["system", "user"]);
+    expect(roles(runNow(unknown.fit("chat", request, false)).request)).toEqual(["system", "user"]);
     expect(roles(request)).toEqual(["system", "developer", "user", "developer"]);
   });
 });
@@ -101,7 +101,7 @@ test.each(["none", "cache_control", undefined] as const)(
     const input = [user("a"), { role: "developer", content: [marked] }];
     const asked = Wire.ofJson(CreateResponseRequestSchema, { model: "m", input });
     const first = fittingOf(createProfile({ system: "first", ...(cache_marks && { cache_marks }) }).of("m"), undefined);
-    const { request, dropped } = first.fit("responses", asked, true);
+    const { request, dropped } = runNow(first.fit("responses", asked, true));
     expect(request.json()).toEqual({ model: "m", instructions: "s", input: [user("a")] });
     expect(dropped).toEqual(["input[1].content[0].cache_control"]);
   },

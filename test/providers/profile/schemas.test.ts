@@ -3,6 +3,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { fitTools } from "../../../src/providers/profile/schemas/fit-tools.ts";
 import { rootedTools } from "../../../src/providers/profile/schemas/rooted-tools.ts";
+import { runNow } from "../../../src/runtime/cooperative.ts";
 
 const many = <T>(count: number, of: (i: number) => readonly [string, T]) =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => of(i)));
@@ -10,7 +11,7 @@ const long = "d".repeat(50_000);
 const itself = { allOf: [{ $ref: "#/$defs/a" }], properties: many(20_000, (i) => [`p${i}`, {}]) };
 
 function fitted(parameters: JsonObject, schemas: "plain" | "nullable" = "plain") {
-  const fits = fitTools([{ type: "function", function: { name: "f", parameters } }], { schemas });
+  const fits = runNow(fitTools([{ type: "function", function: { name: "f", parameters } }], { schemas }));
   const [tool] = (fits?.tools ?? []) as { function: { parameters: JsonObject } }[];
   return { parameters: tool?.function.parameters ?? parameters, dropped: fits?.dropped ?? [] };
 }
@@ -100,14 +101,16 @@ test("arguments that may be null are an object nevertheless", () => {
 test("a schema that says nothing of null stays the very one that came", () => {
   const parameters = { type: "object", properties: { a: text, b: { ...number, nullable: true } } };
   const tools = [{ type: "function", function: { name: "f", parameters } }];
-  expect(fitTools(tools, { schemas: "nullable" })).toBeUndefined();
+  expect(runNow(fitTools(tools, { schemas: "nullable" }))).toBeUndefined();
 });
 
 test("patterns that a server cannot read are told in descriptions, however many and by whatever names", () => {
   const letters = { type: "string", pattern: "\\p{L}" };
   const properties = { ...many(20_000, (i) => [`p${i}`, letters]), enum: { type: "array", items: letters } };
   const dropped: string[] = [];
-  const [tool] = rootedTools([{ type: "function", parameters: { type: "object", properties } }], "tools", dropped);
+  const [tool] = runNow(
+    rootedTools([{ type: "function", parameters: { type: "object", properties } }], "tools", dropped),
+  );
   const described = { type: "string", description: '{pattern: "\\\\p{L}"}' };
   expect((tool as { parameters: JsonObject }).parameters.properties).toEqual({
     ...many(20_000, (i) => [`p${i}`, described]),
@@ -119,5 +122,5 @@ test("patterns that a server cannot read are told in descriptions, however many 
 test("patterns in values stay as they are", () => {
   const values = { type: "object", properties: { a: { type: "object", default: { pattern: "\\p{L}" } } } };
   const tools = [{ type: "function", parameters: values }];
-  expect(rootedTools(tools, "tools", [])).toEqual(tools);
+  expect(runNow(rootedTools(tools, "tools", []))).toEqual(tools);
 });

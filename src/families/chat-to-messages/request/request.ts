@@ -74,7 +74,7 @@ export function* messageRequest(
   const json = withoutEmpty({
     model: request.model,
     max_tokens: thinking.maxTokens,
-    ...withFewMarks({ system, turns: conversation.turns }, choice.tools, shared, dropped),
+    ...(yield* withFewMarks({ system, turns: conversation.turns }, choice.tools, shared, dropped)),
     tool_choice: choice.json,
     thinking: thinking.json,
     output_config: outputConfig(request, thinking, format, dropped),
@@ -89,7 +89,7 @@ export function* messageRequest(
 }
 
 /** withFewMarks returns all that may be marked for the prompt cache, with as many marks as Claude takes. */
-function withFewMarks(
+function* withFewMarks(
   { system, turns }: Conversation,
   tools: Choice["tools"],
   { cache_control: whole }: JsonObject,
@@ -97,7 +97,9 @@ function withFewMarks(
 ) {
   const messages = turns.map(turnJson);
   const contents = messages.map(({ content }) => content as JsonObject[]);
-  const lists = keepLatestMarks([tools, system, ...contents], whole === undefined ? 0 : 1, dropped);
+  yield;
+  const lists = yield* keepLatestMarks([tools, system, ...contents], whole === undefined ? 0 : 1, dropped);
+  yield;
   const [keptTools = [], keptSystem = [], ...kept] = lists;
   return {
     system: [...keptSystem],

@@ -61,7 +61,7 @@ export function* conversationOf(
       }
     } else messages.push(...(yield* userMessages(path, blocks, context)));
   }
-  return pairedResults(messages);
+  return yield* pairedResults(messages);
 }
 
 /** saysAnything reports whether an assistant's message has more than its role and an empty text. */

@@ -18,66 +18,76 @@ interface Told {
 /** droppedOf returns the paths of what is dropped. */
 export function* droppedOf(request: JsonObject, told: Told): CooperativeTask<string[]> {
   const walk: Walk = { ...told, dropped: [] };
-  for (const [key, value] of Object.entries(request)) {
-    if (key === "messages" && Array.isArray(value)) yield* inMessages(value, walk);
-    else visit(members.get(key) ?? lostValue, value, key, walk);
-  }
+  yield* inMembers(members, request, "", walk);
   return walk.dropped;
-}
-
-function* inMessages(messages: readonly JsonValue[], walk: Walk): CooperativeTask<void> {
-  for (const [i, message] of messages.entries()) {
-    visit(inMessage, message, `messages[${i}]`, walk);
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-  }
 }
 
 interface Walk extends Told {
   readonly dropped: string[];
 }
 
-type Shape = (value: JsonValue, path: string, walk: Walk) => void;
+/** Shape is what is kept of a value. It names what is dropped, at once or by a task that may be long. */
+type Shape = (value: JsonValue, path: string, walk: Walk) => CooperativeTask<void> | undefined;
 
-const kept: Shape = () => {};
+const kept: Shape = () => undefined;
 
 const lostValue: Shape = (value, path, { dropped }) => {
   if (value !== null && !(Array.isArray(value) && value.length === 0)) dropped.push(path);
+  return undefined;
 };
 
 /** lostUnless drops a value unless it only repeats the default. */
 function lostUnless(holdsAnyway: (value: JsonObject) => boolean): Shape {
-  return (value, path, walk) => {
-    if (!isObject(value) || !holdsAnyway(value)) lostValue(value, path, walk);
-  };
+  return (value, path, walk) => (isObject(value) && holdsAnyway(value) ? undefined : lostValue(value, path, walk));
 }
 
 function keys(members: Readonly<Record<string, Shape>>): Shape {
   const shapes = new Map(Object.entries(members));
-  return (value, path, walk) => {
-    if (!isObject(value)) return lostValue(value, path, walk);
-    for (const [key, member] of Object.entries(value)) {
-      visit(shapes.get(key) ?? lostValue, member, path === "" ? key : `${path}.${key}`, walk);
-    }
-  };
+  return (value, path, walk) => (isObject(value) ? inMembers(shapes, value, path, walk) : lostValue(value, path, walk));
+}
+
+function* inMembers(
+  shapes: ReadonlyMap<string, Shape>,
+  value: JsonObject,
+  path: string,
+  walk: Walk,
+): CooperativeTask<void> {
+  let count = 0;
+  for (const [key, member] of Object.entries(value)) {
+    if (++count % itemsPerSlice === 0) yield;
+    const task = visit(shapes.get(key) ?? lostValue, member, path === "" ? key : `${path}.${key}`, walk);
+    if (task) yield* task;
+  }
 }
 
 /** each walks a list of such values; a string in its place is kept. */
 function each(shape: Shape): Shape {
   return (value, path, walk) => {
-    if (typeof value === "string") return;
-    if (!Array.isArray(value)) return lostValue(value, path, walk);
-    for (const [i, item] of value.entries()) visit(shape, item, `${path}[${i}]`, walk);
+    if (typeof value === "string") return undefined;
+    return Array.isArray(value) ? inItems(shape, value, path, walk) : lostValue(value, path, walk);
   };
 }
 
-function visit(shape: Shape, value: JsonValue, path: string, walk: Walk): void {
-  if (walk.marks.has(path)) return;
-  (walk.omitted.has(path) ? lostValue : shape)(value, path, walk);
+function* inItems(shape: Shape, items: readonly JsonValue[], path: string, walk: Walk): CooperativeTask<void> {
+  for (const [i, item] of items.entries()) {
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    const task = visit(shape, item, `${path}[${i}]`, walk);
+    if (task) yield* task;
+  }
+}
+
+function visit(shape: Shape, value: JsonValue, path: string, walk: Walk): CooperativeTask<void> | undefined {
+  if (walk.marks.has(path)) return undefined;
+  return (walk.omitted.has(path) ? lostValue : shape)(value, path, walk);
 }
 
 const blocks = each((value, path, walk) => {
   const type = isObject(value) ? value.type : undefined;
-  ((typeof type === "string" && (blockOfType.get(type) ?? vendorResultOf(type))) || lostValue)(value, path, walk);
+  return ((typeof type === "string" && (blockOfType.get(type) ?? vendorResultOf(type))) || lostValue)(
+    value,
+    path,
+    walk,
+  );
 });
 
 /** vendorResultOf returns the shape of a result of the vendor's own tool. */
@@ -126,21 +136,20 @@ const webSearch = keys({ type: kept, name: kept, user_location: place });
 
 const tool: Shape = (value, path, walk) => {
   const type = isObject(value) ? value.type : undefined;
-  (typeof type === "string" && type.startsWith("web_search_") ? webSearch : ownTool)(value, path, walk);
+  return (typeof type === "string" && type.startsWith("web_search_") ? webSearch : ownTool)(value, path, walk);
 };
 
 const metadata: Shape = (value, path, walk) => {
   const simulated = Object.keys((value ?? {}) as object).filter((key) => key.startsWith("simulate_"));
-  keys({ user_id: kept, ...Object.fromEntries(simulated.map((key) => [key, kept])) })(value, path, walk);
+  return keys({ user_id: kept, ...Object.fromEntries(simulated.map((key) => [key, kept])) })(value, path, walk);
 };
 
-const inMessage = keys({ role: kept, content: blocks });
-
-/** The request's members other than its messages. */
+/** The request's members. */
 const members: ReadonlyMap<string, Shape> = new Map(
   Object.entries({
     model: kept,
     max_tokens: kept,
+    messages: each(keys({ role: kept, content: blocks })),
     system: blocks,
     tools: each(tool),
     tool_choice: keys({ type: kept, name: kept, disable_parallel_tool_use: kept }),

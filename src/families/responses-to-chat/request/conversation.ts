@@ -42,7 +42,7 @@ export function* conversationOf(
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
   }
   if (before) conversation.take(before, `input[${items.length - 1}]`, undefined);
-  return conversation.end();
+  return yield* conversation.end();
 }
 
 const roles: Readonly<Partial<Record<Role, string>>> = {
@@ -81,10 +81,10 @@ class Conversation {
     this.#messages.push(message);
   }
 
-  end(): JsonObject[] {
+  *end(): CooperativeTask<JsonObject[]> {
     this.#endTurn();
     this.#endResults();
-    return this.#messages.length > 0 ? pairedResults(this.#messages) : [{ role: "user", content: "" }];
+    return this.#messages.length > 0 ? yield* pairedResults(this.#messages) : [{ role: "user", content: "" }];
   }
 
   take(item: ResponseItem, path: string, next?: ResponseItem): void {

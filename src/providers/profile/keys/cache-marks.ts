@@ -4,7 +4,8 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { markKeys, plainMarks, withMark } from "../../../call/cache-marks.ts";
-import { isObject, mappedList } from "../../../wire/json.ts";
+import type { CooperativeTask } from "../../../runtime/cooperative.ts";
+import { isObject, mappedByTasks, mappedInSlices } from "../../../wire/json.ts";
 import type { Changes } from "../../../wire/splice.ts";
 import type { Capabilities } from "../profile.ts";
 
@@ -15,11 +16,11 @@ export interface Marking {
 }
 
 /** markMessage returns a chat message with the marks that the server takes, at its parts; the same one where it has no others. */
-export function markMessage(message: JsonObject, path: string, marking: Marking): JsonObject {
+export function* markMessage(message: JsonObject, path: string, marking: Marking): CooperativeTask<JsonObject> {
   if (marking.taken === undefined) return message;
   const { content, tool_calls: calls } = message;
-  const parts = markParts(content, `${path}.content`, marking);
-  const unmarked = marking.taken === "any" ? calls : withoutMarks(calls, `${path}.tool_calls`, marking);
+  const parts = yield* markParts(content, `${path}.content`, marking);
+  const unmarked = marking.taken === "any" ? calls : yield* withoutMarks(calls, `${path}.tool_calls`, marking);
   if (parts === content && unmarked === calls && !isMarked(message)) return message;
   const mark = markOf(message, path, marking);
   return {
@@ -35,15 +36,15 @@ export function isMarkedList(content: JsonValue | undefined, { cache_marks: take
 }
 
 /** markItems does the same for the items of a response's input, which are marked at their parts. */
-export function markItems(items: JsonValue | undefined, marking: Marking): JsonValue | undefined {
+export function* markItems(items: JsonValue | undefined, marking: Marking): CooperativeTask<JsonValue | undefined> {
   if (marking.taken === undefined || marking.taken === "any" || !Array.isArray(items)) return items;
-  return mappedList(items, (item, i) => markItem(item, `input[${i}]`, marking));
+  return yield* mappedByTasks(items, (item, i) => markItem(item, `input[${i}]`, marking));
 }
 
-function markItem(item: JsonValue, path: string, marking: Marking): JsonValue {
+function* markItem(item: JsonValue, path: string, marking: Marking): CooperativeTask<JsonValue> {
   if (!isObject(item)) return item;
-  const content = markParts(item.content, `${path}.content`, marking);
-  const output = markParts(item.output, `${path}.output`, marking);
+  const content = yield* markParts(item.content, `${path}.content`, marking);
+  const output = yield* markParts(item.output, `${path}.output`, marking);
   const changes = {
     ...(content === item.content ? {} : { content: content as JsonValue }),
     ...(output === item.output ? {} : { output: output as JsonValue }),
@@ -52,9 +53,9 @@ function markItem(item: JsonValue, path: string, marking: Marking): JsonValue {
 }
 
 /** marksBeside returns the changes to the rest of a request: to its tools, and to its settings for the cache as a whole. */
-export function marksBeside(json: JsonObject, { taken, dropped }: Marking): Changes {
+export function* marksBeside(json: JsonObject, { taken, dropped }: Marking): CooperativeTask<Changes> {
   if (taken === undefined || taken === "any") return {};
-  const tools = withoutMarks(json.tools, "tools", { taken, dropped });
+  const tools = yield* withoutMarks(json.tools, "tools", { taken, dropped });
   const changes: Record<string, JsonValue | undefined> = tools === json.tools ? {} : { tools };
   const others = taken === "cache_control" ? ["prompt_cache_options"] : ["cache_control"];
   for (const key of taken === "none" ? ["cache_control", "prompt_cache_options"] : others) {
@@ -65,10 +66,13 @@ export function marksBeside(json: JsonObject, { taken, dropped }: Marking): Chan
   return changes;
 }
 
-function markParts(parts: JsonValue | undefined, path: string, marking: Marking): JsonValue | undefined {
+function* markParts(
+  parts: JsonValue | undefined,
+  path: string,
+  marking: Marking,
+): CooperativeTask<JsonValue | undefined> {
   if (!Array.isArray(parts) || marking.taken === "any") return parts;
-  if (!parts.some((part) => isObject(part) && isMarked(part))) return parts;
-  return parts.map((part, i) =>
+  return yield* mappedInSlices(parts, (part, i) =>
     isObject(part) && isMarked(part) ? { ...without(part), ...markOf(part, `${path}[${i}]`, marking) } : part,
   );
 }
@@ -84,9 +88,13 @@ function markOf(marked: JsonObject, path: string, { taken, dropped }: Marking): 
 }
 
 /** withoutMarks returns a list of tools or calls without marks, which are named; the same one where it has none. */
-function withoutMarks(list: JsonValue | undefined, path: string, { dropped }: Marking): JsonValue | undefined {
-  if (!Array.isArray(list) || !list.some((one) => isObject(one) && isMarked(one))) return list;
-  return list.map((one, i) => {
+function* withoutMarks(
+  list: JsonValue | undefined,
+  path: string,
+  { dropped }: Marking,
+): CooperativeTask<JsonValue | undefined> {
+  if (!Array.isArray(list)) return list;
+  return yield* mappedInSlices(list, (one, i) => {
     if (!isObject(one) || !isMarked(one)) return one;
     dropped.push(...markKeys.filter((key) => isObject(one[key])).map((key) => `${path}[${i}].${key}`));
     return without(one);

@@ -4,7 +4,8 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { markKeys } from "../../../call/cache-marks.ts";
-import { isFilled, isObject, mappedList } from "../../../wire/json.ts";
+import type { CooperativeTask } from "../../../runtime/cooperative.ts";
+import { isFilled, isObject, mappedInSlices } from "../../../wire/json.ts";
 import type { Capabilities } from "../profile.ts";
 
 const ofAll = ["role", "content", "name"];
@@ -29,19 +30,19 @@ interface Kept {
 }
 
 /** keepKnownKeys returns a message without keys that the server would refuse; the same one where it has none. */
-export function keepKnownKeys(
+export function* keepKnownKeys(
   message: JsonObject,
   path: string,
   { message_keys: further, thoughts = "none" }: Capabilities,
   dropped: string[],
-): JsonObject {
+): CooperativeTask<JsonObject> {
   const ofRole = ofRoles.get(message.role as string);
   if (further === undefined || !ofRole) return message;
   // Marks of a cached prompt are fitted by themselves.
   const kept = { taken: [...further, thoughts, ...markKeys], dropped };
   const fitted = keepKeys(message, ofRole, path, kept);
-  const content = keepInEach(fitted.content, ofParts, `${path}.content`, kept);
-  const calls = keepInEach(fitted.tool_calls, ofCalls, `${path}.tool_calls`, kept);
+  const content = yield* keepInEach(fitted.content, ofParts, `${path}.content`, kept);
+  const calls = yield* keepInEach(fitted.tool_calls, ofCalls, `${path}.tool_calls`, kept);
   if (fitted === message && content === message.content && calls === message.tool_calls) return message;
   return {
     ...fitted,
@@ -50,10 +51,15 @@ export function keepKnownKeys(
   };
 }
 
-function keepInEach(list: JsonValue | undefined, known: readonly string[], path: string, kept: Kept) {
+function* keepInEach(
+  list: JsonValue | undefined,
+  known: readonly string[],
+  path: string,
+  kept: Kept,
+): CooperativeTask<JsonValue | undefined> {
   if (!Array.isArray(list)) return list;
   const keep = (one: JsonValue, i: number) => (isObject(one) ? keepKeys(one, known, `${path}[${i}]`, kept) : one);
-  return mappedList(list, keep);
+  return yield* mappedInSlices(list, keep);
 }
 
 /** keepKeys leaves out what is not known, and what says nothing: an empty content does. */

@@ -8,44 +8,54 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject, mappedList } from "../../../wire/json.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
+import { isObject, mappedByTasks } from "../../../wire/json.ts";
 import type { Capabilities } from "../profile.ts";
 import { decodedStep, described, isHuge } from "./root-schema.ts";
 import { rootedTools } from "./rooted-tools.ts";
-import { roomAfter } from "./size.ts";
+import { mostRepeated, roomAfter } from "./size.ts";
+
+export interface FittedTools {
+  readonly tools: JsonValue[];
+  readonly dropped: readonly string[];
+}
 
 /** fitTools returns the tools and the paths of what was left out; undefined where they can stay as they are. */
-export function fitTools(
+export function* fitTools(
   tools: JsonValue | undefined,
   { schemas }: Capabilities,
-): { readonly tools: JsonValue[]; readonly dropped: readonly string[] } | undefined {
+): CooperativeTask<FittedTools | undefined> {
   if (schemas === undefined || schemas === "whole" || !Array.isArray(tools)) return undefined;
   const dropped: string[] = [];
   if (schemas === "rooted") {
-    const rooted = rootedTools(tools, "tools", dropped);
+    const rooted = yield* rootedTools(tools, "tools", dropped);
     return rooted === tools ? undefined : { tools: rooted, dropped };
   }
   const knowsNullable = schemas === "nullable";
-  const fitted = mappedList(tools, (tool, i) =>
+  const fitted = yield* mappedByTasks(tools, (tool, i) =>
     fitTool(tool, `tools[${i}].function.parameters`, dropped, knowsNullable),
   );
   return fitted === tools ? undefined : { tools: fitted, dropped };
 }
 
-function fitTool(tool: JsonValue, path: string, dropped: string[], knowsNullable: boolean): JsonValue {
+function* fitTool(
+  tool: JsonValue,
+  path: string,
+  dropped: string[],
+  knowsNullable: boolean,
+): CooperativeTask<JsonValue> {
   const called = isObject(tool) ? tool.function : undefined;
   if (!isObject(tool) || !isObject(called) || !isObject(called.parameters) || isHuge(called.parameters)) return tool;
   const schema = called.parameters;
   const walk: Walk = { root: schema, dropped, knowsNullable, left: mostSchemas, room: mostRepeated };
-  const plain = plainRoot(plainSchema(schema, path, walk, []));
+  yield;
+  const plain = plainRoot(yield* plainSchema(schema, path, walk, []));
   if (isDeepStrictEqual(plain, schema)) return tool;
   return { ...tool, function: { ...called, parameters: plain } };
 }
 
 /** The most schemas of a function: nested references may stand for very many. */
 const mostSchemas = 2000;
-/** How much of a function's schema may be repeated: a reference to a long schema takes few bytes. */
-const mostRepeated = 262_144;
 
 interface Walk {
   readonly root: JsonObject;
@@ -76,20 +86,26 @@ function plainRoot(schema: JsonObject): JsonObject {
 const combinations = ["anyOf", "oneOf", "allOf"] as const;
 
 /** `within` has the references around this schema: one inside itself stands for any object. */
-function plainSchema(schema: JsonObject, path: string, walk: Walk, within: readonly string[]): JsonObject {
+function* plainSchema(
+  schema: JsonObject,
+  path: string,
+  walk: Walk,
+  within: readonly string[],
+): CooperativeTask<JsonObject> {
+  if (walk.left % itemsPerSlice === 0) yield;
   if (walk.left-- <= 0) return { type: "object" };
   const { $ref: reference } = schema;
   if (typeof reference === "string") {
     const { $ref: _, ...own } = schema;
     const referred = within.includes(reference) ? undefined : schemaAt(reference, walk);
     const merged = { ...(referred ?? { type: "object" }), ...own };
-    return plainSchema(merged, path, walk, [...within, reference]);
+    return yield* plainSchema(merged, path, walk, [...within, reference]);
   }
   const { allOf } = schema;
   if (Array.isArray(allOf) && !mayRepeat(Object.keys(schema.properties ?? {}), walk)) return { type: "object" };
-  if (Array.isArray(allOf)) return plainSchema(allTogether(schema, allOf, walk), path, walk, within);
+  if (Array.isArray(allOf)) return yield* plainSchema(allTogether(schema, allOf, walk), path, walk, within);
   const { rest, key } = withoutNull(schema);
-  const plain = ofTypes(rest, path, walk, within);
+  const plain = yield* ofTypes(rest, path, walk, within);
   return key === undefined ? plain : orNull(plain, `${path}.${key}`, walk);
 }
 
@@ -134,17 +150,28 @@ function orNull(plain: JsonObject, place: string, walk: Walk): JsonObject {
   return described(plain, { nullable: true });
 }
 
-function ofTypes(schema: JsonObject, path: string, walk: Walk, within: readonly string[]): JsonObject {
+function* ofTypes(
+  schema: JsonObject,
+  path: string,
+  walk: Walk,
+  within: readonly string[],
+): CooperativeTask<JsonObject> {
   const { type } = schema;
   const types = Array.isArray(type) ? type : [];
   if (types.length > 1) {
     const { type: _, description, ...own } = schema;
     const different = types.filter((_, i) => i === 0 || mayRepeat(own, walk));
-    const alternatives = different.map((one) => plainSchema({ ...own, type: one }, path, walk, within));
+    const alternatives: JsonObject[] = [];
+    for (const one of different) alternatives.push(yield* plainSchema({ ...own, type: one }, path, walk, within));
     return { ...(description === undefined ? {} : { description }), anyOf: alternatives };
   }
-  const plain = membersOf({ ...schema, ...(types[0] === undefined ? {} : { type: types[0] }) }, path, walk, within);
-  return withAlternatives(plain, schema, path, walk, within);
+  const plain = yield* membersOf(
+    { ...schema, ...(types[0] === undefined ? {} : { type: types[0] }) },
+    path,
+    walk,
+    within,
+  );
+  return yield* withAlternatives(plain, schema, path, walk, within);
 }
 
 /** schemaAt returns the schema that a reference stands for; undefined where there is none, or no room for it. */
@@ -185,11 +212,16 @@ const kept = new Set([
 ]);
 const formats: readonly (JsonValue | undefined)[] = ["date-time", "int32", "int64", "float", "double"];
 
-function membersOf(schema: JsonObject, path: string, walk: Walk, within: readonly string[]): JsonObject {
+function* membersOf(
+  schema: JsonObject,
+  path: string,
+  walk: Walk,
+  within: readonly string[],
+): CooperativeTask<JsonObject> {
   const plain: JsonObject = {};
   const left: JsonObject = {};
   for (const [key, value] of Object.entries(schema)) {
-    const member = kept.has(key) ? { [key]: value } : plainMember(key, value, schema, path, walk, within);
+    const member = kept.has(key) ? { [key]: value } : yield* plainMember(key, value, schema, path, walk, within);
     if (member) Object.assign(plain, member);
     else if (!silent.has(key) || isOfValues(key, value)) left[key] = value;
   }
@@ -204,17 +236,17 @@ function isOfValues(key: string, value: JsonValue): boolean {
 }
 
 /** plainMember returns undefined for what no plain schema has. */
-function plainMember(
+function* plainMember(
   key: string,
   value: JsonValue,
   schema: JsonObject,
   path: string,
   walk: Walk,
   within: readonly string[],
-): JsonObject | undefined {
+): CooperativeTask<JsonObject | undefined> {
   switch (key) {
     case "properties":
-      return isObject(value) ? { properties: eachOf(value, `${path}.properties`, walk, within) } : undefined;
+      return isObject(value) ? { properties: yield* eachOf(value, `${path}.properties`, walk, within) } : undefined;
     case "required": {
       const { properties } = schema;
       const known = Array.isArray(value)
@@ -224,7 +256,7 @@ function plainMember(
     }
     case "items":
     case "prefixItems":
-      return itemsOf(value, `${path}.${key}`, walk, within);
+      return yield* itemsOf(value, `${path}.${key}`, walk, within);
     case "const":
       return typeof value === "string" ? { type: "string", enum: [value] } : undefined;
     case "enum":
@@ -242,17 +274,27 @@ function plainMember(
 /** Longer names are cut where a path is told, in characters. */
 const mostOfName = 100;
 
-function eachOf(map: JsonObject, path: string, walk: Walk, within: readonly string[]): JsonObject {
-  const each = (name: string, schema: JsonValue) =>
-    isObject(schema) ? plainSchema(schema, `${path}.${name.slice(0, mostOfName)}`, walk, within) : {};
-  return Object.fromEntries(Object.entries(map).map(([name, schema]) => [name, each(name, schema)]));
+function* eachOf(map: JsonObject, path: string, walk: Walk, within: readonly string[]): CooperativeTask<JsonObject> {
+  const plain: [name: string, schema: JsonObject][] = [];
+  for (const [name, schema] of Object.entries(map)) {
+    const place = `${path}.${name.slice(0, mostOfName)}`;
+    plain.push([name, isObject(schema) ? yield* plainSchema(schema, place, walk, within) : {}]);
+  }
+  return Object.fromEntries(plain);
 }
 
 /** The schemas of a tuple's places become alternatives for all of them. */
-function itemsOf(value: JsonValue, path: string, walk: Walk, within: readonly string[]): JsonObject | undefined {
-  if (isObject(value)) return { items: plainSchema(value, path, walk, within) };
+function* itemsOf(
+  value: JsonValue,
+  path: string,
+  walk: Walk,
+  within: readonly string[],
+): CooperativeTask<JsonObject | undefined> {
+  if (isObject(value)) return { items: yield* plainSchema(value, path, walk, within) };
   if (!Array.isArray(value)) return undefined;
-  const places = value.filter(isObject).map((place, i) => plainSchema(place, `${path}[${i}]`, walk, within));
+  const places: JsonObject[] = [];
+  for (const [i, place] of value.filter(isObject).entries())
+    places.push(yield* plainSchema(place, `${path}[${i}]`, walk, within));
   const different = [...new Map(places.map((place) => [JSON.stringify(place), place])).values()];
   if (different.length === 0) return undefined;
   return { items: different.length === 1 ? (different[0] as JsonObject) : { anyOf: different } };
@@ -265,7 +307,13 @@ function enumOf(value: JsonValue): JsonObject | undefined {
 }
 
 /** Alternatives beside properties only restrict them, which none of these servers knows. */
-function withAlternatives(plain: JsonObject, schema: JsonObject, path: string, walk: Walk, within: readonly string[]) {
+function* withAlternatives(
+  plain: JsonObject,
+  schema: JsonObject,
+  path: string,
+  walk: Walk,
+  within: readonly string[],
+): CooperativeTask<JsonObject> {
   const key = alternativesIn(schema);
   if (key === undefined) return plain;
   const list = (schema[key] as JsonValue[]).filter(isObject);
@@ -274,11 +322,12 @@ function withAlternatives(plain: JsonObject, schema: JsonObject, path: string, w
     return described(plain, { [key]: schema[key] as JsonValue });
   }
   const { type, ...rest } = plain;
-  const alternatives = list.map((one, i) => {
-    const alternative = plainSchema(one, `${path}.${key}[${i}]`, walk, within);
+  const alternatives: JsonObject[] = [];
+  for (const [i, one] of list.entries()) {
+    const alternative = yield* plainSchema(one, `${path}.${key}[${i}]`, walk, within);
     const isTyped = alternative.type !== undefined || alternative.anyOf !== undefined || type === undefined;
-    return isTyped ? alternative : { ...alternative, type };
-  });
+    alternatives.push(isTyped ? alternative : { ...alternative, type });
+  }
   const [only] = alternatives;
   return alternatives.length === 1 ? { ...only, ...rest } : { ...rest, anyOf: alternatives };
 }

@@ -9,6 +9,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../../wire/json.ts";
+import { mostRepeated, roomAfter } from "./size.ts";
 
 /** mapKeywords are the keywords whose value maps names to schemas. */
 export const mapKeywords: ReadonlySet<string> = new Set([
@@ -61,18 +62,24 @@ function unescaped(step: string): string {
 
 const combinations = ["allOf", "anyOf", "oneOf"];
 
-/** rootSchema returns the same schema where its root is such already. `drop` is told the keywords of merged alternatives. */
+/**
+ * rootSchema returns the same schema where its root is such already, and where it is huge, or would be: then its server may judge it. `drop`
+ * is told the keywords of merged alternatives.
+ */
 export function rootSchema(schema: JsonObject, drop: (keyword: string) => void): JsonObject {
   const isPlain = schema.$ref === undefined && combinations.every((key) => schema[key] === undefined);
   if (isPlain) {
     if (Object.keys(schema).length === 0) return { type: "object", properties: {} };
     return schema.type === "object" ? schema : { ...schema, type: "object" };
   }
-  for (const key of ["anyOf", "oneOf"]) if (alternativesIn(schema, key).length > 0) drop(key);
+  if (isHuge(schema)) return schema;
   const { definitions, $defs } = schema;
   const all = { ...(isObject(definitions) ? definitions : {}), ...(isObject($defs) ? $defs : {}) };
-  const walk = { definitions: new Map(Object.entries(all)), left: mostSchemas };
-  return { ...flattened(schema, walk, new Set()), type: "object" };
+  const walk = { definitions: new Map(Object.entries(all)), left: mostSchemas, room: mostRepeated };
+  const flat = flattened(schema, walk, new Set());
+  if (walk.room < 0) return schema;
+  for (const key of ["anyOf", "oneOf"]) if (alternativesIn(schema, key).length > 0) drop(key);
+  return { ...flat, type: "object" };
 }
 
 /** described returns a schema whose description ends in the keywords that it has no more, as the SDKs of vendors write them. */
@@ -91,22 +98,36 @@ interface Walk {
   readonly definitions: ReadonlyMap<string, JsonValue>;
   /** left is how many more schemas may be merged. Further ones are taken as empty. */
   left: number;
+  /** room is how much more may be repeated and merged. Below 0 all stays as it came. */
+  room: number;
 }
 
 /** `within` has the names of the enclosing definitions: a definition inside itself adds nothing. */
 function flattened(schema: JsonObject, walk: Walk, within: ReadonlySet<string>): JsonObject {
-  if (walk.left-- <= 0) return {};
+  if (walk.left-- <= 0 || walk.room < 0) return {};
   const { $ref: reference, allOf: _all, anyOf: _any, oneOf: _one, ...own } = schema;
   const parts: JsonObject[] = [own];
   const name = typeof reference === "string" ? /^#\/(?:\$defs|definitions)\/(.+)$/.exec(reference)?.[1] : undefined;
   const referred = name === undefined || within.has(name) ? undefined : walk.definitions.get(name);
-  if (name !== undefined && isObject(referred)) parts.push(flattened(referred, walk, new Set([...within, name])));
+  if (name !== undefined && isObject(referred)) {
+    walk.room = roomAfter(referred, walk.room);
+    parts.push(flattened(referred, walk, new Set([...within, name])));
+  }
   for (const part of alternativesIn(schema, "allOf")) parts.push(flattened(part, walk, within));
   for (const key of ["anyOf", "oneOf"]) {
     const alternatives = alternativesIn(schema, key).map((part) => flattened(part, walk, within));
-    if (alternatives.length > 0) parts.push(oneOfThese(alternatives, key));
+    if (alternatives.length > 0 && hasRoom(alternatives, walk)) parts.push(oneOfThese(alternatives, key));
   }
-  return parts.length === 1 ? own : allTogether(parts);
+  return parts.length === 1 || !hasRoom(parts, walk) ? own : allTogether(parts);
+}
+
+/** mergedProperty is how much room a property takes that is merged: some thousand are merged in some milliseconds. */
+const mergedProperty = 64;
+
+/** hasRoom reports whether the properties of schemas may be merged, and takes them from the room. */
+function hasRoom(schemas: readonly JsonObject[], walk: Walk): boolean {
+  for (const schema of schemas) walk.room -= mergedProperty * Object.keys(propertiesOf(schema)).length;
+  return walk.room >= 0;
 }
 
 /** alternativesIn returns the alternatives that allow an object, since arguments are one. */

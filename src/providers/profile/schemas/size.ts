@@ -4,6 +4,9 @@ import type { JsonValue } from "@bufbuild/protobuf";
 /** Each value, and each name, counts so much beside its characters. */
 const each = 8;
 
+/** mostRepeated is how much of a function's schema may be repeated: a reference to a long schema takes few bytes. */
+export const mostRepeated = 262_144;
+
 /** Subtracts the size of a value from a room, in characters or so. Stops below 0. */
 export function roomAfter(value: JsonValue, room: number): number {
   let left = room - each;

@@ -4,6 +4,7 @@ import { CreateChatCompletionRequestSchema } from "../../../../gen/modelgateway/
 import { CreateResponseRequestSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { fittingOf } from "../../../../src/providers/profile/fit.ts";
 import { createProfile } from "../../../../src/providers/profile/profile.ts";
+import { runNow } from "../../../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../../../src/wire/json.ts";
 import { Wire } from "../../../../src/wire/wire.ts";
 import { vendors } from "../../../support/upstreams/vendor-profiles.ts";
@@ -26,7 +27,9 @@ function fitBy(vendor: string, model: string, json: JsonObject, isOwn = true) {
   const profile = createProfile(vendors.find(({ name }) => name === vendor)?.profile ?? {});
   const schema = json.messages ? CreateChatCompletionRequestSchema : CreateResponseRequestSchema;
   const operation = json.messages ? "chat" : "responses";
-  const { request, dropped } = fittingOf(profile.of(model), undefined).fit(operation, Wire.ofJson(schema, json), isOwn);
+  const { request, dropped } = runNow(
+    fittingOf(profile.of(model), undefined).fit(operation, Wire.ofJson(schema, json), isOwn),
+  );
   return { json: request.json() as JsonObject, dropped };
 }
 
@@ -120,8 +123,8 @@ describe("of a chat", () => {
   test("a server that nobody knows gets those of its own format as they are, and none of a translation", () => {
     const profile = fittingOf(createProfile({}).of("m"), undefined);
     const request = Wire.ofJson(CreateChatCompletionRequestSchema, marked);
-    expect(profile.fit("chat", request, true).request.json()).toEqual(marked);
-    expect(JSON.stringify(profile.fit("chat", request, false).request.json())).not.toMatch(/cache/);
+    expect(runNow(profile.fit("chat", request, true)).request.json()).toEqual(marked);
+    expect(JSON.stringify(runNow(profile.fit("chat", request, false)).request.json())).not.toMatch(/cache/);
   });
 
   test.each([

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { fittingOf } from "../../../../src/providers/profile/fit.ts";
 import { createProfile } from "../../../../src/providers/profile/profile.ts";
+import { runNow } from "../../../../src/runtime/cooperative.ts";
 import type { JsonObject } from "../../../../src/wire/json.ts";
 import { Wire } from "../../../../src/wire/wire.ts";
 import { vendors } from "../../../support/upstreams/vendor-profiles.ts";
@@ -10,7 +11,7 @@ import { vendors } from "../../../support/upstreams/vendor-profiles.ts";
 function fitBy(vendor: string, model: string, messages: JsonObject[], settings: JsonObject = {}) {
   const profile = createProfile(vendors.find(({ name }) => name === vendor)?.profile ?? {});
   const request = Wire.ofJson(CreateChatCompletionRequestSchema, { model, messages, ...settings });
-  const fitted = fittingOf(profile.of(model), undefined).fit("chat", request, true);
+  const fitted = runNow(fittingOf(profile.of(model), undefined).fit("chat", request, true));
   const json = fitted.request.json() as JsonObject;
   return { json, messages: json.messages, dropped: fitted.dropped };
 }
