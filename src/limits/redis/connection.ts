@@ -131,7 +131,11 @@ function fail(state: State, error: unknown): void {
   if (error instanceof TimeoutError) state.counts.timeouts++;
   else state.counts.failures++;
   state.cause = causeOf(error, state.options.url.startsWith("rediss:"));
-  state.awaySince ??= performance.now();
+  if (state.awaySince === undefined) {
+    state.awaySince = performance.now();
+    // The next beat was to come in a second: by then even a short outage would be told of.
+    arm(state);
+  }
   tellAway(state);
 }
 
@@ -188,6 +192,7 @@ function tick(state: State): void {
 }
 
 function arm(state: State): void {
+  clearTimeout(state.timer);
   if (!state.isClosed)
     state.timer = setTimeout(tick, state.awaySince === undefined ? beatMs : awayBeatMs, state).unref();
 }
