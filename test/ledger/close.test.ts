@@ -13,6 +13,7 @@ import { environment } from "../support/environment.ts";
 import { openAccount, openBooks } from "../support/payer.ts";
 import { type ScriptedExchange, startScriptedUpstream } from "../support/scripted-upstream.ts";
 import { newTestDatabase } from "../support/storage/test-database.ts";
+import { scrape } from "../support/telemetry/scrape.ts";
 import { paidModels } from "../support/upstreams/paid-models.ts";
 
 /** Each takes the tokenizer half a second or more: all of them take far longer than closing waits. */
@@ -28,6 +29,7 @@ test("a gateway that is asked to stop charges what it has no time to count", asy
     ...loadConfig(undefined, environment),
     ...paidModels(upstream.baseUrl),
     port: 0,
+    metrics: { host: "127.0.0.1", port: 0, isAsked: true },
     drainMs: 2_000,
     dataDir: database.dataDir,
   };
@@ -40,6 +42,9 @@ test("a gateway that is asked to stop charges what it has no time to count", asy
   }
   await expect.poll(() => upstream.received.length, { timeout: 10_000 }).toBe(calls);
   await expect.poll(() => upstream.openRequests, { timeout: 10_000 }).toBe(0);
+  // All answers have been read: from here on the gateway only counts.
+  const running = async () => (await scrape(gateway.metricsPort)).value("model_gateway_upstream_running", { upstream: "openai" });
+  await expect.poll(running, { timeout: 30_000 }).toBe(0);
 
   const begun = performance.now();
   await gateway.close();
