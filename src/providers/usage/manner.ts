@@ -11,7 +11,7 @@ import { isObject } from "../../wire/json.ts";
 export interface RequestedManner extends Manner {
   /** The most web searches that the request may make. */
   readonly searches: number;
-  /** The web searches that it makes in any case, whether or not the answer reports them. */
+  /** The web searches that are made in any case, whether or not the answer reports them. */
   readonly certainSearches: number;
 }
 
@@ -36,9 +36,10 @@ export function requestedManner(request: JsonObject): RequestedManner {
   const speed = wordOf(request.speed, ordinarySpeeds) ?? "";
   const region = wordOf(request.inference_geo, anywhere) ?? "";
   const sureSearches = sureSearchesOf(request);
-  const searches = sureSearches + toolSearchesOf(request);
-  if (tier === "" && speed === "" && region === "" && searches === 0) return ordinary;
-  return { tier, speed, region, searches, certainSearches: sureSearches };
+  const searches = sureSearches + toolSearchesOf(request) + switchedSearchesOf(request);
+  const certainSearches = Math.max(sureSearches, isSearchCertain(request) ? 1 : 0);
+  if (tier === "" && speed === "" && region === "" && searches + certainSearches === 0) return ordinary;
+  return { tier, speed, region, searches, certainSearches };
 }
 
 /** wordOf returns the word, "" for a standard one, undefined without any. */
@@ -57,6 +58,32 @@ function sureSearchesOf({ web_search_options, plugins }: JsonObject): number {
 
 /** The number of searches assumed where the request sets no bound. */
 const usualSearches = 20;
+
+/** The names, at their vendors, of models that search for every answer: Perplexity's, OpenAI's, and any that OpenRouter searches for. */
+const alwaysSearching = /(?:^|[/:.])sonar(?:-|$)|-search-(?:preview|api)(?:-|$)|:online$/;
+
+/** unaskedSearchesOf returns the most web searches that a model of this name makes for a request that asks for none. */
+export function unaskedSearchesOf(model: string): number {
+  return alwaysSearching.test(model) ? usualSearches : 0;
+}
+
+/** switchedSearchesOf counts the searches that a request lets the model make by Alibaba's switch. */
+function switchedSearchesOf(request: JsonObject): number {
+  return isSwitchedOn(request) ? usualSearches : 0;
+}
+
+/** isSwitchedOn takes whatever a server may read as true for it. */
+function isSwitchedOn({ enable_search }: JsonObject): boolean {
+  return (enable_search ?? false) !== false;
+}
+
+/** isSearchCertain reports whether a search is made whatever the model thinks of it. */
+function isSearchCertain(request: JsonObject): boolean {
+  const { model, search_options } = request;
+  if (typeof model === "string" && alwaysSearching.test(model)) return true;
+  return isSwitchedOn(request) && isObject(search_options) && search_options.forced_search === true;
+}
+
 /** The types of web search tools, in all families. */
 const searching = /^(openrouter:)?web_search/;
 /** Anthropic's dated types. Only these honour a bound on their uses. */
