@@ -84,8 +84,8 @@ function isSearchCertain(request: JsonObject): boolean {
   return isSwitchedOn(request) && isObject(search_options) && search_options.forced_search === true;
 }
 
-/** The types of web search tools, in all families. */
-const searching = /^(openrouter:)?web_search/;
+/** The types of web search tools, in all families; the last is Groq's. */
+const searching = /^((openrouter:)?web_search|browser_search$)/;
 /** Anthropic's dated types. Only these honour a bound on their uses. */
 const heedsBound = /^web_search_\d{8}$/;
 /** The types of tools of responses that are charged by the call, the container or the image, at OpenAI and xAI. */
@@ -101,10 +101,18 @@ export function toolOfOtherModels({ tools }: JsonObject): string | undefined {
   return types.find((type) => ofOtherModels.test(type));
 }
 
+/** isSearchTool reports whether a tool searches the web. Moonshot's has a type of several, and a name of its own. */
+function isSearchTool(tool: JsonObject): boolean {
+  const { type, function: own } = tool;
+  if (type === "builtin_function") return isObject(own) && own.name === "$web_search";
+  return typeof type === "string" && searching.test(type);
+}
+
 /** toolFee returns what a tool of responses is charged for beside tokens, if anything. */
-export function toolFee({ type, environment }: JsonObject): "search" | "other" | undefined {
+export function toolFee(tool: JsonObject): "search" | "other" | undefined {
+  const { type, environment } = tool;
   if (typeof type !== "string") return undefined;
-  if (searching.test(type)) return "search";
+  if (isSearchTool(tool)) return "search";
   const isHosted = type === "shell" && isObject(environment) && environment.type !== "local";
   return isHosted || paidOtherwise.test(type) || ofOtherModels.test(type) ? "other" : undefined;
 }
@@ -129,10 +137,7 @@ function searchesBy(tools: JsonValue | undefined): number {
   let searches = 0;
   for (const tool of tools) {
     if (!isObject(tool)) continue;
-    const { type } = tool;
-    if (typeof type === "string" && searching.test(type)) {
-      searches += heedsBound.test(type) ? boundOf(tool.max_uses) : usualSearches;
-    }
+    if (isSearchTool(tool)) searches += heedsBound.test(tool.type as string) ? boundOf(tool.max_uses) : usualSearches;
     // A namespace contains tools.
     searches += searchesBy(tool.tools);
   }
