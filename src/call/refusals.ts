@@ -127,7 +127,7 @@ export function httpNotUnderstood(status: number): Refusal {
   return new Refusal(
     Reason.MALFORMED_BODY,
     "The HTTP request could not be read: its syntax is broken, its headers are too large or too slow, " +
-      "or it has `host`, `authorization` or `content-type` twice. Send each of these once.",
+      "or it has `host`, `authorization` or `content-type` twice, or a `host` that cannot be. Send each of these once.",
     { codes: [Code.InvalidArgument, status] },
   );
 }

@@ -3,6 +3,7 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { type Account, EntryKind } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
+import { legible } from "../runtime/words/legible.ts";
 import { readAmount, readName, table } from "./command.ts";
 import { readBudgetOption } from "./line/budget-option.ts";
 import { helpHint, UsageError, wrongAction } from "./line/errors.ts";
@@ -33,7 +34,7 @@ export async function accounts([action, ...args]: readonly string[]): Promise<vo
         throw new UsageError(`accounts update changes nothing without an option. ${helpHint("accounts update")}`);
       return withOperator(values.config, async (ask) => {
         const { account } = await ask(updateAccount, { account: positionals[0] as string, ...change });
-        console.error(`Changed ${account?.name} (${account?.id}). It holds from the next call on.`);
+        console.error(`Changed ${legible(account?.name ?? "")} (${account?.id}). It holds from the next call on.`);
       });
     }
     case "list": {
@@ -49,7 +50,7 @@ export async function accounts([action, ...args]: readonly string[]): Promise<vo
         const [did, then] = suspended
           ? ["Suspended", "refused from now on, and its users are signed out"]
           : ["Reinstated", "answered from now on; its users sign in anew"];
-        console.error(`${did} ${account?.name} (${account?.id}). Its calls are ${then}.`);
+        console.error(`${did} ${legible(account?.name ?? "")} (${account?.id}). Its calls are ${then}.`);
       });
     }
   }

@@ -7,6 +7,7 @@ import { Refusal } from "../call/refusals.ts";
 import { type Config, loadDataConfig } from "../config/config.ts";
 import { version } from "../package/version.ts";
 import { parseDecimal } from "../runtime/decimal.ts";
+import { legible } from "../runtime/words/legible.ts";
 import { openStorage, type Storage } from "../storage/storage.ts";
 import { openStorageOnPostgres } from "../storage/storage-on-postgres.ts";
 import { readTimestamp } from "../wire/timestamp.ts";
@@ -148,9 +149,9 @@ export function databasePath({ dataDir }: Config): string {
   return join(dataDir, "gateway.db");
 }
 
-/** table formats rows in aligned columns. */
+/** table formats rows in aligned columns, whatever their cells hold. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [head, ...rows];
+  const all = [head, ...rows.map((row) => row.map(legible))];
   const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
   return all
     .map((row) =>

@@ -6,6 +6,7 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { EntryKind } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { formatAmount } from "../runtime/decimal.ts";
+import { legible } from "../runtime/words/legible.ts";
 import { readAmount, readName } from "./command.ts";
 import { readOptions } from "./line/read-options.ts";
 import { withOperator } from "./operator.ts";
@@ -25,7 +26,7 @@ async function move(command: "recharge" | "refund" | "grant", kind: EntryKind, a
     const once = key === undefined ? undefined : { key, onReplayed: () => (isBefore = true) };
     const { entry, account: of } = await ask(OperatorService.method.recordEntry, init, once);
     // The amount as requested: the entry of a refund is negative.
-    const what = `the ${command} of ${formatAmount(amount, unit)} for ${of?.name} (${of?.id})`;
+    const what = `the ${command} of ${formatAmount(amount, unit)} for ${legible(of?.name ?? "")} (${of?.id})`;
     const before = entry?.createdAt ? timestampDate(entry.createdAt).toISOString() : "before";
     const did = isBefore ? `Nothing was moved: ${what} was recorded under this key at ${before}` : `Recorded ${what}`;
     console.error(`${did}. Its balance is ${formatAmount(of?.balance ?? 0n, unit)}, its tier ${of?.tier?.name}.`);

@@ -5,8 +5,8 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
+import { isHeadFaulty } from "../../src/doors/listener/faulty-heads.ts";
 import { listen } from "../../src/doors/listener/listen.ts";
-import { isReadTwoWays } from "../../src/doors/listener/node-servers.ts";
 import type { HttpAnswer } from "../../src/http1/server/answer.ts";
 import { IncomingBody } from "../../src/http1/server/incoming-body.ts";
 import type { PlainRequest } from "../../src/http1/server/request.ts";
@@ -67,10 +67,10 @@ export async function startServers(): Promise<Servers> {
   const own = await listen({ ...common, handle: handle as never });
   // What the listener refuses of its own accord, where Node takes the first of two fields.
   const handleAtNode = (req: IncomingMessage, res: ServerResponse) => {
-    if (isReadTwoWays(req)) res.writeHead(400, { connection: "close" }).end("no");
+    if (isHeadFaulty(req)) res.writeHead(400, { connection: "close" }).end("no");
     else handle(req, res);
   };
-  const node = createServer(handleAtNode);
+  const node = createServer({ requireHostHeader: false }, handleAtNode);
   node.on("checkExpectation", handleAtNode);
   await new Promise<void>((resolve) => node.listen(0, "127.0.0.1", resolve));
   const nodePort = (node.address() as AddressInfo).port;

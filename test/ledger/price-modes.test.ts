@@ -5,7 +5,7 @@
 import { describe, expect, test } from "vitest";
 import type { PriceConfig, UpstreamConfig } from "../../src/config/config.ts";
 import { type HeardAnswer, hear } from "../support/clients/hear.ts";
-import { openAccount } from "../support/payer.ts";
+import { openAccount, openBooks } from "../support/payer.ts";
 import { paidModel, paidModels } from "../support/upstreams/paid-models.ts";
 import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
 
@@ -43,6 +43,12 @@ const { upstream, gateway } = scriptedStage((baseUrl) => {
       paidModel("bare-claude", "anthropic", { price: rates(1, 10), max_output_tokens: 4096 }),
       paidModel("unknowing", "strict", { price: rates(1, 10) }),
       paidModel("in-region", "regional", { price }),
+      ...["sonar", "gpt-search", "online"].map((id) => {
+        const model =
+          { sonar: "perplexity/sonar-pro", "gpt-search": "gpt-4o-search-preview" }[id] ?? "some/model:online";
+        const targets = [{ upstream: "openai", model, priority: 0, weight: 1 }];
+        return paidModel(id, "openai", { price, context_window: 100_000, targets });
+      }),
       paidModel("free", "openai", { price: { input: 0, output: 0 } }),
     ],
   };
@@ -272,6 +278,37 @@ describe("the hold", () => {
     expect(await wanted([{ type: "namespace", name: "n", tools: [search] }])).toBeGreaterThan(plain + 19_000);
     const brought = { input: [{ type: "additional_tools", role: "developer", tools: [search] }] };
     expect(await wanted([], brought)).toBeGreaterThan(plain + 19_000);
+  });
+
+  test("has room for what models search that always do, and for what a search by settings finds", async () => {
+    const wanted = async (model: string, more: Json = {}) =>
+      (await explain("/v1/chat/completions", { model, ...chat, ...more })).wanted;
+    const plain = await wanted("gpt");
+    for (const model of ["sonar", "gpt-search"]) expect(await wanted(model)).toBeGreaterThanOrEqual(plain + 20_000);
+    expect(await wanted("online")).toBeGreaterThan(plain + 1_000_000 + 20_000);
+    const settings: Json[] = [
+      { enable_search: true },
+      { plugins: [{ id: "web" }] },
+      { search_parameters: { mode: "auto" } },
+    ];
+    for (const more of settings) expect(await wanted("gpt", more)).toBeGreaterThan(plain + 1_000_000);
+    expect(await wanted("gpt", { enable_search: true })).toBeGreaterThan(plain + 1_000_000 + 20_000);
+    expect(await wanted("gpt", { enable_search: false })).toBeLessThan(plain + 1000);
+  });
+
+  test.each<[string, Json, Json, number]>([
+    ["Perplexity's models", { model: "sonar" }, { num_search_queries: 18 }, 18],
+    ["Perplexity's models, where nothing is told", { model: "sonar" }, {}, 1],
+    ["OpenAI's models for search, which tell nothing", { model: "gpt-search", web_search_options: {} }, {}, 1],
+    ["Alibaba's switch", { model: "gpt", enable_search: true }, { plugins: { search: { count: 12 } } }, 12],
+    ["Alibaba's switch, where nothing was searched", { model: "gpt", enable_search: true }, {}, 0],
+  ])("covers the searches of %s", async (_, body, told, searches) => {
+    const { apiKey, ...payer } = await openAccount(gateway, { recharge: 100_000_000 });
+    answerChat({ ...usage, ...told });
+    const { status, cost } = await say("/v1/chat/completions", { ...chat, ...body }, apiKey);
+    expect({ status, cost }).toEqual({ status: 200, cost: spent(1, 10) + searches * 1000 });
+    const { requests } = await openBooks(gateway.database, gateway.storage).of({ apiKey, ...payer });
+    expect(requests).toMatchObject([{ cost, waived: 0 }]);
   });
 
   test("is what an account needs: too little of it is refused, and tells how much", async () => {

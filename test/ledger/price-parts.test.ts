@@ -181,6 +181,14 @@ describe("what has no price", () => {
     [{ plugins: [{ id: "web" }] }, "tools"],
     [{ search_parameters: { mode: "off" } }, undefined],
     [{ search_parameters: { mode: "auto" } }, "tools"],
+    [{ tools: [{ type: "builtin_function", function: { name: "$web_search" } }] }, "tools"],
+    [{ tools: [{ type: "builtin_function", function: { name: "$other" } }] }, undefined],
+    [{ tools: [{ type: "browser_search" }] }, "tools"],
+    [{ enable_search: true }, "tools"],
+    [{ enable_search: "true" }, "tools"],
+    [{ enable_search: false }, undefined],
+    [{ enable_search: null, search_options: { forced_search: true } }, undefined],
+    [{ model: "sonar-pro" }, undefined],
   ])("in %j is named: %s", (request, key) => {
     expect(unpricedKey(price, requestedManner(request))).toBe(key);
   });
@@ -407,6 +415,8 @@ describe("what a chat answer tells beside its counts", () => {
       [{ usage: { ...usage, server_tool_use_details: { tool_calls_executed: 3, web_search_requests: 2 } } }],
       { searches: 2 },
     ],
+    ["Alibaba's searches", [{ usage: { ...usage, plugins: { search: { count: 3 } } } }], { searches: 3 }],
+    ["Perplexity's searches", [{ usage: { ...usage, num_search_queries: 4 } }], { searches: 4 }],
     ["xAI's sources", [{ usage: { ...usage, num_sources_used: 7 } }], { searches: 7 }],
     ["no searches where it counts none", [{ usage: { ...usage, num_sources_used: 0 } }], { searches: 0 }],
   ])("is %s", (_, answers, expected) => {

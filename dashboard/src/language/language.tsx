@@ -5,6 +5,7 @@
  * function of them. The compiler checks that both languages have the same texts.
  */
 import { createContext, type PropsWithChildren, use, useEffect, useState } from "react";
+import { keptApart } from "./isolated.ts";
 
 export const languages = { en: "English", "zh-CN": "简体中文" } as const;
 
@@ -20,7 +21,7 @@ type Same<W> = {
 export type Texts<W> = Readonly<Record<Language, Same<W>>>;
 
 export function texts<const W extends Readonly<Record<string, TextValue>>>(english: W, chinese: Same<W>): Texts<W> {
-  return { en: english as unknown as Same<W>, "zh-CN": chinese };
+  return { en: keptApart(english as unknown as Same<W>), "zh-CN": keptApart(chinese) };
 }
 
 interface Spoken {

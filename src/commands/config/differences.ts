@@ -6,6 +6,7 @@ import {
   type RollBackConfigurationResponse,
 } from "../../../gen/modelgateway/v1/configuration_pb.ts";
 import type { Difference } from "../../config/stored/differences.ts";
+import { legible } from "../../runtime/words/legible.ts";
 
 const kinds: ReadonlyMap<DifferenceKind, Difference["kind"]> = new Map([
   [DifferenceKind.ADDED, "added"],
@@ -21,9 +22,9 @@ export function printDifferences(differences: readonly ConfigurationDifference[]
 
 /** printDifference prints a line; `before` and `after` are JSON. */
 export function printDifference(kind: Difference["kind"], path: string, before: string, after: string): void {
-  if (kind === "changed") console.log(`~ ${path}: ${before} → ${after}`);
-  else if (kind === "added") console.log(`+ ${path}: ${after}`);
-  else console.log(`- ${path}: ${before}`);
+  if (kind === "changed") console.log(legible(`~ ${path}: ${before} → ${after}`));
+  else if (kind === "added") console.log(legible(`+ ${path}: ${after}`));
+  else console.log(legible(`- ${path}: ${before}`));
 }
 
 /** printChanged prints what came of a change; whether a version was made goes to standard error. */

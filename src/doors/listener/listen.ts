@@ -16,11 +16,12 @@ import { createDeadlines, type Deadlines } from "../../runtime/deadlines.ts";
 import { shortenRounds } from "../../runtime/read-turns.ts";
 import type { Upgrades } from "../socket/responses-sockets.ts";
 import { type ConnectionCounts, type Connections, createConnections, type OpenConnection } from "./connections.ts";
+import { isHeadFaulty } from "./faulty-heads.ts";
 import type { Http2FloodOptions } from "./http2-floods.ts";
 import { createHttp2Sessions, type Http2Sessions } from "./http2-sessions.ts";
 import { isKeyless } from "./keyless-work.ts";
 import { createNodeServers, type NodeServers, probeMs } from "./node-servers.ts";
-import { type RejectionBody, rejectConnect, rejectPreface, rejectRaw } from "./raw-answers.ts";
+import { type RejectionBody, rejectBare, rejectConnect, rejectRaw } from "./raw-answers.ts";
 import { sniff } from "./sniff-protocol.ts";
 import { createStalledReaders, type StalledReaders } from "./stalled-readers.ts";
 import { createTurns, sessionTurns, type Turns } from "./turns.ts";
@@ -87,6 +88,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const { http1, connections, sessions } = parts;
   const known = acceptConnections(parts, options);
   http1.on("upgrade", (req, socket: Socket, head) => {
+    if (isHeadFaulty(req)) return void rejectBare(socket, options.rejectionBody);
     options.upgrades?.take(req, socket, head, (taken) => parts.upgraded.add(taken, socket, known.get(socket)));
   });
   http1.on("connect", (_, socket: Socket) => rejectConnect(socket, options.rejectionBody));
@@ -172,7 +174,7 @@ function acceptConnections(parts: Parts, options: ListenOptions): WeakMap<Socket
     const connection = connections.add(socket);
     known.set(socket, connection);
     sniff(socket, sniffTimeoutMs, (found) => {
-      if (found === "broken preface") rejectPreface(socket, rejectionBody);
+      if (found === "broken preface") rejectBare(socket, rejectionBody);
       else if (found === "http2") {
         // A connection that waits for its session is not idle. Where room is needed, it is closed before one that has just ended a call.
         connection.isIdle = () => false;

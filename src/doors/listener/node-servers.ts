@@ -10,6 +10,7 @@ import { createServer as createHttp2Server, type Http2Server, type Http2Stream }
 import type { Socket } from "node:net";
 import { isLastAnswer } from "../../http1/server/index.ts";
 import { discardInTurns } from "../../runtime/read-turns.ts";
+import { isHeadFaulty } from "./faulty-heads.ts";
 import { maxConcurrentStreams, streamResets } from "./http2-sessions.ts";
 import { type RejectionBody, rejectHead } from "./raw-answers.ts";
 import { createTurns, requestTurns, type Turns } from "./turns.ts";
@@ -53,8 +54,7 @@ export function createNodeServers(options: NodeServerOptions): NodeServers {
     if (before && isLastAnswer(before)) return discardInTurns(req);
     answers.set(req.socket, res);
     res.on("close", closeIfIdle);
-    const isHostless = req.httpVersion === "1.1" && req.headers.host === undefined;
-    if (isHostless || isReadTwoWays(req)) rejectHead(res, rejectionBody);
+    if (isHeadFaulty(req)) rejectHead(res, rejectionBody);
     else handle(req, res);
   };
   const http1 = createHttp1Server(
@@ -76,68 +76,19 @@ export function createNodeServers(options: NodeServerOptions): NodeServers {
   http1.on("checkExpectation", handleHttp1);
   // Its requests and responses have all that the doors use.
   const handleHttp2: RequestListener = (req, res) => {
-    if (isReadTwoWays(req)) rejectHead(res, rejectionBody);
+    if (isHeadFaulty(req)) rejectHead(res, rejectionBody);
     else handle(req, res);
   };
   const http2 = createHttp2Server(
     { settings: { maxConcurrentStreams }, ...streamResets },
     handleHttp2 as unknown as Parameters<typeof createHttp2Server>[1],
   );
+  http2.on("checkExpectation", handleHttp2);
+  http2.on("connect", (_, res: ServerResponse) => rejectHead(res, rejectionBody, 405));
   const closing = () => {
     isClosing = true;
   };
   return { http1, http2, answerOn: (socket) => answers.get(socket), accepted: turns.accepted, closing };
-}
-
-/**
- * The fields by which it is decided who calls, and how a body is read. Node keeps the first of several and says nothing; a proxy before
- * the gateway may have looked at the last. RFC 9112, section 3.2, has a second `host` refused. The others may be repeated alike, as by a
- * client whose user sets again what it sets itself.
- */
-const single: ReadonlySet<string> = new Set(["host", "authorization", "content-type"]);
-
-/** usualCharsets say the coding that texts have anyway. */
-const usualCharsets: ReadonlySet<string> = new Set(["charset=utf-8", 'charset="utf-8"']);
-
-/** essence returns a field's value without the charset that texts have anyway, in linear time whatever it is. */
-function essence(value: string): string {
-  const at = value.lastIndexOf(";");
-  const isUsual =
-    at >= 0 &&
-    usualCharsets.has(
-      value
-        .slice(at + 1)
-        .trim()
-        .toLowerCase(),
-    );
-  return isUsual ? value.slice(0, at).trimEnd() : value;
-}
-
-/**
- * isReadTwoWays reports whether a request has one of these fields with two values, or `host` twice; or a transfer coding besides `chunked`,
- * which a proxy may undo and Node does not (RFC 9112, 6.1).
- */
-export function isReadTwoWays({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">): boolean {
-  let seen: Map<string, string> | undefined;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] as string;
-    if (name.length === coding.length && isOtherCoding(name, rawHeaders[at + 1] as string)) return true;
-    if (name.length !== 4 && name.length !== 12 && name.length !== 13) continue;
-    const known = name.toLowerCase();
-    if (!single.has(known)) continue;
-    const value = essence(rawHeaders[at + 1] as string);
-    const before = seen?.get(known);
-    if (before !== undefined && (known === "host" || before !== value)) return true;
-    seen ??= new Map();
-    seen.set(known, value);
-  }
-  return false;
-}
-
-const coding = "transfer-encoding";
-
-function isOtherCoding(name: string, value: string): boolean {
-  return name.toLowerCase() === coding && value.trim().toLowerCase() !== "chunked";
 }
 
 /** inTurns begins requests in turns of the event loop, and never those that are over before their turn. */

@@ -43,8 +43,8 @@ export function rejectConnect(socket: Socket, rejectionBody: RejectionBody): voi
   endRaw(socket, 405, { allow: "GET, POST, DELETE", ...rejectionHeaders(body) }, body);
 }
 
-/** Answers bytes that begin like the preface of HTTP/2 and are none. */
-export function rejectPreface(socket: Socket, rejectionBody: RejectionBody): void {
+/** Answers on a bare socket what cannot be served: bytes that begin like the preface of HTTP/2 and are none, a handshake with a faulty head. */
+export function rejectBare(socket: Socket, rejectionBody: RejectionBody): void {
   discardInTurns(socket.on("error", () => socket.destroy()));
   const body = rejectionBody(400);
   endRaw(socket, 400, rejectionHeaders(body), body);
@@ -58,12 +58,12 @@ export function endRaw(socket: Socket, status: number, headers: Record<string, s
   socket.once("close", () => clearTimeout(cut));
 }
 
-/** rejectHead answers a request whose head has no `host`, which HTTP/1.1 requires, or can be read in two ways. Its connection ends. */
-export function rejectHead(res: ServerResponse, rejectionBody: RejectionBody): void {
-  const body = rejectionBody(400);
+/** rejectHead answers a request whose head is faulty, or asks for what no gateway does. Its connection ends, but for one of HTTP/2. */
+export function rejectHead(res: ServerResponse, rejectionBody: RejectionBody, status = 400): void {
+  const body = rejectionBody(status);
   const { connection, ...headers } = rejectionHeaders(body);
   // HTTP/2 has no such field.
-  res.writeHead(400, res.req.httpVersionMajor === 2 ? headers : { connection, ...headers }).end(body);
+  res.writeHead(status, res.req.httpVersionMajor === 2 ? headers : { connection, ...headers }).end(body);
 }
 
 function rejectionHeaders(body: Buffer): Record<string, string> & { readonly connection: string } {

@@ -4,6 +4,7 @@
  */
 import { maxHeaderSize } from "node:http";
 import type { Socket } from "node:net";
+import { isHostField } from "../../runtime/net/host-field.ts";
 import { emptyFields, type Fields, headEnd, parseLength, readFields } from "../fields.ts";
 import type { PlacedValue } from "../known-head.ts";
 import type { IncomingBody } from "./incoming-body.ts";
@@ -117,5 +118,6 @@ function plainFields(head: string, from: number): Pick<ReadHead, "headers" | "le
   });
   const { connection = "keep-alive", host } = headers;
   const isKept = connection === "keep-alive" || connection.toLowerCase() === "keep-alive";
-  return isPlain && !isUnplain && isKept && host !== undefined ? { headers, lengthColon, credential } : undefined;
+  const hasHost = host !== undefined && isHostField(host);
+  return isPlain && !isUnplain && isKept && hasHost ? { headers, lengthColon, credential } : undefined;
 }

@@ -74,11 +74,12 @@ export function isFromElsewhere(header: Arrival["header"]): boolean {
   return site === "cross-site" || site === "same-site";
 }
 
-/** Source: RFC 6265, section 4.2. */
+/** cookieOf returns the whole value, in which `=` may stand, too. Source: RFC 6265, section 4.2. */
 function cookieOf(cookie: string, cookies: string): string | undefined {
+  const begin = `${cookie}=`;
   for (const pair of cookies.split(";")) {
-    const [name, value] = pair.trim().split("=", 2);
-    if (name === cookie && value) return value;
+    const value = pair.trim();
+    if (value.startsWith(begin) && value.length > begin.length) return value.slice(begin.length);
   }
   return undefined;
 }

@@ -19,7 +19,7 @@ import {
   outputBound,
   promptsOf,
 } from "../../ledger/worst-case.ts";
-import { requestedManner, toolFee, toolOfOtherModels } from "../../providers/usage/manner.ts";
+import { requestedManner, toolFee, toolOfOtherModels, unaskedSearchesOf } from "../../providers/usage/manner.ts";
 import { formatAmount } from "../../runtime/decimal.ts";
 import type { Model } from "../../targets/catalog.ts";
 import type { JsonObject } from "../../wire/json.ts";
@@ -115,7 +115,11 @@ function highestRates(price: Price, sent: Asked, prompt: number, model: Model, {
       tier: sent.tier || own.tier,
       speed: sent.speed || own.speed,
       region: sent.region || own.region,
-      searches: Math.max(sent.searches, own.searches),
+      searches: Math.max(
+        sent.searches,
+        own.searches,
+        ...model.targets.map((target) => unaskedSearchesOf(target.model)),
+      ),
     },
     prompt,
     hasAttachments: hasAttachments(call.request),

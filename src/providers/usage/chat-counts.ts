@@ -259,12 +259,13 @@ function rareParts(usage: JsonObject): RareParts | undefined {
   return { inputAudio, inputImage, outputAudio, searches };
 }
 
-/** searchesIn reads the names of OpenRouter (two), of Perplexity, and of xAI, which counts sources, too. */
+/** searchesIn reads the names of OpenRouter (two), of Alibaba, of Perplexity, and of xAI (two), which counts sources, too. */
 function searchesIn(usage: JsonObject) {
   return (
     countOf(membersOf(usage.server_tool_use).web_search_requests) ??
     countOf(membersOf(usage.server_tool_use_details).web_search_requests) ??
     countOf(membersOf(usage.server_side_tool_usage_details).web_search_calls) ??
+    countOf(membersOf(membersOf(usage.plugins).search).count) ??
     countOf(usage.num_search_queries) ??
     countOf(usage.num_sources_used)
   );

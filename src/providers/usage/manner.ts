@@ -11,7 +11,7 @@ import { isObject } from "../../wire/json.ts";
 export interface RequestedManner extends Manner {
   /** The most web searches that the request may make. */
   readonly searches: number;
-  /** The web searches that it makes in any case, whether or not the answer reports them. */
+  /** The web searches that are made in any case, whether or not the answer reports them. */
   readonly certainSearches: number;
 }
 
@@ -36,9 +36,10 @@ export function requestedManner(request: JsonObject): RequestedManner {
   const speed = wordOf(request.speed, ordinarySpeeds) ?? "";
   const region = wordOf(request.inference_geo, anywhere) ?? "";
   const sureSearches = sureSearchesOf(request);
-  const searches = sureSearches + toolSearchesOf(request);
-  if (tier === "" && speed === "" && region === "" && searches === 0) return ordinary;
-  return { tier, speed, region, searches, certainSearches: sureSearches };
+  const searches = sureSearches + toolSearchesOf(request) + switchedSearchesOf(request);
+  const certainSearches = Math.max(sureSearches, isSearchCertain(request) ? 1 : 0);
+  if (tier === "" && speed === "" && region === "" && searches + certainSearches === 0) return ordinary;
+  return { tier, speed, region, searches, certainSearches };
 }
 
 /** wordOf returns the word, "" for a standard one, undefined without any. */
@@ -57,8 +58,34 @@ function sureSearchesOf({ web_search_options, plugins }: JsonObject): number {
 
 /** The number of searches assumed where the request sets no bound. */
 const usualSearches = 20;
-/** The types of web search tools, in all families. */
-const searching = /^(openrouter:)?web_search/;
+
+/** The names, at their vendors, of models that search for every answer: Perplexity's, OpenAI's, and any that OpenRouter searches for. */
+const alwaysSearching = /(?:^|[/:.])sonar(?:-|$)|-search-(?:preview|api)(?:-|$)|:online$/;
+
+/** unaskedSearchesOf returns the most web searches that a model of this name makes for a request that asks for none. */
+export function unaskedSearchesOf(model: string): number {
+  return alwaysSearching.test(model) ? usualSearches : 0;
+}
+
+/** switchedSearchesOf counts the searches that a request lets the model make by Alibaba's switch. */
+function switchedSearchesOf(request: JsonObject): number {
+  return isSwitchedOn(request) ? usualSearches : 0;
+}
+
+/** isSwitchedOn takes whatever a server may read as true for it. */
+function isSwitchedOn({ enable_search }: JsonObject): boolean {
+  return (enable_search ?? false) !== false;
+}
+
+/** isSearchCertain reports whether a search is made whatever the model thinks of it. */
+function isSearchCertain(request: JsonObject): boolean {
+  const { model, search_options } = request;
+  if (typeof model === "string" && alwaysSearching.test(model)) return true;
+  return isSwitchedOn(request) && isObject(search_options) && search_options.forced_search === true;
+}
+
+/** The types of web search tools, in all families; the last is Groq's. */
+const searching = /^((openrouter:)?web_search|browser_search$)/;
 /** Anthropic's dated types. Only these honour a bound on their uses. */
 const heedsBound = /^web_search_\d{8}$/;
 /** The types of tools of responses that are charged by the call, the container or the image, at OpenAI and xAI. */
@@ -74,10 +101,18 @@ export function toolOfOtherModels({ tools }: JsonObject): string | undefined {
   return types.find((type) => ofOtherModels.test(type));
 }
 
+/** isSearchTool reports whether a tool searches the web. Moonshot's has a type of several, and a name of its own. */
+function isSearchTool(tool: JsonObject): boolean {
+  const { type, function: own } = tool;
+  if (type === "builtin_function") return isObject(own) && own.name === "$web_search";
+  return typeof type === "string" && searching.test(type);
+}
+
 /** toolFee returns what a tool of responses is charged for beside tokens, if anything. */
-export function toolFee({ type, environment }: JsonObject): "search" | "other" | undefined {
+export function toolFee(tool: JsonObject): "search" | "other" | undefined {
+  const { type, environment } = tool;
   if (typeof type !== "string") return undefined;
-  if (searching.test(type)) return "search";
+  if (isSearchTool(tool)) return "search";
   const isHosted = type === "shell" && isObject(environment) && environment.type !== "local";
   return isHosted || paidOtherwise.test(type) || ofOtherModels.test(type) ? "other" : undefined;
 }
@@ -102,10 +137,7 @@ function searchesBy(tools: JsonValue | undefined): number {
   let searches = 0;
   for (const tool of tools) {
     if (!isObject(tool)) continue;
-    const { type } = tool;
-    if (typeof type === "string" && searching.test(type)) {
-      searches += heedsBound.test(type) ? boundOf(tool.max_uses) : usualSearches;
-    }
+    if (isSearchTool(tool)) searches += heedsBound.test(tool.type as string) ? boundOf(tool.max_uses) : usualSearches;
     // A namespace contains tools.
     searches += searchesBy(tool.tools);
   }

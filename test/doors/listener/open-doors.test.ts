@@ -85,6 +85,77 @@ describe("a head that can be read in two ways is refused", () => {
     expect(text).toContain("connection: close");
   });
 
+  const hosts = [...["a b", "a\tb", "a/b", "user@a", 'a"b', "a:b", "\xe4", "[::1", "a%2", "a?b", "a:1:2"]];
+
+  test.each(hosts)("a host that is none: %j", async (host) => {
+    const upgrade = `connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: ${"A".repeat(22)}==\r\n`;
+    const heads = [
+      "POST /v1/chat/completions HTTP/1.1\r\ncontent-length: 2\r\n",
+      "POST /v1/chat/completions HTTP/1.1\r\ncontent-length: 2\r\nte: trailers\r\n",
+      "GET /v1/models HTTP/1.0\r\n",
+      `GET /v1/responses HTTP/1.1\r\n${upgrade}`,
+    ];
+    for (const head of heads) {
+      const socket = connectTcp(gateway.port, "127.0.0.1");
+      socket.write(Buffer.from(`${head}host: ${host}\r\n${key()}\r\n{}`, "latin1"));
+      let text = "";
+      for await (const chunk of socket) text += String(chunk);
+      expect(text, head).toMatch(/^HTTP\/1\.1 400 /);
+      expect(text, head).toContain("HTTP request could not be read");
+    }
+  });
+
+  test.each(["", "a_b", "a,b", "[::1]:80", "[fe80::1%25eth0]", "a:", "xn--4ca.example:8080", "1.2.3.4"])(
+    "a host that may be is not: %j",
+    async (host) => {
+      const socket = connectTcp(gateway.port, "127.0.0.1");
+      socket.write(`GET /v1/models HTTP/1.1\r\nhost: ${host}\r\n${key()}connection: close\r\n\r\n`);
+      let text = "";
+      for await (const chunk of socket) text += String(chunk);
+      expect(text).toMatch(/^HTTP\/1\.1 200 /);
+    },
+  );
+
+  test.each([
+    ["another", 400],
+    ["H", 200],
+  ])("over HTTP/2, with the host %j beside the authority `h`: %d", async (host, status) => {
+    const raw = await openH2(gateway.port);
+    const fields: Fields = [
+      ...[[":method", "GET"] as const, [":scheme", "http"] as const, [":path", "/v1/models"] as const],
+      ...[[":authority", "h"] as const, ["authorization", `Bearer ${gateway.apiKey}`] as const],
+      ["host", host],
+    ];
+    raw.socket.write(headers(1, fields, true));
+    await eventually(() => expect(raw.statuses.get(1)).toBe(status));
+    raw.socket.destroy();
+  });
+
+  const probe: Fields = [
+    [":method", "GET"],
+    [":scheme", "http"],
+    [":path", "/healthz"],
+    [":authority", "h"],
+  ];
+
+  test.each<[string, Fields, number]>([
+    ["an expectation that nobody knows", [...probe, ["expect", "x"]], 200],
+    [
+      "what asks for a proxy",
+      [
+        [":method", "CONNECT"],
+        [":authority", "h"],
+      ],
+      405,
+    ],
+  ])("over HTTP/2 %s is answered with a body", async (_, fields, status) => {
+    const raw = await openH2(gateway.port);
+    raw.socket.write(headers(1, fields, true));
+    await eventually(() => expect(raw.statuses.get(1)).toBe(status));
+    await eventually(() => expect(raw.received.get(1)).toBeGreaterThan(0));
+    raw.socket.destroy();
+  });
+
   test.each<[string, (key: string) => string]>([
     ["credential", (key) => `${key}${key}`],
     ["type", (key) => `${key}Content-Type: application/json\r\n`],

@@ -318,6 +318,12 @@ describe("a handshake", () => {
       400,
       "sec-websocket-key",
     ],
+    "that names a host that is none": [`host: a b\r\n${key}sec-websocket-version: 13\r\n`, 400, "could not be read"],
+    "with another credential besides": [
+      `host: x\r\nAuthorization: Bearer x\r\n${key}sec-websocket-version: 13\r\n`,
+      400,
+      "could not be read",
+    ],
     "that names no host": [`${key}sec-websocket-version: 13\r\n`, 400, "host"],
   };
   for (const [what, [lines, status, words]] of Object.entries(faulty)) {

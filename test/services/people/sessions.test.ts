@@ -90,6 +90,18 @@ test("anybody is told who may register, what money is counted in, and where the 
   expect((await openBrowser(gateway).session.getSession({})).awaitsSetUp).toBe(false);
 });
 
+test("a cookie that is nearly that of a session is none", async () => {
+  const { cookie } = await signedIn(gateway);
+  const [name = "", value = ""] = cookie.split("=");
+  const near = [`${value}=`, `${value}=x`, `"${value}"`, value.slice(1), `${value}x`, value.toLowerCase()];
+  const cookies = [...near.map((one) => `${name}=${one}`), `${name.toUpperCase()}=${value}`, `__Host-${cookie}`];
+  for (const one of cookies) {
+    const browser = openBrowser(gateway);
+    browser.cookie = one;
+    expect(await refusalOf(browser.session.listSessions({})), one).toMatchObject({ status: 401 });
+  }
+});
+
 describe("a page of another site", () => {
   async function call(rpc: string, headers: Record<string, string>, body = {}) {
     const response = await fetch(`${gateway.rootUrl}/modelgateway.v1.${rpc}`, {
