@@ -43,7 +43,8 @@ test("a gateway that is asked to stop charges what it has no time to count", asy
   await expect.poll(() => upstream.received.length, { timeout: 10_000 }).toBe(calls);
   await expect.poll(() => upstream.openRequests, { timeout: 10_000 }).toBe(0);
   // All answers have been read: from here on the gateway only counts.
-  const running = async () => (await scrape(gateway.metricsPort)).value("model_gateway_upstream_running", { upstream: "openai" });
+  const running = async () =>
+    (await scrape(gateway.metricsPort)).value("model_gateway_upstream_running", { upstream: "openai" });
   await expect.poll(running, { timeout: 30_000 }).toBe(0);
 
   const begun = performance.now();
