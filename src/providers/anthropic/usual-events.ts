@@ -84,8 +84,8 @@ export class UsualEvents {
   #say(event: JsonObject): readonly JsonObject[] {
     const typed = withType(event);
     const { index = null, delta } = typed;
-    // What is said of no block, and tells none, is no part of the message: SDKs throw at it.
-    if (!isObject(delta)) return [];
+    // What is said of no block, and tells none, is no part of the message: SDKs throw at it. They write a text of null as a word.
+    if (!isObject(delta) || saysNull(delta)) return [];
     const kind = blockTypeOf(delta);
     let number = this.#numberOf(index);
     let block = number === undefined ? undefined : this.#open.get(number);
@@ -165,6 +165,12 @@ function blockTypeOf(delta: JsonObject): string | undefined {
 function says(delta: JsonObject): boolean {
   const member = members.get(delta.type);
   return member === undefined || textOrEmpty(delta[member]) !== "";
+}
+
+/** saysNull reports whether a delta has null, or nothing, where it should have a text. */
+function saysNull(delta: JsonObject): boolean {
+  const member = members.get(delta.type);
+  return member !== undefined && (delta[member] ?? null) === null;
 }
 
 /** isRepeated reports whether a delta says once more what the beginning of its block said: an input does so always, as one JSON. */

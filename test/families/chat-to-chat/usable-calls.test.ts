@@ -68,6 +68,14 @@ const streams: Readonly<Record<string, readonly [pieces: readonly Json[], told: 
     [call("", {}), piece('{"a"'), piece(":1}"), call('{"b":2}', { id: "call_2" }, "set")],
     [got, other],
   ],
+  "no type": [[call('{"a"', { index: 0, type: undefined }), piece(":1}", { index: 0 })], [got]],
+  "an index that counts from 1": [
+    [
+      ...[call('{"a"', { index: 1 }), piece(":1}", { index: 1 })],
+      ...[call("", { index: 2, id: "call_2" }, "set"), piece('{"b":2}', { index: 2 })],
+    ],
+    [got, other],
+  ],
   "an index of null": [[call('{"a"', { index: null }), piece(":1}", { index: null })], [got]],
   "an index that is a text": [[call('{"a"', { index: "0" }), piece(":1}", { index: "0" })], [got]],
   "the index of another": [

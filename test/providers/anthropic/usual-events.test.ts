@@ -119,6 +119,15 @@ describe.each<[string, Json[], Json[]]>([
     hello,
   ],
   [
+    "whose deltas say null",
+    [
+      ...[messageStart(), ...whole.toSpliced(1, 0, delta(0, { type: "text_delta", text: null }))],
+      ...[begin(1, { ...tool, input: {} }), delta(1, { type: "input_json_delta", partial_json: null })],
+      ...[delta(1, input('{"city":"Rome"}')), end(1), ...messageEnd("tool_use")],
+    ],
+    [...hello, ...called],
+  ],
+  [
     "whose deltas have no index",
     [
       messageStart(),
