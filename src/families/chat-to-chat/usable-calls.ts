@@ -75,11 +75,12 @@ function wholeCalls(calls: readonly JsonValue[], answerId: string): JsonValue[] 
     const input = plainInput(called.input.trim()) || "{}";
     const isUsable =
       ownId === call.id &&
+      typeof call.type === "string" &&
       (isObject(call.custom) || (isObject(call.function) && called.isText && called.input.trim() === input));
     if (isUsable) return call;
     const { name, arguments: _, ...rest } = call;
     return isObject(call.custom)
-      ? { ...call, id: ownId }
+      ? { ...call, id: ownId, type: "custom" }
       : { ...rest, id: ownId, type: "function", function: functionOf(call, input) };
   });
 }

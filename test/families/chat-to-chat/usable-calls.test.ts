@@ -15,13 +15,14 @@ const client = () => new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiK
 
 interface Called {
   readonly id: string;
+  readonly type: string;
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
 function told(message: { readonly tool_calls?: readonly unknown[] | undefined }): readonly string[][] {
   const calls = (message.tool_calls ?? []) as readonly Called[];
   expect(new Set(calls.map(({ id }) => id)).size).toBe(calls.length);
-  for (const { id } of calls) expect(id).toMatch(/^\w+$/);
+  for (const { id, type } of calls) expect([id, type]).toEqual([expect.stringMatching(/^\w+$/), "function"]);
   return calls.map(({ function: called }) => [called.name, called.arguments]);
 }
 
@@ -40,6 +41,7 @@ const wholes: Readonly<Record<string, readonly [calls: unknown, told: readonly s
   "arguments that are a JSON string": [[call(JSON.stringify('{"a":1}'))], [got]],
   "arguments that say null": [[call("null")], [["get", "{}"]]],
   "arguments that are no JSON": [[call('"a')], [["get", '"a']]],
+  "no type, as Mistral's": [[call('{"a":1}', { type: undefined })], [got]],
   "no id": [[call('{"a":1}', { id: undefined })], [got]],
   "an id that is empty": [[call('{"a":1}', { id: "" })], [got]],
   "the same id": [
