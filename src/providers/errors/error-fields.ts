@@ -223,7 +223,10 @@ function innermost(outer: JsonObject): JsonObject {
 
 const codeKeys = [
   "code",
+  "Code",
   "error_code",
+  "errorCode",
+  "ErrorCode",
   "errcode",
   "status",
   "status_code",
@@ -240,7 +243,7 @@ const codeKeys = [
 function codesOf(error: JsonObject, outer: JsonObject): (string | number)[] {
   const details = Array.isArray(error.details)
     ? error.details.map((detail) => membersOf(detail).reason)
-    : [detailCodeOf(error)];
+    : [detailCodeOf(error), faultCodeOf(error)];
   const named = [error, outer].flatMap((object) =>
     codeKeys.flatMap((key) => (Object.hasOwn(object, key) ? [object[key]] : [])),
   );
@@ -250,6 +253,12 @@ function codesOf(error: JsonObject, outer: JsonObject): (string | number)[] {
 /** detailCodeOf returns the code that Anthropic gives beside a type that is less exact; undefined where there is none. */
 export function detailCodeOf({ details }: JsonObject): string | undefined {
   const { error_code: code } = membersOf(details);
+  return typeof code === "string" ? code : undefined;
+}
+
+/** faultCodeOf returns the code that Apigee's gateways give within a fault; undefined where there is none. */
+function faultCodeOf({ detail }: JsonObject): string | undefined {
+  const { errorcode: code } = membersOf(detail);
   return typeof code === "string" ? code : undefined;
 }
 

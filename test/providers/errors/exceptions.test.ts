@@ -95,6 +95,15 @@ test.each([
   expect(statusOf({ [name]: { message: "something happened" } })).toBe(status);
 });
 
+test.each<[object, number]>([
+  [{ Code: "Throttling.User", Message: "slow down" }, 429],
+  [{ errorCode: "ServiceUnavailable", message: "come back" }, 503],
+  [{ fault: { faultstring: "no more", detail: { errorcode: "policies.ratelimit.QuotaViolation" } } }, 429],
+  [{ fault: { faultstring: "no more", detail: "none" } }, 502],
+])("%j means %i", (json, status) => {
+  expect(statusOf(json)).toBe(status);
+});
+
 test("the status and the words of the model behind it count", () => {
   const told = { message: "it failed", originalMessage: "the picture is broken", originalStatusCode: 400 };
   expect(statusOf({ modelStreamErrorException: told })).toBe(400);
