@@ -1,4 +1,5 @@
 /** Images that a chat model makes, and sources that its server lists beside the answer, reach callers of other families. */
+import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, test } from "vitest";
 import { ask } from "../support/ask.ts";
 import { modelAt } from "../support/gateway.ts";
@@ -43,6 +44,17 @@ async function textOf(stream: boolean): Promise<string> {
   return [...text.matchAll(/"text_delta","text":("(?:[^"\\]|\\.)*")/g)]
     .map(([, json]) => JSON.parse(json as string))
     .join("");
+}
+
+/** textBlockOf returns the one text of a message as Anthropic's SDK reads it. */
+async function textBlockOf(stream: boolean): Promise<Anthropic.TextBlock> {
+  const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: gateway.apiKey, maxRetries: 0 });
+  const body = { model: "m", max_tokens: 9, messages: [{ role: "user" as const, content: "hi" }] };
+  const { content } = stream
+    ? await client.messages.stream(body).finalMessage()
+    : await client.messages.create({ ...body, stream: false });
+  expect(content).toHaveLength(1);
+  return content[0] as Anthropic.TextBlock;
 }
 
 describe.each([false, true])("stream: %s", (stream) => {
@@ -92,9 +104,73 @@ describe.each([false, true])("stream: %s", (stream) => {
     expect(await outputOf(stream)).toMatchObject([{ type: "message", content: [{ text: "See [1]", annotations }] }]);
   });
 
+  const located = (url: string, title: string | null, cited_text = "") => {
+    return { type: "web_search_result_location", url, title, cited_text, encrypted_index: "" };
+  };
+  const annotation = (url: string, more: Json = {}) => ({ type: "url_citation", url_citation: { url, ...more } });
+
+  test.each<[string, Json, Json, Json[] | null]>([
+    ["its own", { annotations: [annotation(a, { title: "A", content: "Said." })] }, {}, [located(a, "A", "Said.")]],
+    [
+      "its own, once each",
+      { annotations: [annotation(a), annotation(b), annotation(a)] },
+      {},
+      [located(a, null), located(b, null)],
+    ],
+    ["its own before those of its server", { annotations: [annotation(b)] }, { citations: [a] }, [located(b, null)]],
+    ["those of its server", {}, { citations: [a, b] }, [located(a, null), located(b, null)]],
+    ["search results", {}, { search_results: [{ title: "A", url: a }, { title: "no address" }] }, [located(a, "A")]],
+    [
+      "files, which have no address",
+      { annotations: [{ type: "file_citation", file_citation: { file_id: "f" } }] },
+      {},
+      null,
+    ],
+    ["none", {}, { citations: [] }, null],
+  ])("a message cites the sources of its text: %s", async (_, message, beside, citations) => {
+    said({ content: "See [1]", ...message }, beside);
+    expect(await textBlockOf(stream)).toEqual({ type: "text", text: "See [1]", citations });
+  });
+
   test("sources of the text itself stand alone", async () => {
     const url_citation = { start_index: 0, end_index: 3, title: "B", url: b };
     said({ content: "See [1]", annotations: [{ type: "url_citation", url_citation }] }, { citations: [a] });
     expect(await outputOf(stream)).toMatchObject([{ content: [{ annotations: [cited(0, 3, "B", b)] }] }]);
   });
+});
+
+test("citations that came before the text are those of the text, and those behind a call of none", async () => {
+  const annotations = [{ type: "url_citation", url_citation: { url: "https://a.example" } }];
+  const call = { index: 0, id: "c", type: "function", function: { name: "f", arguments: "{}" } };
+  const [begun, text] = [chatChunk({ role: "assistant", annotations }), chatChunk({ content: "Hello" })];
+  for (const chunks of [
+    [begun, text, chatChunk({ tool_calls: [call] })],
+    [chatChunk({ tool_calls: [call] }), chatChunk({ annotations })],
+  ]) {
+    upstream.script = (exchange) => exchange.stream(...chunks, chatChunk({}, "tool_calls"), usageChunk());
+    const body = { model: "m", max_tokens: 9, messages: [{ role: "user", content: "hi" }], stream: true };
+    const { text: told } = await ask(gateway, "/v1/messages", body);
+    expect(told.includes('"citations_delta"')).toBe(chunks.includes(text));
+    expect(told).toContain('"message_stop"');
+  }
+});
+
+test("a citation that came with an answer goes back without being named, and one of a vendor's is named", async () => {
+  said({ content: "Hello" });
+  const made = {
+    type: "web_search_result_location",
+    url: "https://a.example",
+    title: null,
+    cited_text: "",
+    encrypted_index: "",
+  };
+  for (const [citation, dropped] of [
+    [made, null],
+    [{ ...made, encrypted_index: "sealed" }, "messages[1].content[0].citations"],
+  ] as const) {
+    const answer = { role: "assistant", content: [{ type: "text", text: "See", citations: [citation] }] };
+    const messages = [{ role: "user", content: "hi" }, answer, { role: "user", content: "go on" }];
+    const { headers } = await ask(gateway, "/v1/messages", { model: "m", max_tokens: 9, messages });
+    expect(headers.get("x-gateway-dropped")).toBe(dropped);
+  }
 });

@@ -75,11 +75,12 @@ function wholeCalls(calls: readonly JsonValue[], answerId: string): JsonValue[] 
     const input = plainInput(called.input.trim()) || "{}";
     const isUsable =
       ownId === call.id &&
+      typeof call.type === "string" &&
       (isObject(call.custom) || (isObject(call.function) && called.isText && called.input.trim() === input));
     if (isUsable) return call;
     const { name, arguments: _, ...rest } = call;
     return isObject(call.custom)
-      ? { ...call, id: ownId }
+      ? { ...call, id: ownId, type: "custom" }
       : { ...rest, id: ownId, type: "function", function: functionOf(call, input) };
   });
 }
@@ -123,6 +124,8 @@ class StreamedCalls {
   readonly #answerId: string;
   readonly #isForced: boolean;
   readonly #choices = new Map<JsonValue, CallList<StreamedCall>>();
+  /** The indices of calls of custom tools, by choice. */
+  readonly #customs = new Map<JsonValue, Set<JsonValue>>();
 
   constructor(answerId: string, isForced: boolean) {
     this.#answerId = answerId;
@@ -162,8 +165,11 @@ class StreamedCalls {
     const calls = this.#choices.get(choice) ?? new CallList<StreamedCall>();
     this.#choices.set(choice, calls);
     return pieces.filter(isSomething).map((piece) => {
+      if (isObject(piece) && !isObject(piece.custom)) return this.#piece(piece, calls, choice);
       // A custom tool has no arguments, and only OpenAI's own server calls any.
-      return isObject(piece) && !isObject(piece.custom) ? this.#piece(piece, calls, choice) : piece;
+      const customs = this.#customs.get(choice) ?? new Set();
+      this.#customs.set(choice, isObject(piece) ? customs.add(piece.index ?? null) : customs);
+      return piece;
     });
   }
 
@@ -179,7 +185,8 @@ class StreamedCalls {
     const { isText } = calledIn(piece);
     const id = known ? "" : call.id;
     const isUsable = piece.index === call.index && (isText || read.input === "") && input === read.input;
-    if (isUsable && name === read.name && id === read.id && (known || isObject(piece.function))) return piece;
+    const hasBegun = known !== undefined || (isObject(piece.function) && typeof piece.type === "string");
+    if (isUsable && name === read.name && id === read.id && hasBegun) return piece;
     const { name: _, arguments: __, id: ___, function: called, ...rest } = piece;
     const told = { ...(isObject(called) ? called : {}), arguments: input };
     const { name: ____, ...unnamed } = told as JsonObject;
@@ -194,8 +201,10 @@ class StreamedCalls {
   #begin(piece: CallPiece, calls: CallList<StreamedCall>, choice: JsonValue): StreamedCall {
     const { index, id } = piece;
     const { all } = calls;
-    const taken = new Set(all.map((call) => call.index));
-    const own = index !== undefined && !taken.has(index) ? index : Math.max(-1, ...taken) + 1;
+    const taken = new Set<JsonValue>([...all.map((call) => call.index), ...(this.#customs.get(choice) ?? [])]);
+    // OpenAI's client throws at a list of calls with a gap, as of a server that counts from 1.
+    const isNext = index !== undefined && !taken.has(index) && index <= taken.size;
+    const own = isNext ? index : Math.max(-1, ...[...taken].filter((one) => typeof one === "number")) + 1;
     const isFirst = id !== "" && !all.some((call) => call.id === id);
     const ownId = isFirst ? id : `call_${this.#answerId}_${choice}_${own}`;
     return calls.add(piece, { index: own, id: ownId, name: "", input: new ToolInput() });

@@ -3,7 +3,7 @@
  *
  * A conversation may change its model. Thinking of another model has no signature, an empty one where this gateway
  * put it into a message, or another vendor's; Claude refuses the whole request for it. A turn of nothing else is
- * removed with it. Signatures of texts by another vendor are removed, too, but not named: nobody misses them. Where
+ * removed with it. Signatures of texts by another vendor are removed, too, but not named: nobody misses them. So are the citations that translations made. Where
  * the answer continues a turn that now begins without thinking, the model cannot think within a budget.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
@@ -11,7 +11,7 @@ import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { isObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { isSealedReasoning } from "../profile/reasoning-seal.ts";
-import { isSealedSignature } from "../profile/sealed-signature.ts";
+import { isMadeCitation, isSealedSignature } from "../profile/sealed-signature.ts";
 
 /**
  * requiresSignedThinking reports whether thinking in a request for this model must be signed by its vendor. Other vendors speak the same
@@ -31,7 +31,7 @@ export interface Narrowed<D extends DescMessage> {
 export function withoutUnsigned<D extends DescMessage>(request: Wire<D>): MaybePromise<Narrowed<D>> {
   const { messages: outlined } = request.outline();
   const paths = unsignedIn(outlined);
-  if (paths.length === 0 && !hasSealed(outlined)) return { request, dropped: paths };
+  if (paths.length === 0 && !hasUnnamed(outlined)) return { request, dropped: paths };
   const json = request.json();
   const messages = signedMessages(json.messages as JsonValue[]);
   const lost = resumesWithoutThinking(messages) ? budgetIn(json) : [];
@@ -55,8 +55,8 @@ function unsignedIn(messages: JsonValue | undefined): string[] {
 function signedMessages(messages: readonly JsonValue[]): JsonValue[] {
   return messages.flatMap((message) => {
     const blocks = blocksIn(message);
-    if (!blocks.some(isForeign)) return [message];
-    const content = blocks.filter((block) => !isForeign(block));
+    if (!blocks.some((block) => isForeign(block) || hasMadeCitation(block))) return [message];
+    const content = blocks.filter((block) => !isForeign(block)).map(withoutMadeCitations);
     return content.length > 0 ? [{ ...(message as JsonObject), content }] : [];
   });
 }
@@ -80,8 +80,21 @@ function isSealed(block: JsonValue): boolean {
   return isObject(block) && block.type === "redacted_thinking" && isSealedSignature(block.data);
 }
 
-function hasSealed(messages: JsonValue | undefined): boolean {
-  return Array.isArray(messages) && messages.some((message) => blocksIn(message).some(isSealed));
+/** hasUnnamed reports whether there is anything that is removed and not named. */
+function hasUnnamed(messages: JsonValue | undefined): boolean {
+  const isUnnamed = (block: JsonValue) => isSealed(block) || hasMadeCitation(block);
+  return Array.isArray(messages) && messages.some((message) => blocksIn(message).some(isUnnamed));
+}
+
+function hasMadeCitation(block: JsonValue): boolean {
+  return isObject(block) && Array.isArray(block.citations) && block.citations.some(isMadeCitation);
+}
+
+function withoutMadeCitations(block: JsonValue): JsonValue {
+  if (!isObject(block) || !Array.isArray(block.citations) || !hasMadeCitation(block)) return block;
+  const { citations, ...rest } = block;
+  const left = citations.filter((citation) => !isMadeCitation(citation));
+  return left.length > 0 ? { ...rest, citations: left } : rest;
 }
 
 /** resumesWithoutThinking reports whether the answer continues a turn of the assistant, after tool results or as a prefill. */

@@ -1,6 +1,6 @@
 /**
  * Completes the events of a streamed message to those that Anthropic sends: the message begins before its blocks, a block before what it
- * says, each block ends before the message does, and what a block says stands in deltas.
+ * says, each block ends before the message does, and what a block says stands in deltas. What belongs to no block is left out.
  *
  * Anthropic's SDKs throw at a delta without its block, and agents take no text and no input from the beginning of a block.
  */
@@ -8,6 +8,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject, textOrEmpty } from "../../wire/json.ts";
 import { BlockNumbers } from "./block-numbers.ts";
 import { beginningOf } from "./frames.ts";
+import { completeBlock } from "./usual-block.ts";
 
 interface OpenBlock {
   /** The type, where the server did not announce the block. */
@@ -75,7 +76,7 @@ export class UsualEvents {
     // The first delta says what block it is.
     if (!isObject(block)) return [];
     const number = this.#numbers.begin(index);
-    const { begun, untold } = beginningOf(block);
+    const { begun, untold } = beginningOf(completeBlock(block));
     this.#open.set(number, { unannounced: undefined, untold });
     return this.#begun([numbered(begun === block ? event : { ...event, content_block: begun }, number)]);
   }
@@ -83,8 +84,10 @@ export class UsualEvents {
   #say(event: JsonObject): readonly JsonObject[] {
     const typed = withType(event);
     const { index = null, delta } = typed;
+    // What is said of no block, and tells none, is no part of the message: SDKs throw at it. They write a text of null as a word.
+    if (!isObject(delta) || saysNull(delta)) return [];
     const kind = blockTypeOf(delta);
-    let number = this.#numbers.of(index);
+    let number = this.#numberOf(index);
     let block = number === undefined ? undefined : this.#open.get(number);
     const isOther = block?.unannounced !== undefined && kind !== undefined && kind !== block.unannounced;
     const before: JsonObject[] = [];
@@ -93,11 +96,11 @@ export class UsualEvents {
       number = this.#numbers.begin(index);
       block = { unannounced: kind, untold: [] };
       this.#open.set(number, block);
-      const signature = kind === "thinking" ? { signature: "" } : {};
-      const content_block = { type: kind, [kind]: "", ...signature };
+      const content_block = completeBlock({ type: kind });
       before.push({ type: "content_block_start", index: number, content_block });
     }
-    if (number === undefined || block === undefined) return this.#begun([typed]);
+    if (number === undefined) return [];
+    if (block === undefined) return this.#begun([numbered(typed, number)]);
     if (block.untold.length > 0 && says(delta)) {
       if (!isRepeated(block.untold, delta)) before.push(...saidIn(block.untold, number));
       block.untold = [];
@@ -106,8 +109,13 @@ export class UsualEvents {
   }
 
   #end(event: JsonObject): readonly JsonObject[] {
-    const number = this.#numbers.of(event.index ?? null);
+    const number = this.#numberOf(event.index ?? null);
     return number === undefined ? [] : this.#ended(number, event);
+  }
+
+  /** #numberOf returns the number of the block that an index means: without one, the block that was begun last and is open. */
+  #numberOf(index: JsonValue): number | undefined {
+    return this.#numbers.of(index) ?? (index === null ? [...this.#open.keys()].at(-1) : undefined);
   }
 
   /** #ended returns what a block lacks and its end; nothing where it is not open. */
@@ -142,21 +150,32 @@ function withType(event: JsonObject): JsonObject {
   return type === undefined ? event : { ...event, delta: { ...delta, type } };
 }
 
-/** blockTypeOf returns the type of the block that a delta says, where that follows from it: a call has a name, too. */
-function blockTypeOf(delta: JsonValue | undefined): "text" | "thinking" | undefined {
-  const type = isObject(delta) ? delta.type : undefined;
-  return type === "text_delta" ? "text" : type === "thinking_delta" ? "thinking" : undefined;
+/** blockTypes are the types of the blocks that deltas say something of. A call that begins with its input has no name. */
+const blockTypes: ReadonlyMap<JsonValue | undefined, string> = new Map([
+  ...["text_delta", "citations_delta"].map((type) => [type, "text"] as const),
+  ...["thinking_delta", "signature_delta"].map((type) => [type, "thinking"] as const),
+  ["input_json_delta", "tool_use"],
+]);
+
+/** blockTypeOf returns the type of the block that a delta says; undefined for an input of nothing, which servers send for any block. */
+function blockTypeOf(delta: JsonObject): string | undefined {
+  return delta.type === "input_json_delta" && !says(delta) ? undefined : blockTypes.get(delta.type);
 }
 
-function says(delta: JsonValue | undefined): boolean {
-  if (!isObject(delta)) return false;
+function says(delta: JsonObject): boolean {
   const member = members.get(delta.type);
   return member === undefined || textOrEmpty(delta[member]) !== "";
 }
 
+/** saysNull reports whether a delta has null, or nothing, where it should have a text. */
+function saysNull(delta: JsonObject): boolean {
+  const member = members.get(delta.type);
+  return member !== undefined && (delta[member] ?? null) === null;
+}
+
 /** isRepeated reports whether a delta says once more what the beginning of its block said: an input does so always, as one JSON. */
-function isRepeated([untold]: readonly JsonObject[], delta: JsonValue | undefined): boolean {
-  if (!isObject(delta) || !isObject(untold) || delta.type !== untold.type) return false;
+function isRepeated([untold]: readonly JsonObject[], delta: JsonObject): boolean {
+  if (untold === undefined || delta.type !== untold.type) return false;
   if (delta.type === "input_json_delta") return true;
   const member = members.get(delta.type);
   return member !== undefined && textOrEmpty(delta[member]).startsWith(textOrEmpty(untold[member]));

@@ -6,6 +6,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { isObject, mappedList, parsedJson } from "../../wire/json.ts";
 import { messageWordOf } from "../usage/finish-word.ts";
+import { completeBlock } from "./usual-block.ts";
 
 /** changesOfMessage returns the members that are others in a usual message; undefined where none is. */
 export function changesOfMessage(message: JsonObject, operation: Operation): JsonObject | undefined {
@@ -22,11 +23,15 @@ export function changesOfMessage(message: JsonObject, operation: Operation): Jso
   return Object.keys(changes).length > 0 ? changes : undefined;
 }
 
-/** usualBlock returns a mere text as a block, and a call with its input as an object where that is JSON in a text. */
+/** usualBlock returns a mere text as a block, a call with its input as an object where that is JSON in a text, and any block complete. */
 function usualBlock(block: JsonValue): JsonValue {
   if (typeof block === "string") return { type: "text", text: block };
-  if (!isObject(block) || typeof block.type !== "string" || !block.type.endsWith("tool_use")) return block;
-  const { input = null } = block;
+  return isObject(block) ? completeBlock(withInput(block)) : block;
+}
+
+function withInput(block: JsonObject): JsonObject {
+  const { type, input = null } = block;
+  if (typeof type !== "string" || !type.endsWith("tool_use")) return block;
   if (input === null || input === "") return { ...block, input: {} };
   const read = typeof input === "string" ? parsedJson(input) : undefined;
   return isObject(read) ? { ...block, input: read } : block;

@@ -52,12 +52,14 @@ const bare = /^[ \t\r\n]*\{/;
 
 /** readErrorJson reads a parsed error. */
 export function readErrorJson(json: JsonValue): ErrorFields {
-  const outer = membersOf(Array.isArray(json) ? json[0] : json);
+  const given = membersOf(Array.isArray(json) ? json[0] : json);
+  const exception = exceptionIn(given);
+  const outer = exception ?? given;
   const error = innermost(outer);
   const { type, message } = membersOf(outer.error);
   const isWorded = typeof message === "string" && !Array.isArray(json) && asMessage(message) !== undefined;
   return {
-    message: textIn(json, 0),
+    message: textIn(exception ?? json, 0),
     codes: codesOf(error, outer),
     param: paramOf(error),
     isOpenAi: isWorded,
@@ -65,6 +67,27 @@ export function readErrorJson(json: JsonValue): ErrorFields {
     isText: false,
     error,
   };
+}
+
+/** exceptionName matches what AWS calls its errors: `throttlingException`, `ModelStreamError`, `InternalStreamFailure`. */
+const exceptionName = /[a-z](?:Exception|Error|Failure|Fault)$/;
+
+/** isExceptionName reports whether the name of an event, a type or a member is that of an error. */
+export function isExceptionName(name: JsonValue | undefined): name is string {
+  return typeof name === "string" && exceptionName.test(name);
+}
+
+/**
+ * exceptionIn returns an error that is told by its name alone, with this name as its type: AWS's streams have the error in a member of that
+ * name, and other servers have it as the type. It returns undefined for anything else, and for all that is an answer or a part of one.
+ */
+export function exceptionIn(json: JsonObject): JsonObject | undefined {
+  if (json.type !== undefined) return isExceptionName(json.type) ? json : undefined;
+  if (json.choices !== undefined || json.object !== undefined) return undefined;
+  const name = Object.keys(json).find((key) => isExceptionName(key) && textIn(json[key], 0) !== undefined);
+  if (name === undefined) return undefined;
+  const told = json[name] ?? null;
+  return isObject(told) ? { ...told, type: name } : { type: name, message: told };
 }
 
 const silent: ErrorFields = {
@@ -111,7 +134,7 @@ function textIn(value: JsonValue | undefined, depth: number): string | undefined
   // An object says more than a string beside it, which may only name the status.
   const inner = [error, errors].filter((member) => typeof member === "object" && member !== null);
   const found = firstText(inner, depth) ?? firstText(wordsIn(value), depth);
-  const raw = textIn(membersOf(value.metadata).raw, depth + 1);
+  const raw = textIn(membersOf(value.metadata).raw ?? value.originalMessage ?? value.OriginalMessage, depth + 1);
   return raw === undefined || raw === found ? found : listed([found, raw], ": ");
 }
 
@@ -200,7 +223,10 @@ function innermost(outer: JsonObject): JsonObject {
 
 const codeKeys = [
   "code",
+  "Code",
   "error_code",
+  "errorCode",
+  "ErrorCode",
   "errcode",
   "status",
   "status_code",
@@ -209,13 +235,15 @@ const codeKeys = [
   "error_type",
   "__type",
   "reason",
+  "originalStatusCode",
+  "OriginalStatusCode",
 ];
 
 /** The code says more than the type, and the inner object more than the outer one. */
 function codesOf(error: JsonObject, outer: JsonObject): (string | number)[] {
   const details = Array.isArray(error.details)
     ? error.details.map((detail) => membersOf(detail).reason)
-    : [detailCodeOf(error)];
+    : [detailCodeOf(error), faultCodeOf(error)];
   const named = [error, outer].flatMap((object) =>
     codeKeys.flatMap((key) => (Object.hasOwn(object, key) ? [object[key]] : [])),
   );
@@ -225,6 +253,12 @@ function codesOf(error: JsonObject, outer: JsonObject): (string | number)[] {
 /** detailCodeOf returns the code that Anthropic gives beside a type that is less exact; undefined where there is none. */
 export function detailCodeOf({ details }: JsonObject): string | undefined {
   const { error_code: code } = membersOf(details);
+  return typeof code === "string" ? code : undefined;
+}
+
+/** faultCodeOf returns the code that Apigee's gateways give within a fault; undefined where there is none. */
+function faultCodeOf({ detail }: JsonObject): string | undefined {
+  const { errorcode: code } = membersOf(detail);
   return typeof code === "string" ? code : undefined;
 }
 

@@ -48,6 +48,8 @@ const credentialCodes: ReadonlySet<string> = new Set([
     "account_suspended",
     "access_terminated",
   ],
+  ...["unrecognizedclientexception", "expiredtokenexception", "invalidsignatureexception"], // AWS
+  ...["missingauthenticationtokenexception", "incompletesignatureexception", "accessdeniedexception"],
   // Anthropic: `details.error_code`.
   ...["organization_on_hold", "claude_code_key_creator_not_member", "cmek_key_disabled", "cmek_key_network_blocked"],
 ]);
@@ -106,7 +108,7 @@ const statusesOfRequests: ReadonlySet<number> = new Set([404, 413, 422]);
 
 /** meaningOf returns undefined where the status says it all. */
 export function meaningOf(words: ErrorFields, status: number): Meaning | undefined {
-  const codes = words.codes.map((code) => `${code}`.toLowerCase());
+  const codes = words.codes.map(plainCode);
   const message = withoutQuotations((words.message ?? "").slice(0, lookedAt));
   const mayTell = !statusesOfRequests.has(status);
   if (status === 402 || codes.some((code) => creditCodes.has(code))) return "credit";
@@ -178,13 +180,16 @@ const statuses: ReadonlyMap<string, number> = new Map([
   ...["billing_error", "insufficient_quota", "exceeded_current_quota_error"].map(as(402)),
   ...["permission_error", "insufficient_permissions", "permission_denied", "accessdeniedexception"].map(as(403)),
   ...["not_found_error", "model_not_found", "not_found", "notfounderror", "resource_not_found_error"].map(as(404)),
-  ...["conflict_error", "aborted"].map(as(409)),
+  ...["resourcenotfoundexception"].map(as(404)),
+  ...["conflict_error", "aborted", "conflictexception"].map(as(409)),
   ...["request_too_large"].map(as(413)),
   ...["validation", "extra_forbidden"].map(as(422)),
   ...["rate_limit_error", "rate_limit_exceeded", "requests", "tokens", "resource_exhausted", "ratelimiterror"].map(
     as(429),
   ),
   ...["rate_limited", "rate_limit_reached_error", "throttlingexception", "ratelimitreached"].map(as(429)),
+  // AWS: a quota is the operator's, whatever the status says.
+  ...["modelnotreadyexception", "servicequotaexceededexception"].map(as(429)),
   ...["overloaded", "overloaded_error", "service_unavailable", "service_unavailable_error", "unavailable"].map(as(503)),
   ...["unavailable_error", "engine_overloaded_error", "serviceunavailableexception"].map(as(503)),
   ...["timeout", "timeout_error", "deadline_exceeded", "vector_store_timeout"].map(as(504)),
@@ -211,12 +216,17 @@ export function exactStatus(answered: number, codes: ErrorFields["codes"]): numb
 
 /** wordStatuses has the statuses of names that vendors make up of the same few words, without what separates these. */
 const wordStatuses: readonly (readonly [words: RegExp, status: number])[] = [
-  [/ratelimit|ratequota|throttl|toomanyrequests|requestlimitexceeded/, 429],
+  [/ratelimit|ratequota|quotaviolation|throttl|toomanyrequests|requestlimitexceeded/, 429],
   [/overload|unavailable|outofcapacity/, 503],
   [/datainspection|contentfilter|contentpolicy|sensitivecontent|contentdetected/, 400],
   [/invalidrequest|invalidparam|invalidarg|badrequest/, 400],
   [/timeout|timedout|deadlineexceeded/, 504],
 ];
+
+/** plainCode returns a code as it is looked up, without the namespace that AWS puts before it: `com.amazon.coral.service#ThrottlingException`. */
+function plainCode(code: string | number): string {
+  return `${code}`.toLowerCase().replace(/^[\w.]*#/, "");
+}
 
 function as(status: number): (word: string) => readonly [string, number] {
   return (word) => [word, status];
@@ -225,7 +235,7 @@ function as(status: number): (word: string) => readonly [string, number] {
 /** statusMeant returns the status that an error's codes mean: a status as a number or string, or a known word; undefined without one. */
 export function statusMeant(codes: ErrorFields["codes"]): number | undefined {
   for (const code of codes) {
-    const word = `${code}`.toLowerCase();
+    const word = plainCode(code);
     const status = /^[45]\d\d$/.test(word) ? Number(word) : (statuses.get(word) ?? statusInWord(word));
     if (status !== undefined) return status;
   }

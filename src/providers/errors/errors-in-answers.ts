@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Refusal, upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
 import { finishWord } from "../usage/finish-word.ts";
-import { readErrorJson } from "./error-fields.ts";
+import { exceptionIn, readErrorJson } from "./error-fields.ts";
 
 /** RefusalOf turns an error of any shape into a refusal. */
 export type RefusalOf = (json: JsonObject, bytes: Buffer) => Refusal;
@@ -15,8 +15,10 @@ export type RefusalOf = (json: JsonObject, bytes: Buffer) => Refusal;
 export type ErrorPlace = "whole" | "frame" | "error";
 
 /** namesError reports whether JSON names an error. An empty one does not count: some servers write it beside every answer. */
-export function namesError({ error, object, type, base_resp }: JsonObject): boolean {
-  return !saysNothing(error) || object === "error" || type === "error" || isFailedStatus(base_resp);
+export function namesError(json: JsonObject): boolean {
+  const { error, object, type, base_resp } = json;
+  if (!saysNothing(error) || object === "error" || type === "error" || isFailedStatus(base_resp)) return true;
+  return exceptionIn(json) !== undefined;
 }
 
 /** isFailedStatus reports whether the status that MiniMax writes beside every answer is that of an error. */

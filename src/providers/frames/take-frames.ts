@@ -3,12 +3,12 @@ import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { Refusal, upstreamFailed } from "../../call/refusals.ts";
 import { stopPulling } from "../../runtime/push-stream.ts";
-import { isObject } from "../../wire/json.ts";
+import { isObject, parsedJson } from "../../wire/json.ts";
 import type { SseFrame } from "../../wire/sse.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Meter } from "../contract.ts";
 import type { Dialect, StreamTracker } from "../dialect.ts";
-import { readErrorBody } from "../errors/error-fields.ts";
+import { exceptionIn, isExceptionName, readErrorBody } from "../errors/error-fields.ts";
 import { asFailure, readOrFail } from "../errors/fault.ts";
 import { separateFrames } from "./plain-frames.ts";
 import { readJson } from "./read-json.ts";
@@ -74,8 +74,9 @@ function takeFrame<O extends DescMessage>(
 ): boolean {
   if (tracker.isEndMark(sent.data)) return true;
   const untyped = read ?? wireOf(sent, desc);
+  if (sent.event === "error" || isExceptionName(sent.event))
+    throw namedError(untyped, sent.event, dialect, operation, tracker);
   const frame = dialect.namesEvents ? typed(untyped, sent.event) : untyped;
-  if (sent.event === "error") throw namedError(frame, dialect, operation, tracker);
   const skimmed = read ? undefined : tracker.takeUnparsed?.(frame);
   const seen = skimmed ?? tracker.take(frame, readJson(frame, dialect, operation, "frame", tracker.takeFault));
   if (seen) pushSeen(batch, seen);
@@ -90,22 +91,40 @@ export function pushSeen<O extends DescMessage>(batch: Wire<O>[], seen: Wire<O> 
 
 /** typed returns a frame with its event's name as its type, where it has none. */
 function typed<O extends DescMessage>(frame: Wire<O>, name: string | undefined): Wire<O> {
-  if (name === undefined || name === "error" || name === "message") return frame;
+  if (name === undefined || name === "message") return frame;
   const json = readOrFail(() => frame.json());
   return isObject(json) && json.type === undefined ? frame.with({ type: name }) : frame;
 }
 
-/** namedError returns the refusal for an event named `error`, whatever its data: what is no JSON may be the error's words. */
-function namedError(frame: Wire, dialect: Dialect, operation: Operation, tracker: StreamTracker): Refusal {
+/**
+ * namedError returns the refusal for an event named `error`, or by an exception, whatever its data: what is no JSON may be the error's
+ * words.
+ */
+function namedError(
+  frame: Wire,
+  name: string,
+  dialect: Dialect,
+  operation: Operation,
+  tracker: StreamTracker,
+): Refusal {
+  const told = readOrUndefined(frame);
   try {
-    readJson(frame, dialect, operation, "error", tracker.takeFault);
+    if (name === "error" || (told && exceptionIn(told)))
+      readJson(frame, dialect, operation, "error", tracker.takeFault);
   } catch (error) {
     if (error instanceof Refusal && !isUnreadable(error)) return error;
   }
-  const { message } = readErrorBody(Buffer.from(frame.bytes()));
-  const worded: JsonObject = { error: { message: message ?? null } };
-  const told = message === undefined ? undefined : dialect.errorIn(worded, jsonBytes(worded), operation, "error");
-  return told ?? upstreamFailed("it answered with an error");
+  const message = readErrorBody(Buffer.from(frame.bytes())).message ?? null;
+  const worded: JsonObject = name === "error" ? { error: { message } } : { [name]: { message, ...told } };
+  const isTold = message !== null;
+  const refusal = isTold ? dialect.errorIn(worded, jsonBytes(worded), operation, "error") : undefined;
+  return refusal ?? upstreamFailed("it answered with an error");
+}
+
+/** readOrUndefined returns the JSON of a frame; undefined where it has none. */
+function readOrUndefined(frame: Wire): JsonObject | undefined {
+  const json = parsedJson(Buffer.from(frame.bytes()).toString());
+  return isObject(json) ? json : undefined;
 }
 
 function jsonBytes(json: JsonObject): Buffer {

@@ -22,14 +22,14 @@ function isVector(item: JsonValue): boolean {
 
 /**
  * vectorsIn returns the list that says what an answer of another form says; undefined where it has no vectors. llama.cpp outside `/v1`, and
- * Text Embeddings Inference, answer with a bare list; others have it as `embeddings`.
+ * Text Embeddings Inference, answer with a bare list; others have it as `embeddings`, or the one vector as `embedding`.
  */
 export function vectorsIn(answer: JsonValue | undefined): JsonObject | undefined {
   if (Array.isArray(answer)) return listOf(answer, {});
   if (!isObject(answer)) return undefined;
-  const { embeddings, output, ...rest } = answer;
+  const { embeddings, embedding, output, ...rest } = answer;
   if (embeddings === undefined && isObject(output)) return vectorsIn({ ...rest, ...output });
-  const vectors = isObject(embeddings) ? embeddings.float : embeddings;
+  const vectors = (isObject(embeddings) ? embeddings.float : embeddings) ?? (embedding ? [embedding] : undefined);
   return Array.isArray(vectors) ? listOf(vectors, rest) : undefined;
 }
 

@@ -76,6 +76,11 @@ export class ChoiceTracker {
     return this.#seen.size > 0 && this.#unfinished === 0;
   }
 
+  /** asked is the number of choices that were asked for. */
+  get asked(): number {
+    return this.#asked;
+  }
+
   /** hasAnswer is whether there is an answer, even without a finish reason. */
   get hasAnswer(): boolean {
     return [...this.#seen.values()].some(({ hasFinished, hasSaid }) => hasFinished || hasSaid);

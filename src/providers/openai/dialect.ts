@@ -130,7 +130,7 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
   let done = false;
   const seen = new ChoiceTracker(operation, asked);
   const counts = new ChatUsageReader();
-  const usual = operation === "chat" ? new UsualChunks() : undefined;
+  const usual = operation === "chat" ? new UsualChunks(seen.asked) : undefined;
   const see = <O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined => {
     // The gateway asked for the usage: a caller who did not ask sees neither it nor the nulls that announce it.
     if (seesUsage || !("usage" in json)) return frame;
@@ -173,7 +173,9 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
     lingerMs: () => seen.lingerMs,
     closingFrames(desc) {
       const chunk = seen.lastChunk();
-      return chunk ? [Wire.ofJson(desc, chunk, true)] : [];
+      if (!chunk) return [];
+      const choices = usual?.choices(chunk);
+      return [Wire.ofJson(desc, choices ? { ...chunk, choices } : chunk, true)];
     },
   };
 }

@@ -1,7 +1,7 @@
 /**
  * Completes the choices of chats to what OpenAI's clients read: an index, a message or the next part of one, its content as a text, the role
  * where a message begins to say something, and a reason where a whole answer has an empty one. OpenAI's SDKs throw at a stream without a
- * role, and lose what stands elsewhere. All else passes as it came.
+ * role, or whose only choice is not the first, and lose what stands elsewhere. All else passes as it came.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
@@ -37,6 +37,13 @@ export class UsualChunks {
   readonly #told = new Set<JsonValue>();
   /** The first halves of characters whose second ones come with the next texts, by index. */
   readonly #halves = new Map<JsonValue, string>();
+  readonly #isOne: boolean;
+  #first: JsonValue | undefined;
+
+  /** `asked` is the number of choices that were asked for. */
+  constructor(asked = 1) {
+    this.#isOne = asked === 1;
+  }
 
   /** choices returns the usual choices of a chunk; undefined where they are usual. */
   choices({ choices = null }: JsonObject): JsonValue[] | undefined {
@@ -51,7 +58,7 @@ export class UsualChunks {
   }
 
   #usual(choice: JsonObject): JsonObject {
-    const index = indexOf(choice);
+    const index = this.#own(indexOf(choice));
     const said = this.#joined(index, deltaIn(choice));
     const delta = this.#lacksRole(index, said) ? { ...said, role: "assistant" } : said;
     // Some servers write with each chunk that there is no reason yet.
@@ -61,6 +68,13 @@ export class UsualChunks {
     // A client that reads `message` or `text`, too, would have the same words twice.
     const { message: _, text: __, ...rest } = choice;
     return { ...(said === choice.delta ? choice : rest), index, delta, finish_reason: reason };
+  }
+
+  /** #own returns the index of a choice: the only one has 0, whatever its server counts from, for SDKs throw at a list with a gap. */
+  #own(index: JsonValue): JsonValue {
+    this.#first ??= index;
+    if (!this.#isOne || (index !== this.#first && index !== 0)) return index;
+    return index === this.#first ? 0 : this.#first;
   }
 
   /**

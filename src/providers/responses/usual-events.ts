@@ -7,6 +7,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import { begunItem, begunResponse } from "./frames.ts";
+import { ownId } from "./usual-items.ts";
 
 interface Begun {
   readonly type: JsonValue;
@@ -97,7 +98,7 @@ export class UsualEvents {
     // Nobody knows yet what is called: the call comes whole at its end.
     if (ofCall.test(`${type}`) && typeof place === "number" && !this.#items.has(place)) return before;
     const about = said.get(type);
-    if (!about) return this.#numbered(before, event);
+    if (!about) return this.#numbered(before, this.#named(event));
     const placed = this.#placed(event, about);
     return this.#numbered([...before, ...this.#announced(placed, about)], placed);
   }
@@ -109,6 +110,13 @@ export class UsualEvents {
     const output = isObject(response) && Array.isArray(response.output) ? response.output : [];
     before.push(...output.flatMap((item, place) => (isObject(item) ? this.#rest(item, place) : [])));
     return this.#numbered(before, event);
+  }
+
+  /** #named returns an event of an item that has begun with the item's id. */
+  #named(event: JsonObject): JsonObject {
+    const { output_index: place, item_id: id = null, item } = event;
+    const known = typeof place === "number" && id === null && item === undefined ? this.#items.get(place) : undefined;
+    return known && known.id !== null ? { ...event, item_id: known.id } : event;
   }
 
   #beginning({ type, response }: JsonObject): JsonObject[] {
@@ -139,8 +147,9 @@ export class UsualEvents {
     return events;
   }
 
-  #announcedItem(place: number, id: JsonValue, type: Said["item"]): JsonObject[] {
+  #announcedItem(place: number, told: JsonValue, type: Said["item"]): JsonObject[] {
     if (this.#items.has(place)) return [];
+    const id = told ?? ownId(type, place);
     const item: JsonObject =
       type === "message"
         ? { id, type, status: "in_progress", role: "assistant", content: [] }
@@ -180,7 +189,7 @@ export class UsualEvents {
     const open = [...this.#items].filter(([, one]) => one.type === item && !one.hasEnded);
     const own = open.find(([, one]) => one.id === id) ?? (id === undefined ? open.at(-1) : undefined);
     const output_index = isPlaced ? place : (own?.[0] ?? this.#next());
-    const item_id = id ?? this.#items.get(output_index)?.id ?? `${item === "message" ? "msg" : "rs"}_${output_index}`;
+    const item_id = id ?? this.#items.get(output_index)?.id ?? ownId(item, output_index);
     return { ...event, item_id, output_index, [index]: event[index] ?? 0 };
   }
 

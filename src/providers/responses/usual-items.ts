@@ -11,7 +11,9 @@ export function changesOfResponse({ output, status }: JsonObject, operation: Ope
   if (operation !== "responses" || !Array.isArray(output)) return undefined;
   const items = usualOutput(output);
   const usual = status === "incomplete" ? items : withArguments(items);
-  return usual === output ? undefined : { output: usual };
+  const lacksStatus = (status ?? null) === null;
+  if (usual === output && !lacksStatus) return undefined;
+  return { output: usual, ...(lacksStatus ? { status: "completed" } : {}) };
 }
 
 /** vllmEvents are the names that vLLM alone has for events about a part. OpenAI's SDK throws at an event that it does not know. */
@@ -22,11 +24,11 @@ const vllmEvents: ReadonlyMap<JsonValue | undefined, string> = new Map([
 
 /** usualEvent returns an event of a stream with its usual name and usual items; the same event where they are. */
 export function usualEvent(event: JsonObject): JsonObject {
-  const { type, item, response } = event;
+  const { type, item, response, output_index: place } = event;
   const usualName = vllmEvents.get(type);
   if (usualName !== undefined) return { ...event, type: usualName };
   if (isObject(item)) {
-    const usual = usualItem(item);
+    const usual = usualItem(item, typeof place === "number" ? place : undefined);
     return usual === item ? event : { ...event, item: usual };
   }
   if (!isObject(response) || !Array.isArray(response.output)) return event;
@@ -47,17 +49,35 @@ export function withOwnArguments(item: JsonObject): JsonObject {
 }
 
 function usualOutput(output: JsonValue[]): JsonValue[] {
-  return mappedList(output, (item) => (isObject(item) ? usualItem(item) : item));
+  return mappedList(output, (item, place) => (isObject(item) ? usualItem(item, place) : item));
 }
 
-function usualItem(item: JsonObject): JsonObject {
+/** `place` is the item's index in the output, where it is known. */
+function usualItem(item: JsonObject, place: number | undefined): JsonObject {
   const { type = "role" in item ? "message" : null } = item;
-  if (type === "message") return changed(item, { type, role: item.role ?? "assistant", content: usualParts(item) });
-  if (type === "reasoning") return changed(item, { summary: item.summary ?? [] });
-  if (type !== "function_call") return item;
-  const callId = item.call_id ?? item.id;
-  const ids = callId == null ? {} : { id: item.id ?? callId, call_id: callId };
-  return changed(item, { ...ids, arguments: argumentsOf(item) });
+  if (type === "function_call") {
+    const callId = item.call_id ?? item.id;
+    const ids = callId == null ? {} : { id: item.id ?? callId, call_id: callId };
+    return changed(item, { ...ids, arguments: argumentsOf(item) });
+  }
+  const id = typeof type !== "string" || place === undefined || isId(item.id) ? {} : { id: ownId(type, place) };
+  if (type === "message")
+    return changed(item, { type, ...id, role: item.role ?? "assistant", content: usualParts(item) });
+  return changed(item, type === "reasoning" ? { ...id, summary: item.summary ?? [] } : id);
+}
+
+function isId(id: JsonValue | undefined): boolean {
+  return typeof id === "string" && id !== "";
+}
+
+const prefixes: ReadonlyMap<string, string> = new Map([
+  ["message", "msg"],
+  ["reasoning", "rs"],
+]);
+
+/** ownId returns an id for an item without one, by its place: OpenAI's SDK throws at a stream of such items. */
+export function ownId(type: string, place: number): string {
+  return `${prefixes.get(type) ?? "item"}_${place}`;
 }
 
 function usualParts({ content = null }: JsonObject): JsonValue {

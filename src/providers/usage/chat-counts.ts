@@ -4,7 +4,7 @@
  *
  * Vendors put usage into the answer, into a choice, or into a member of their own; they count reasoning within the
  * completion, beside it, or in the total alone, and cached input within the prompt or beside it, by half a dozen
- * names. llama.cpp's older servers have no usage in a stream, but `timings`. A stream may report usage repeatedly: the
+ * names. Other APIs' answers have it elsewhere (`usage-beside.ts`). A stream may report usage repeatedly: the
  * greatest counts stand, and of equal ones the last. Anything that is no count is ignored.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
@@ -12,6 +12,7 @@ import { type ToldManner, type ToldUsage, totalInput } from "../../call/usage.ts
 import { isObject } from "../../wire/json.ts";
 import { countOf, greatestOf, isBrokenCount, membersOf } from "./count.ts";
 import { reportedManner } from "./manner.ts";
+import { usageBeside, usageOfUnits } from "./usage-beside.ts";
 
 /** InputParts: `cacheWriteHour` is set where a part was written for longer than usual; `cacheWrite` is without it. */
 type InputParts = Pick<ToldUsage, "cacheWriteHour"> & Record<"input" | "cacheRead" | "cacheWrite", number>;
@@ -40,11 +41,10 @@ export class ChatUsageReader {
 
   /** Takes an answer or a chunk. Returns whether it reported usage. */
   take(json: JsonObject): boolean {
-    const { usage, x_groq, choices, service_tier, timings } = json;
+    const { usage, x_groq, choices, service_tier } = json;
     // Each chunk may name the tier, and the one with the usage need not.
     if (service_tier !== undefined) this.#manner = reportedManner(json) ?? this.#manner;
-    let hasTold = usage ? this.#takeUsage(usage, json, true) : false;
-    if (!usage && timings) hasTold = this.#takeUsage(usageOfTimings(membersOf(timings)), json);
+    let hasTold = this.#takeUsage(usage || usageBeside(json), json, Boolean(usage));
     if (x_groq) hasTold = this.#takeUsage(membersOf(x_groq).usage, json) || hasTold;
     if (!Array.isArray(choices)) return hasTold;
     for (const choice of choices) {
@@ -77,8 +77,9 @@ export class ChatUsageReader {
     return this.#output?.hasReasoning ?? false;
   }
 
-  #takeUsage(usage: JsonValue | undefined, { choices, timings }: JsonObject, isPlace = false): boolean {
-    if (!isObject(usage)) return false;
+  #takeUsage(told: JsonValue | undefined, { choices, timings }: JsonObject, isPlace = false): boolean {
+    if (!isObject(told)) return false;
+    const usage = usageOfUnits(told) ?? told;
     this.#manner ??= reportedManner(usage);
     this.#isBroken ||= isBroken(usage);
     this.#rare = greaterRare(this.#rare, rareParts(usage));
@@ -90,7 +91,7 @@ export class ChatUsageReader {
     if (input && totalInput(input) >= totalInput(this.#input ?? {})) this.#input = input;
     if (output && output.output >= (this.#output?.output ?? 0)) this.#output = output;
     const hasCounts = input !== undefined || (output?.output ?? 0) > 0;
-    if (isPlace && hasCounts && this.#hasOwnNames(usage, input, output)) this.#isInPlace = true;
+    if (isPlace && hasCounts && this.#hasOwnNames(told, input, output)) this.#isInPlace = true;
     return true;
   }
 
@@ -134,8 +135,8 @@ function sumsOf(usage: JsonObject): Sums {
 /**
  * inputNames, and those below, name the same counts in other APIs, which some servers pass on: the AI SDK's, Google's and Bedrock's.
  */
-const inputNames = ["promptTokens", "inputTokens", "promptTokenCount"];
-const outputNames = ["completionTokens", "outputTokens", "candidatesTokenCount"];
+const inputNames = ["promptTokens", "inputTokens", "promptTokenCount", "inputTokenCount"];
+const outputNames = ["completionTokens", "outputTokens", "candidatesTokenCount", "outputTokenCount"];
 const totalNames = ["totalTokens", "totalTokenCount"];
 const readNames = ["cachedInputTokens", "cachedContentTokenCount", "cacheReadInputTokens"];
 const reasoningNames = ["reasoningTokens", "thoughtsTokenCount"];
@@ -143,16 +144,6 @@ const reasoningNames = ["reasoningTokens", "thoughtsTokenCount"];
 function countIn(usage: JsonObject, names: readonly string[]): number | undefined {
   const name = names.find((one) => Object.hasOwn(usage, one));
   return name === undefined ? undefined : countOf(usage[name]);
-}
-
-/**
- * usageOfTimings reads llama.cpp's timings; it returns undefined where they have no counts. `prompt_n` is without what came from the cache.
- */
-function usageOfTimings({ prompt_n, predicted_n, cache_n }: JsonObject): JsonObject | undefined {
-  const prompt = countOf(prompt_n);
-  const output = countOf(predicted_n);
-  if (prompt === undefined || output === undefined) return undefined;
-  return { prompt_tokens: prompt + (countOf(cache_n) ?? 0), completion_tokens: output };
 }
 
 /** A usage with Anthropic's names for input and cache counts the cache beside the input. */

@@ -15,13 +15,14 @@ const client = () => new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiK
 
 interface Called {
   readonly id: string;
+  readonly type: string;
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
 function told(message: { readonly tool_calls?: readonly unknown[] | undefined }): readonly string[][] {
   const calls = (message.tool_calls ?? []) as readonly Called[];
   expect(new Set(calls.map(({ id }) => id)).size).toBe(calls.length);
-  for (const { id } of calls) expect(id).toMatch(/^\w+$/);
+  for (const { id, type } of calls) expect([id, type]).toEqual([expect.stringMatching(/^\w+$/), "function"]);
   return calls.map(({ function: called }) => [called.name, called.arguments]);
 }
 
@@ -40,6 +41,7 @@ const wholes: Readonly<Record<string, readonly [calls: unknown, told: readonly s
   "arguments that are a JSON string": [[call(JSON.stringify('{"a":1}'))], [got]],
   "arguments that say null": [[call("null")], [["get", "{}"]]],
   "arguments that are no JSON": [[call('"a')], [["get", '"a']]],
+  "no type, as Mistral's": [[call('{"a":1}', { type: undefined })], [got]],
   "no id": [[call('{"a":1}', { id: undefined })], [got]],
   "an id that is empty": [[call('{"a":1}', { id: "" })], [got]],
   "the same id": [
@@ -66,6 +68,14 @@ const other = ["set", '{"b":2}'];
 const streams: Readonly<Record<string, readonly [pieces: readonly Json[], told: readonly string[][]]>> = {
   "no index": [
     [call("", {}), piece('{"a"'), piece(":1}"), call('{"b":2}', { id: "call_2" }, "set")],
+    [got, other],
+  ],
+  "no type": [[call('{"a"', { index: 0, type: undefined }), piece(":1}", { index: 0 })], [got]],
+  "an index that counts from 1": [
+    [
+      ...[call('{"a"', { index: 1 }), piece(":1}", { index: 1 })],
+      ...[call("", { index: 2, id: "call_2" }, "set"), piece('{"b":2}', { index: 2 })],
+    ],
     [got, other],
   ],
   "an index of null": [[call('{"a"', { index: null }), piece(":1}", { index: null })], [got]],

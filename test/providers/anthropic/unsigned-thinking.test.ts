@@ -94,3 +94,21 @@ describe("Claude after another model", () => {
     expect(told.error.message).toContain("messages[1].content[0]");
   });
 });
+
+test("Claude does not get citations that a translation made, which are not named", async () => {
+  const made = { type: "web_search_result_location", url: "https://a.example", title: null, cited_text: "" };
+  const own = { ...made, encrypted_index: "sealed" };
+  const messages = (...citations: readonly object[]) => {
+    const block = citations.length > 0 ? { ...text, citations } : text;
+    return [user, { role: "assistant", content: [block] }, user];
+  };
+  for (const [given, sent] of [
+    [messages({ ...made, encrypted_index: "" }), messages()],
+    [messages({ ...made, encrypted_index: "" }, own), messages(own)],
+    [messages(own), messages(own)],
+  ] as const) {
+    const asked = await ask({ messages: given });
+    expect(asked).toMatchObject({ status: 200, dropped: null });
+    expect(asked.sent.messages).toEqual(sent);
+  }
+});

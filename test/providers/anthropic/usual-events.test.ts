@@ -22,7 +22,11 @@ const hello = [{ type: "text", text: "Hello you" }];
 const called = [{ ...tool, input: { city: "Rome" } }];
 const thought = [{ type: "thinking", thinking: "Hm.", signature: "" }, ...hello];
 
-const whole = [begin(0, { type: "text", text: "" }), delta(0, text("Hello")), delta(0, text(" you")), end(0)];
+const unnamed = { type: "tool_use", id: expect.stringMatching(/^toolu_\w{20,}$/), name: "unknown" };
+const cited = { type: "citations_delta", citation: { type: "char_location", cited_text: "Hello" } };
+const at = (index: number) => (event: Json) => ({ ...event, index });
+
+const whole: Json[] = [begin(0, { type: "text", text: "" }), delta(0, text("Hello")), delta(0, text(" you")), end(0)];
 
 describe.each<[string, Json[], Json[]]>([
   ["without its beginning", [...whole, ...messageEnd()], hello],
@@ -58,6 +62,79 @@ describe.each<[string, Json[], Json[]]>([
       ...[delta(0, input(':"Rome"}')), end(0), ...messageEnd("tool_use")],
     ],
     called,
+  ],
+  [
+    "whose input has no block",
+    [
+      messageStart(),
+      delta(0, input("")),
+      delta(0, input('{"city":')),
+      delta(0, input('"Rome"}')),
+      ...messageEnd("tool_use"),
+    ],
+    [{ ...unnamed, input: { city: "Rome" } }],
+  ],
+  [
+    "whose input has no block behind a text",
+    [messageStart(), ...whole, delta(1, input('{"city":"Rome"}')), end(1), ...messageEnd("tool_use")],
+    [...hello, { ...unnamed, input: { city: "Rome" } }],
+  ],
+  [
+    "whose call has no id, no name and no input",
+    [messageStart(), begin(0, { type: "tool_use" }), end(0), ...messageEnd("tool_use")],
+    [{ ...unnamed, input: {} }],
+  ],
+  [
+    "whose blocks lack their texts",
+    [
+      ...[
+        messageStart(),
+        begin(0, { type: "thinking" }),
+        delta(0, { type: "thinking_delta", thinking: "Hm." }),
+        end(0),
+      ],
+      ...[begin(1, { type: "text", text: null }), delta(1, text("Hello you")), end(1), ...messageEnd()],
+    ],
+    thought,
+  ],
+  [
+    "whose signature has no block",
+    [
+      messageStart(),
+      delta(0, { type: "signature_delta", signature: "s" }),
+      end(0),
+      ...whole.map(at(1)),
+      ...messageEnd(),
+    ],
+    [{ type: "thinking", thinking: "", signature: "s" }, ...hello],
+  ],
+  [
+    "whose citation has no block",
+    [messageStart(), delta(0, cited), delta(0, text("Hello you")), ...messageEnd()],
+    [{ ...hello[0], citations: [cited.citation] }],
+  ],
+  [
+    "that says what is of no block, and nothing",
+    [messageStart(), { ...delta(0, {}), delta: null }, delta(3, { type: "odd_delta" }), ...whole, ...messageEnd()],
+    hello,
+  ],
+  [
+    "whose deltas say null",
+    [
+      ...[messageStart(), ...whole.toSpliced(1, 0, delta(0, { type: "text_delta", text: null }))],
+      ...[begin(1, { ...tool, input: {} }), delta(1, { type: "input_json_delta", partial_json: null })],
+      ...[delta(1, input('{"city":"Rome"}')), end(1), ...messageEnd("tool_use")],
+    ],
+    [...hello, ...called],
+  ],
+  [
+    "whose deltas have no index",
+    [
+      messageStart(),
+      ...whole.map(({ index, ...event }, i) => (i === 0 ? { index, ...event } : event)),
+      ...messageEnd(),
+    ],
+    hello,
   ],
   [
     "whose thought and text have one index and no blocks",
@@ -119,6 +196,16 @@ describe("a message of a server that only resembles Anthropic's", () => {
       messageAnswer(["Hello" as unknown as Json, { ...tool, input: '{"city":"Rome"}' }], "tool_use"),
     );
     expect(content).toEqual([{ type: "text", text: "Hello" }, ...called]);
+  });
+
+  test("has all that clients require of a block", async () => {
+    const { content } = await told(
+      messageAnswer([{ type: "thinking", thinking: "Hm." }, { type: "tool_use" }], "tool_use"),
+    );
+    expect(content).toEqual([
+      { type: "thinking", thinking: "Hm.", signature: "" },
+      { ...unnamed, input: {} },
+    ]);
   });
 
   test("passes as it came where it is as Anthropic's", async () => {

@@ -14,8 +14,32 @@ test.each([
   { usage: { inputTokens: 50, outputTokens: 9 } },
   { usage: { promptTokenCount: 50, candidatesTokenCount: 9, totalTokenCount: 59 } },
   { timings: { prompt_n: 50, predicted_n: 9 } },
+  { prompt_eval_count: 50, eval_count: 9, eval_duration: 12 },
+  { usage: null, usageMetadata: { promptTokenCount: 50, candidatesTokenCount: 9 } },
+  { "amazon-bedrock-invocationMetrics": { inputTokenCount: 50, outputTokenCount: 9, invocationLatency: 1 } },
+  { meta: { tokens: { input_tokens: 60, output_tokens: 9 }, billed_units: { input_tokens: 50, output_tokens: 9 } } },
+  { meta: { billed_units: {}, tokens: { input_tokens: 50, output_tokens: 9 } } },
+  { usage: { billed_units: { input_tokens: 50, output_tokens: 9 }, tokens: { input_tokens: 60, output_tokens: 9 } } },
 ])("is read from %j", (json) => {
   expect(read({ choices: [], ...json })).toMatchObject({ input: 50, cacheRead: 0, output: 9 });
+});
+
+test.each([
+  { prompt_eval_count: 50, total_duration: 14143917 },
+  { meta: { api_version: { version: "2" }, billed_units: { input_tokens: 50 } } },
+  { meta: { billed_units: { input_tokens: 10, image_tokens: 40 } } },
+  { inputTextTokenCount: 50 },
+  { usage: { total_tokens: 50 } },
+])("is read of vectors from %j", (json) => {
+  expect(read({ object: "list", data: [], ...json })).toMatchObject({ input: 50, output: undefined });
+});
+
+test("counts elsewhere are not where callers read them, and usage wins over them", () => {
+  expect(read({ data: [], prompt_eval_count: 50 })).toMatchObject({ isElsewhere: true });
+  expect(read({ data: [], usage: { billed_units: { input_tokens: 50 } } })).toMatchObject({ isElsewhere: true });
+  expect(read({ data: [], usage: { prompt_tokens: 7, total_tokens: 7 }, prompt_eval_count: 50 }).input).toBe(7);
+  expect(read({ data: [], meta: { billed_units: { search_units: 1 } } }).input).toBeUndefined();
+  expect(read({ data: [], prompt_eval_count: -1, meta: "none", timings: null }).input).toBeUndefined();
 });
 
 test("the timings of llama.cpp leave out what came from its cache", () => {

@@ -41,6 +41,18 @@ describe.each<[string, unknown[]]>([
     ],
   ],
   [
+    "whose only choice is the second",
+    [
+      choice({ index: 1, delta: { role: "assistant", content: "Hel" } }),
+      choice({ index: 1, delta: { content: "lo" } }),
+      choice({ index: 1, delta: {}, finish_reason: "stop" }),
+    ],
+  ],
+  [
+    "whose only choice is the second and has no end",
+    [choice({ index: 1, delta: { content: "Hel" } }), choice({ index: 1, delta: { content: "lo" } })],
+  ],
+  [
     "that has messages for deltas",
     [choice({ message: { content: "Hel" } }), choice({ message: { content: "lo" }, finish_reason: "stop" })],
   ],
@@ -89,6 +101,14 @@ test.each(["chat/completions", "messages", "responses"])(
     expect(text).toContain("\u{1f600} there");
   },
 );
+
+test("a second choice that nobody asked for is not joined to the first", async () => {
+  const both = (content: string, reason: string | null) =>
+    [1, 0].map((index) => choice({ index, delta: { content: `${content}${index}` }, finish_reason: reason }));
+  upstream.script = (exchange) => exchange.stream(...both("a", null), ...both("b", "stop"));
+  const { choices } = await client().chat.completions.stream(asked).finalChatCompletion();
+  expect(choices.map(({ message }) => message.content)).toEqual(["a1b1", "a0b0"]);
+});
 
 test("a stream of two choices has a role for each", async () => {
   const both = (content: string, finish_reason: string | null = null) =>

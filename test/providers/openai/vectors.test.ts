@@ -173,6 +173,21 @@ test.each(Object.entries(otherForms))("%s is told as a list of vectors", async (
   expect((await askAny(answer, ["a", "b", "c"])).status).toBe(502);
 });
 
+const ofOne: Readonly<Record<string, object>> = {
+  "Ollama's vector": { embedding: one },
+  "Ollama's vectors": { embeddings: [one], prompt_eval_count: 11 },
+  "Cohere's": { embeddings: { float: [one] }, meta: { billed_units: { input_tokens: 11 } } },
+  "Titan's": { embedding: one, inputTextTokenCount: 11 },
+};
+
+test.each(Object.entries(ofOne))("%s, and the counts beside it, are told as OpenAI's", async (_, answer) => {
+  const { status, json } = await askAny({ model: "v", ...answer }, "a");
+  expect([status, json]).toMatchObject([200, { data: [{ index: 0, embedding: one }] }]);
+  if (Object.keys(answer).length > 1) expect(json).toMatchObject({ usage: { prompt_tokens: 11, total_tokens: 11 } });
+  const [request] = await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
+  if (Object.keys(answer).length > 1) expect(request).toMatchObject({ input: 11, cost: 33 });
+});
+
 test("MiniMax's status of success is not told as the error of an answer without vectors", async () => {
   const answer = { vectors: null, base_resp: { status_code: 0, status_msg: "success" } };
   const { json } = await askAny(answer, "a");

@@ -54,6 +54,8 @@ describe.each<[string, Any[]]>([
   ["whose deltas have no places", whole.map(withoutPlaces)],
   ["as llama.cpp sends it, without indices and ids of calls", whole.map(withoutIndices)],
   ["without indices, whose items do not begin", whole.filter(isNo("response.output_item.added")).map(withoutIndices)],
+  ["without ids of items", whole.map(withoutIds)],
+  ["without ids of items, which do not begin", whole.filter(isNo("response.output_item.added")).map(withoutIds)],
   ["that is a last event alone", whole.slice(-1)],
   ["whose message is in its last event alone", whole.filter((event) => !ofMessage(event))],
   ["as OpenAI sends it", whole],
@@ -130,4 +132,15 @@ function withoutIndices(event: Any): Any {
 
 function withoutId({ id: _, ...item }: Any): Any {
   return item;
+}
+
+/** withoutIds returns an event whose items have no ids, neither where they stand nor where they are named. */
+function withoutIds(event: Any): Any {
+  const bare = ({ id: _, ...item }: Any) => item;
+  const { item_id: __, ...rest } = event;
+  return {
+    ...rest,
+    ...(event.item && { item: bare(event.item) }),
+    ...(event.response && { response: { ...event.response, output: event.response.output.map(bare) } }),
+  };
 }

@@ -36,6 +36,17 @@ const forms: readonly [string, Json, object][] = [
   ["a part without annotations", { ...outputMessage("Hello"), content: [bare] }, usual.message],
   ["a message without a type", { id: "msg_1", role: "assistant", content: "Hello" }, usual.message],
   ["a message without a role", { id: "msg_1", type: "message", content: "Hello" }, usual.message],
+  [
+    "a message without an id",
+    { ...outputMessage("Hello"), id: undefined },
+    { ...usual.message, id: expect.any(String) },
+  ],
+  [
+    "a message whose id is empty",
+    { ...outputMessage("Hello"), id: "" },
+    { ...usual.message, id: expect.stringMatching(/^msg/) },
+  ],
+  ["a search without an id", { type: "web_search_call", status: "completed" }, { id: expect.stringMatching(/^item/) }],
   ["arguments as an object", { ...call, arguments: { a: 1 } }, usual.call],
   ["a call with its item's id alone", { ...idAlone, arguments: '{"a":1}' }, usual.call],
   ["a call without arguments", call, { ...usual.call, arguments: "{}" }],
@@ -89,8 +100,16 @@ test("an item as OpenAI sends it passes as it came", () => {
     outputMessage("Hello"),
     { ...call, arguments: '{"a": 1}' },
   ] as JsonObject[];
-  expect(changesOfResponse({ output }, "responses")).toBeUndefined();
+  expect(changesOfResponse({ output, status: "completed" }, "responses")).toBeUndefined();
   for (const event of [{ item: output[1] }, { response: { output } }, { delta: "He" }] as JsonObject[]) {
     expect(usualEvent(event)).toBe(event);
   }
+});
+
+test("a whole response without a status is completed", async () => {
+  upstream.script = (exchange) => exchange.json(200, responseAnswer([outputMessage("Hello")], { status: undefined }));
+  const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey, maxRetries: 0 });
+  expect(await client.responses.create({ model: "m", input: "hi", store: false })).toMatchObject({
+    status: "completed",
+  });
 });

@@ -1,7 +1,7 @@
 /**
  * A chat completion → a message, with every key that clients of the Messages API know.
  *
- * Only the first choice was asked for. Log probabilities, audio and annotations have no counterpart.
+ * Only the first choice was asked for. Log probabilities and audio have no counterpart.
  */
 import type { ChatCompletion, ChatCompletionSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { MessageSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
@@ -11,12 +11,14 @@ import { sealedDetails, sealedSignature } from "../../call-signature.ts";
 import { type ChatOutput, messageIn, onlyChoice, readChatOutput, summaryIn } from "../../chat-output.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
 import { finishOf } from "../../finish-words.ts";
+import { listedSources } from "../../listed-sources.ts";
 import { readAnswer } from "../../read-message.ts";
 import { readToolInput } from "../../tool-input.ts";
 import type { Target } from "../../translation.ts";
 import { compacted, compactionBlock } from "../compaction.ts";
 import { ToolIds, type ToolNames } from "../tool-names.ts";
 import { imageText, redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
+import { citationsIn, citationsOf, distinct } from "./citations.ts";
 import { endingOf } from "./finish.ts";
 import { usageOf } from "./usage.ts";
 
@@ -37,16 +39,19 @@ export function messageOf(
   answer: Wire<typeof ChatCompletionSchema>,
   context: AnswerContext,
 ): Wire<typeof MessageSchema> {
-  const { model, choices, usage } = readAnswer<ChatCompletion>(answer);
+  const { model, choices, usage, extra } = readAnswer<ChatCompletion>(answer);
   const choice = onlyChoice(choices);
-  const output = readChatOutput(messageIn(choice));
+  const message = messageIn(choice);
+  const output = readChatOutput(message);
+  const cited = citationsIn(message?.annotations ?? []);
+  const citations = distinct(cited.length > 0 ? cited : citationsOf(listedSources(extra)));
   const { refusal } = output;
   const counted = new ChatUsageTracker();
   counted.take(answer, usage);
   const end = { finish: finishOf(choice), extra: choice.extra, hasCalls: output.calls.length > 0, refusal };
   return Wire.ofJson(MessageSchema, {
     ...headOf(model, context),
-    content: context.compacts ? [compactionBlock(summaryIn(output.text))] : contentOf(output, context),
+    content: context.compacts ? [compactionBlock(summaryIn(output.text))] : contentOf(output, citations, context),
     ...(context.compacts ? compacted : endingOf(end, context.stops)),
     usage: usageOf(counted),
   });
@@ -70,6 +75,7 @@ export function headOf(model: string, context: AnswerContext): JsonObject {
 
 function contentOf(
   { reasoning, sealed, text, refusal, calls, signature, details, signed, images }: ChatOutput,
+  citations: JsonObject[],
   { answerId, names, target }: AnswerContext,
 ): JsonObject[] {
   const ids = new ToolIds(answerId, target);
@@ -81,7 +87,7 @@ function contentOf(
   return [
     ...(sealed.length === 0 && reasoning ? [thinkingBlock(reasoning)] : thoughts),
     ...(wantedBack.length > 0 ? [signatureBlock(sealedDetails(wantedBack, target))] : []),
-    ...(textAndRefusal ? [textBlock(textAndRefusal)] : []),
+    ...(textAndRefusal ? [textBlock(textAndRefusal, citations)] : []),
     ...(signature ? [signatureBlock(sealedSignature(signature, target))] : []),
     ...calls.map((call) => toolUseBlock(call, readToolInput(call.input), ids, names)),
   ];

@@ -14,7 +14,13 @@ import { CallList } from "../../tools/call-list.ts";
 import type { ToolIds, ToolNames } from "../tool-names.ts";
 import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
 
-type ProseBlock = { readonly kind: "text" | "thinking"; waiting: string; seal: string };
+interface ProseBlock {
+  readonly kind: "text" | "thinking";
+  waiting: string;
+  seal: string;
+  /** Citations that were not written yet. */
+  citations: JsonObject[];
+}
 
 /** HiddenBlock is reasoning without visible text. */
 type HiddenBlock = { readonly kind: "redacted_thinking"; readonly waiting: ""; readonly seal: string };
@@ -45,6 +51,8 @@ export class BlockQueue {
   /** The index of the first block in the queue. */
   #index = 0;
   #open = false;
+  /** Citations that wait for a text. */
+  readonly #citations: JsonObject[] = [];
 
   constructor(ids: ToolIds, names: ToolNames) {
     this.#ids = ids;
@@ -59,7 +67,14 @@ export class BlockQueue {
     if (piece === "") return;
     const last = this.#queue.at(-1);
     if (last?.kind === kind && (last as ProseBlock).seal === "") (last as ProseBlock).waiting += piece;
-    else this.#queue.push({ kind, waiting: piece, seal: "" });
+    else this.#queue.push({ kind, waiting: piece, seal: "", citations: [] });
+    if (kind === "text" && this.#citations.length > 0) this.cite(this.#citations.splice(0));
+  }
+
+  /** Adds citations to the text that is not over; without one they wait for the next. */
+  cite(citations: readonly JsonObject[]): void {
+    const text = this.#queue.findLast(({ kind }) => kind === "text") as ProseBlock | undefined;
+    (text?.citations ?? this.#citations).push(...citations);
   }
 
   /** Seals the reasoning before it, or adds a block for sealed reasoning without visible text. */
@@ -67,7 +82,7 @@ export class BlockQueue {
     const last = this.#queue.at(-1);
     if (thinking === "") this.#queue.push({ kind: "redacted_thinking", waiting: "", seal });
     else if (last?.kind === "thinking" && last.seal === "") last.seal = seal;
-    else this.#queue.push({ kind: "thinking", waiting: thinking, seal });
+    else this.#queue.push({ kind: "thinking", waiting: thinking, seal, citations: [] });
   }
 
   /** Adds a signature of the text so far. */
@@ -109,6 +124,7 @@ export class BlockQueue {
       if (isOver && first.kind === "tool_use") first.waiting += first.input.rest();
       if (first.kind !== "redacted_thinking" && first.kind !== "signature" && first.waiting !== "")
         events.push({ type: "content_block_delta", index: this.#index, delta: take(first) });
+      if (first.kind === "text") events.push(...this.#cited(first));
       if (!isOver) break;
       events.push(...this.#stop(first));
     }
@@ -124,6 +140,12 @@ export class BlockQueue {
     if (block.kind === "signature") return signatureBlock(block.sealed);
     if (block.kind === "redacted_thinking") return redactedBlock(block.seal);
     return block.kind === "text" ? textBlock("") : thinkingBlock("");
+  }
+
+  #cited(text: ProseBlock): JsonObject[] {
+    const deltas = text.citations.map((citation) => ({ type: "citations_delta", citation }));
+    text.citations = [];
+    return deltas.map((delta) => ({ type: "content_block_delta", index: this.#index, delta }));
   }
 
   #stop(block: Block): JsonObject[] {

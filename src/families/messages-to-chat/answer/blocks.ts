@@ -15,8 +15,8 @@ export function redactedBlock(data: string): JsonObject {
   return { type: "redacted_thinking", data };
 }
 
-export function textBlock(text: string): JsonObject {
-  return { type: "text", text, citations: null };
+export function textBlock(text: string, citations: JsonObject[] = []): JsonObject {
+  return { type: "text", text, citations: citations.length > 0 ? citations : null };
 }
 
 /** signatureBlock holds the signature of the text before it. Callers send it back unread. */

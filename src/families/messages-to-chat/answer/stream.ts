@@ -25,6 +25,7 @@ import { sealedDetails, sealedSignature } from "../../call-signature.ts";
 import { deltaOf, readChatOutput, summaryIn } from "../../chat-output.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
 import { finishOf } from "../../finish-words.ts";
+import { listedSources, type Source } from "../../listed-sources.ts";
 import { readAnswer } from "../../read-message.ts";
 import { translateByTemplate } from "../../translate-by-template.ts";
 import { translateStream } from "../../translate-stream.ts";
@@ -33,6 +34,7 @@ import { ToolIds } from "../tool-names.ts";
 import { type AnswerContext, headOf } from "./answer.ts";
 import { BlockQueue } from "./block-queue.ts";
 import { imageText } from "./blocks.ts";
+import { citationsIn, citationsOf, distinct } from "./citations.ts";
 import { endingOf } from "./finish.ts";
 import { finalUsageOf, usageOf } from "./usage.ts";
 
@@ -64,6 +66,10 @@ class MessageStream {
   /** Vendors' additions to the chunk that ends the choice. */
   #extra: JsonObject | undefined;
   #refusal = "";
+  /** The citations so far. */
+  #citations: readonly JsonObject[] = [];
+  /** The sources that the last chunk with any lists. */
+  #sources: readonly Source[] = [];
   readonly #summary: string[] = [];
   readonly #counted = new ChatUsageTracker();
 
@@ -74,7 +80,9 @@ class MessageStream {
   }
 
   take(frame: Wire<typeof ChatCompletionChunkSchema>, chunk: ChatCompletionChunk): JsonObject[] {
-    const { model, choices, usage } = chunk;
+    const { model, choices, usage, extra } = chunk;
+    const listed = listedSources(extra);
+    if (listed.length > 0) this.#sources = listed;
     this.#counted.take(frame, usage);
     // Azure's first chunk, about the prompt, has no model and no choices.
     if (!this.#started && model === "" && choices.length === 0) return [];
@@ -92,7 +100,8 @@ class MessageStream {
   }
 
   #choice(choice: ChunkChoice): JsonObject[] {
-    const { reasoning, sealed, text, refusal, calls, signature, ...output } = readChatOutput(deltaOf(choice));
+    const delta = deltaOf(choice);
+    const { reasoning, sealed, text, refusal, calls, signature, ...output } = readChatOutput(delta);
     const wantedBack = [...output.details, ...output.signed];
     if (this.#context.compacts) {
       this.#summary.push(text);
@@ -103,6 +112,7 @@ class MessageStream {
     for (const thought of sealed) this.#blocks.seal(thought);
     if (wantedBack.length > 0) this.#blocks.sign(sealedDetails(wantedBack, this.#context.target));
     this.#blocks.say("text", text + refusal + output.images.map(imageText).join(""));
+    if (delta && delta.annotations.length > 0) this.#cite(citationsIn(delta.annotations));
     if (signature !== "") this.#blocks.sign(sealedSignature(signature, this.#context.target));
     for (const call of calls) this.#blocks.call(call);
     this.#refusal += refusal;
@@ -114,9 +124,17 @@ class MessageStream {
     return this.#blocks.events(false);
   }
 
+  /** #cite adds citations that were not told: some servers tell all so far with each chunk. */
+  #cite(citations: readonly JsonObject[]): void {
+    const all = distinct([...this.#citations, ...citations]);
+    this.#blocks.cite(all.slice(this.#citations.length));
+    this.#citations = all;
+  }
+
   end(): JsonObject[] {
     if (this.#finish === undefined) throw brokenOff();
     if (this.#context.compacts) return this.#compacted();
+    if (this.#citations.length === 0) this.#cite(citationsOf(this.#sources));
     const blocks = this.#blocks.events(true);
     const end = { finish: this.#finish, extra: this.#extra, hasCalls: this.#blocks.hasCalls, refusal: this.#refusal };
     const delta = { ...endingOf(end, this.#context.stops), container: null };

@@ -6,6 +6,7 @@
  * Null and the empty list are not named.
  */
 
+import { isMadeCitation } from "../../../providers/profile/sealed-signature.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 
@@ -100,13 +101,18 @@ const result: Shape = (value, path, walk) => (isObject(value) ? kept : blocks)(v
 
 const source = keys({ type: kept, media_type: kept, data: kept, url: kept, content: blocks });
 const citations = lostUnless(({ enabled }) => enabled === false);
+
+/** Citations that translations have made say nothing that the text does not, and no model misses them. */
+const ofText: Shape = (value, path, walk) => {
+  if (!Array.isArray(value) || !value.every(isMadeCitation)) lostValue(value, path, walk);
+};
 const caller = lostUnless(({ type }) => type === "direct");
 
 const vendorResult = keys({ type: kept, tool_use_id: kept, content: kept, is_error: kept, caller });
 
 const blockOfType: ReadonlyMap<string, Shape> = new Map(
   Object.entries({
-    text: keys({ type: kept, text: kept }),
+    text: keys({ type: kept, text: kept, citations: ofText }),
     image: keys({ type: kept, source }),
     document: keys({ type: kept, source, title: kept, context: kept, citations }),
     search_result: keys({ type: kept, source: kept, title: kept, content: blocks, citations }),

@@ -13,11 +13,11 @@ import { Wire } from "../../../wire/wire.ts";
 import { messageIn, onlyChoice } from "../../chat-output.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
 import { finishOf } from "../../finish-words.ts";
+import { listedSources } from "../../listed-sources.ts";
 import { readAnswer } from "../../read-message.ts";
 import { Compaction } from "../compaction.ts";
 import { Output } from "./output.ts";
 import { type AnswerContext, responseJson, usageJson } from "./response.ts";
-import { listedSources } from "./sources.ts";
 
 export function responseOf(
   answer: Wire<typeof ChatCompletionSchema>,

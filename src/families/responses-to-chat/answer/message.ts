@@ -1,8 +1,9 @@
 /** MessageItem holds the model's message: text with sources and log probabilities, and a refusal, each a part. */
 import type { Annotation, LogProbs } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import type { Source } from "../../listed-sources.ts";
 import { added, done, type Item, type ItemStatus } from "./items.ts";
-import { logprobsIn, namedSources, type Source, sourcesIn } from "./sources.ts";
+import { logprobsIn, namedSources, sourcesIn } from "./sources.ts";
 
 interface Part {
   readonly type: "output_text" | "refusal";

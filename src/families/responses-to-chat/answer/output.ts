@@ -8,12 +8,12 @@ import type { AssistantMessage, LogProbs } from "../../../../gen/modelgateway/v1
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { sealedDetails, sealedSignature, signedId } from "../../call-signature.ts";
 import { readChatOutput } from "../../chat-output.ts";
+import type { Source } from "../../listed-sources.ts";
 import type { Target } from "../../translation.ts";
 import { CallItem } from "./call-item.ts";
 import { ImageItem, type Item, type ItemStatus, imageData, ReasoningItem } from "./items.ts";
 import { MessageItem } from "./message.ts";
 import type { AnswerContext } from "./response.ts";
-import type { Source } from "./sources.ts";
 import { type BeginCall, Calls } from "./tool-calls.ts";
 
 export type OutputContext = Pick<AnswerContext, "answerId" | "names" | "target" | "passesBlocks">;

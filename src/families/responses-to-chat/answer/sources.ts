@@ -5,27 +5,8 @@
  * Only sources that are web pages are kept: clients require all their keys.
  */
 import type { Annotation, LogProbs, TokenLogProb } from "../../../../gen/modelgateway/v1/chat_pb.ts";
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
-
-/** Source is a web page that an answer lists. */
-export interface Source {
-  readonly url: string;
-  readonly title: string;
-}
-
-/** listedSources returns the sources that stand beside the choices of an answer or a chunk. */
-export function listedSources(extra: JsonObject | undefined): readonly Source[] {
-  const { search_results: results, citations } = extra ?? {};
-  const listed = [results, citations].find(isFilledList) ?? [];
-  return listed.map((one) => {
-    const { url = one, title = "" } = isObject(one) ? one : {};
-    return { url: textOrEmpty(url), title: textOrEmpty(title) };
-  });
-}
-
-function isFilledList(value: JsonValue | undefined): value is JsonValue[] {
-  return Array.isArray(value) && value.length > 0;
-}
+import type { JsonObject } from "../../../wire/json.ts";
+import type { Source } from "../../listed-sources.ts";
 
 /** namedSources returns the sources where the text names them; one that it does not name is one of the whole text. */
 export function namedSources(sources: readonly Source[], text: string): JsonObject[] {

@@ -19,6 +19,7 @@ import { Wire } from "../../../wire/wire.ts";
 import { deltaOf } from "../../chat-output.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
 import { finishOf } from "../../finish-words.ts";
+import { listedSources, type Source } from "../../listed-sources.ts";
 import { readAnswer } from "../../read-message.ts";
 import { translateStream } from "../../translate-stream.ts";
 import type { Compaction } from "../compaction.ts";
@@ -26,7 +27,6 @@ import { endOf, outputOf } from "./answer.ts";
 import type { ItemStatus } from "./items.ts";
 import type { Output } from "./output.ts";
 import { type AnswerContext, responseJson, usageJson } from "./response.ts";
-import { listedSources, type Source } from "./sources.ts";
 
 export function eventsOf(
   frames: Frames<typeof ChatCompletionChunkSchema>,

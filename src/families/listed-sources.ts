@@ -1,0 +1,22 @@
+/** The sources that a server of chat lists beside the choices of an answer, as Perplexity does. */
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../wire/json.ts";
+
+/** Source is a web page that an answer lists. */
+export interface Source {
+  readonly url: string;
+  readonly title: string;
+}
+
+/** listedSources returns the sources that stand beside the choices of an answer or a chunk. */
+export function listedSources(extra: JsonObject | undefined): readonly Source[] {
+  const { search_results: results, citations } = extra ?? {};
+  const listed = [results, citations].find(isFilledList) ?? [];
+  return listed.map((one) => {
+    const { url = one, title = "" } = isObject(one) ? one : {};
+    return { url: textOrEmpty(url), title: textOrEmpty(title) };
+  });
+}
+
+function isFilledList(value: JsonValue | undefined): value is JsonValue[] {
+  return Array.isArray(value) && value.length > 0;
+}

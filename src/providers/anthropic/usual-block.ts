@@ -1,0 +1,38 @@
+/**
+ * Completes a block of a message, or the beginning of one, with the members that clients require of its type: SDKs refuse a text without
+ * text and thinking without a signature, and agents cannot answer a call without an id.
+ */
+import type { JsonObject } from "@bufbuild/protobuf";
+import { newId } from "../../runtime/ids.ts";
+
+/** completeBlock returns the same block where nothing lacks. */
+export function completeBlock(block: JsonObject): JsonObject {
+  const lacking = lackingIn(block);
+  return Object.keys(lacking).length === 0 ? block : { ...block, ...lacking };
+}
+
+function lackingIn({ type, text, thinking, signature, id, name, input }: JsonObject): JsonObject {
+  switch (type) {
+    case "text":
+      return typeof text === "string" ? {} : { text: "" };
+    case "thinking":
+      return {
+        ...(typeof thinking === "string" ? {} : { thinking: "" }),
+        ...(typeof signature === "string" ? {} : { signature: "" }),
+      };
+    case "tool_use":
+      return {
+        ...(isName(id) ? {} : { id: newId("toolu") }),
+        ...(isName(name) ? {} : { name: namelessTool }),
+        ...((input ?? null) === null ? { input: {} } : {}),
+      };
+  }
+  return {};
+}
+
+/** namelessTool is what a call without a name calls. No tool has the name, so the caller reports the call to the model. */
+const namelessTool = "unknown";
+
+function isName(value: unknown): boolean {
+  return typeof value === "string" && value !== "";
+}
