@@ -3,8 +3,9 @@
  *
  * A conversation may change its model. Thinking of another model has no signature, an empty one where this gateway
  * put it into a message, or another vendor's; Claude refuses the whole request for it. A turn of nothing else is
- * removed with it. Signatures of texts by another vendor are removed, too, but not named: nobody misses them. So are the citations that translations made. Where
- * the answer continues a turn that now begins without thinking, the model cannot think within a budget.
+ * removed with it. Signatures of texts by another vendor, and citations that translations made, are removed, too, but
+ * not named: nobody misses them. Where the answer continues a turn that now begins without thinking, the model cannot
+ * think within a budget.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
