@@ -8,6 +8,7 @@
  */
 import { type CreateChatCompletionRequest, ResponseFormatType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { rootSchema } from "../../../providers/profile/schemas/root-schema.ts";
+import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../paths/dropped.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
@@ -29,12 +30,12 @@ const answerTool = "json_tool_call";
 const onlyJson = "Answer with one JSON object and nothing else: no words before or after it, no code fence.";
 
 /** `model` is the upstream's name of it. */
-export function formatOf(
+export function* formatOf(
   { responseFormat: format }: CreateChatCompletionRequest,
   model: string,
   thinks: boolean,
   dropped: Dropped,
-): Format {
+): CooperativeTask<Format> {
   if (!format) return {};
   const path = "response_format";
   // Some servers have the schema beside the type.
@@ -54,14 +55,16 @@ export function formatOf(
   if (!schema) return { instruction: onlyJson };
   const described = description === undefined || "description" in schema ? schema : { ...schema, description };
   const schemaPath = `${path}.json_schema.schema`;
-  const repaired = () => repairedSchema(described, schemaPath, (lost) => dropped.add(lost));
+  if (thinks && !supportsSchemas(model))
+    return { instruction: `${onlyJson} It is valid for this JSON Schema: ${JSON.stringify(described)}` };
+  const repaired = repairedSchema(described, schemaPath, (lost) => dropped.add(lost));
+  yield;
   if (supportsSchemas(model)) {
-    return { output: { type: "json_schema", schema: outputSchema(repaired(), schemaPath, dropped) } };
+    return { output: { type: "json_schema", schema: outputSchema(repaired, schemaPath, dropped) } };
   }
-  if (thinks) return { instruction: `${onlyJson} It is valid for this JSON Schema: ${JSON.stringify(described)}` };
   const how = "Call this tool to give your answer; the input is the answer.";
   return {
-    tool: { description: how, input_schema: rootSchema(repaired(), (key) => dropped.add(`${schemaPath}.${key}`)) },
+    tool: { description: how, input_schema: rootSchema(repaired, (key) => dropped.add(`${schemaPath}.${key}`)) },
   };
 }
 

@@ -51,7 +51,7 @@ export function* messageRequest(
   const thinking = thinkingOf(request, model, maxOutputTokens, continuesWithoutThinking(conversation.turns), dropped);
   const thinks = isThinkingOn(thinking.json);
   yield;
-  const format = formatOf(request, model, thinks, dropped);
+  const format = yield* formatOf(request, model, thinks, dropped);
   const box = yield* toolboxOf(request, model, dropped);
   const called = new Map(box.called);
   if ([...called.values()].some(({ argumentNames }) => argumentNames)) renameArguments(conversation.turns, called);

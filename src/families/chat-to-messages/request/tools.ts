@@ -62,17 +62,15 @@ export function* toolboxOf(
   };
   for (const [i, definition] of (legacy ? request.functions : []).entries()) {
     const path = `functions[${i}]`;
+    const json = yield* functionTool(definition, path, strict, dropped);
     yield;
-    offer(
-      { kind: "function_call", name: definition.name ?? "" },
-      functionTool(definition, path, strict, dropped),
-      path,
-    );
+    offer({ kind: "function_call", name: definition.name ?? "" }, json, path);
   }
   for (const [i, tool] of request.tools.entries()) {
     const path = `tools[${i}]`;
+    const json = yield* toolJson(tool, path, strict, dropped);
     yield;
-    offer(calledTool(tool), toolJson(tool, path, strict, dropped), path);
+    offer(calledTool(tool), json, path);
   }
   return { offered, called, legacy };
 }
@@ -112,26 +110,35 @@ function calledTool({ function: definition, custom, extra }: Tool): CalledTool {
   return { kind: "function", name: definition?.name ?? (typeof name === "string" ? name : "") };
 }
 
-function toolJson(tool: Tool, path: string, strict: boolean, dropped: Dropped): JsonObject | undefined {
+function* toolJson(
+  tool: Tool,
+  path: string,
+  strict: boolean,
+  dropped: Dropped,
+): CooperativeTask<JsonObject | undefined> {
   const { function: definition, custom, extra } = tool;
   // A function that its vendor runs, as Kimi's `builtin_function`.
   if (definition && typeof extra?.type === "string") return undefined;
   const json = definition
-    ? functionTool(definition, `${path}.function`, strict, dropped)
+    ? yield* functionTool(definition, `${path}.function`, strict, dropped)
     : custom && customTool(custom, `${path}.custom`, dropped);
   return json ? { ...json, ...switchesOf(extra, path, dropped) } : ownTool(tool);
 }
 
-function functionTool(
+/** functionTool pauses between what it does with a schema, each of which may take some milliseconds. */
+function* functionTool(
   { description, parameters = {}, strict: requestsStrict = false, extra }: FunctionDefinition,
   path: string,
   strict: boolean,
   dropped: Dropped,
-): JsonObject {
+): CooperativeTask<JsonObject> {
   if (requestsStrict && !strict) dropped.add(`${path}.strict`);
   const schemaPath = `${path}.parameters`;
+  yield;
   const repaired = repairedSchema(parameters, schemaPath, (lost) => dropped.add(lost));
+  yield;
   const input = rootSchema(repaired, (key) => dropped.add(`${schemaPath}.${key}`));
+  yield;
   return {
     ...(description === undefined ? {} : { description }),
     input_schema: requestsStrict && strict ? outputSchema(input, schemaPath, dropped) : input,

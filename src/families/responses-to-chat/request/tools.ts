@@ -49,7 +49,7 @@ export function* toolsetOf(
       const { defer_loading: _, ...extra } = tool.extra ?? {};
       const description = [about, tool.description].filter(Boolean).join("\n\n") || tool.description;
       const told = { ...tool, description, ...(mayRepeat ? { extra } : {}) };
-      offered.set(chatName, madeFrom(path, chatTool(chatName, told, isWrapped, path, dropped)));
+      offered.set(chatName, madeFrom(path, yield* chatTool(chatName, told, isWrapped, path, dropped)));
     } else if (!mayRepeat) dropped.add(path);
   }
   return { names, offered };
@@ -68,7 +68,13 @@ function nameOf({ tool: { name }, path }: DescribedTool, kind: CallerTool["kind"
   return name;
 }
 
-function chatTool(name: string, tool: ResponseTool, isWrapped: boolean, path: string, dropped: Dropped): JsonObject {
+function* chatTool(
+  name: string,
+  tool: ResponseTool,
+  isWrapped: boolean,
+  path: string,
+  dropped: Dropped,
+): CooperativeTask<JsonObject> {
   const { type, description, parameters, strict, format, extra = {} } = tool;
   const kind = clientToolKind(extra);
   dropped.addExtra(extra, path, kind ? ["type", "execution", "environment"] : ["type"]);
@@ -81,6 +87,7 @@ function chatTool(name: string, tool: ResponseTool, isWrapped: boolean, path: st
   if (known) return { type: "function", function: { name, ...known } };
   const lose = (lost: string) => dropped.add(lost);
   const plain = parameters && (isHuge(parameters) ? parameters : (plainSchema(parameters) as JsonObject));
+  yield;
   const schema = plain && repairedSchema(plain, `${path}.parameters`, lose);
   return { type: "function", function: definedFields({ name, description, parameters: schema, strict }) };
 }
