@@ -45,16 +45,14 @@ export function* keepLatestMarks(
     const blocks: JsonObject[] = [];
     for (const block of list) {
       if (++count % itemsPerSlice === 0) yield;
-      blocks.push(many > 0 && isObject(block.cache_control) ? unmarked(block, dropped) : block);
-      if (blocks.at(-1) !== block) many -= 1;
+      const { cache_control: mark, ...unmarked } = block;
+      const isTaken = many > 0 && isObject(mark);
+      blocks.push(isTaken ? unmarked : block);
+      if (!isTaken) continue;
+      many -= 1;
+      dropped.add(pathOf(mark) ?? "cache_control");
     }
     kept.push(blocks);
   }
   return kept;
-}
-
-/** unmarked returns a block without its mark, which is named. */
-function unmarked({ cache_control: mark, ...block }: JsonObject, dropped: Dropped): JsonObject {
-  dropped.add((isObject(mark) && pathOf(mark)) || "cache_control");
-  return block;
 }

@@ -83,17 +83,21 @@ function* joined(
   further: readonly string[],
   callersPath: (path: string) => string | undefined,
 ): CooperativeTask<string[]> {
-  const later = yield* mapInSlices(further, (path) => [callersPath(path) ?? path]);
+  const later = yield* mapInSlices(further, (path) => callersPath(path) ?? path);
   const [ofEarlier, ofLater] = [new Set(earlier), new Set(later)];
-  const outside = (whole: ReadonlySet<string>) => (path: string) => (isWithin(path, whole) ? [] : [path]);
+  const outside = (whole: ReadonlySet<string>) => (path: string) => (isWithin(path, whole) ? [] : path);
   return [...(yield* mapInSlices(earlier, outside(ofLater))), ...(yield* mapInSlices(later, outside(ofEarlier)))];
 }
 
-function* mapInSlices(paths: readonly string[], map: (path: string) => string[]): CooperativeTask<string[]> {
+/** mapInSlices maps each path to one, several or none, in time slices. */
+export function* mapInSlices(
+  paths: readonly string[],
+  map: (path: string) => string | readonly string[],
+): CooperativeTask<string[]> {
   const found: string[] = [];
   for (const [i, path] of paths.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    found.push(...map(path));
+    found.push(...[map(path)].flat());
   }
   return found;
 }

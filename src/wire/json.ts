@@ -133,14 +133,23 @@ export function expectObject(json: JsonValue): JsonObject {
   throw new WireFault("malformed", `the body is not a JSON object but ${type === "null" ? "null" : `a ${type}`}`);
 }
 
+/** replacedIn returns a list with another value at a place. It copies the list for the first value that differs; `changed` is the copy so far. */
+function replacedIn(
+  list: JsonValue[],
+  changed: JsonValue[] | undefined,
+  place: number,
+  value: JsonValue,
+): JsonValue[] | undefined {
+  if (changed === undefined && value === list[place]) return undefined;
+  const copy = changed ?? [...list];
+  copy[place] = value;
+  return copy;
+}
+
 /** mappedList returns a list with each of its values changed; the same list where none is, and nothing is copied for that. */
 export function mappedList(list: JsonValue[], change: (value: JsonValue, index: number) => JsonValue): JsonValue[] {
   let changed: JsonValue[] | undefined;
-  for (const [i, value] of list.entries()) {
-    const other = change(value, i);
-    if (other !== value) changed ??= [...list];
-    if (changed) changed[i] = other;
-  }
+  for (const [i, value] of list.entries()) changed = replacedIn(list, changed, i, change(value, i));
   return changed ?? list;
 }
 
@@ -152,9 +161,7 @@ export function* mappedInSlices(
   let changed: JsonValue[] | undefined;
   for (const [i, value] of list.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    const other = change(value, i);
-    if (other !== value) changed ??= [...list];
-    if (changed) changed[i] = other;
+    changed = replacedIn(list, changed, i, change(value, i));
   }
   return changed ?? list;
 }
@@ -166,10 +173,8 @@ export function* mappedByTasks(
 ): CooperativeTask<JsonValue[]> {
   let changed: JsonValue[] | undefined;
   for (const [i, value] of list.entries()) {
-    const other = yield* change(value, i);
+    changed = replacedIn(list, changed, i, yield* change(value, i));
     yield;
-    if (other !== value) changed ??= [...list];
-    if (changed) changed[i] = other;
   }
   return changed ?? list;
 }

@@ -2,16 +2,12 @@
  * What is changed while calls run holds at once, in every process on a database: a lowered limit, a refund, a key that is revoked. No sum
  * goes beyond any of them at any moment, and all sums are proved afterwards.
  */
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Storage } from "../../src/storage/storage.ts";
 import { hear } from "../support/clients/hear.ts";
-import { Running, starter } from "../support/command.ts";
 import { openAccount, openBooks, type Payer } from "../support/payer.ts";
+import { besideProcesses, configOf, type Stage } from "../support/run/processes-on-database.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
-import { newTestDatabase, type TestDatabase } from "../support/storage/test-database.ts";
 import { chatAnswer } from "../support/vendors.ts";
 
 /** What a call is held for at most, in millionths. It costs some part of that. */
@@ -36,54 +32,15 @@ beforeAll(async () => {
 
 afterAll(() => upstream.close());
 
-interface Stage {
-  readonly database: TestDatabase;
-  readonly storage: Storage;
-  readonly ports: readonly number[];
-}
-
 /** Runs `work` beside gateways on one database, as these arguments start them. */
-async function onStage(starts: readonly (readonly string[])[], work: (stage: Stage) => Promise<void>): Promise<void> {
-  const database = await newTestDatabase();
-  const storage = await database.open();
-  const config = join(database.dataDir, "gateway.yaml");
-  await writeFile(config, configText());
-  const processes = starts.map(
-    (args) =>
-      new Running(process.execPath, [starter, "serve", "--config", config, ...args], {
-        PORT: "0",
-        ...database.variables,
-      }),
-  );
-  try {
-    const shown = await Promise.all(processes.map((one) => one.shows(/serves at (\S+)/)));
-    const ports = shown.map(([, url = ""]) => Number(new URL(url).port));
-    await work({ database, storage, ports });
-    const ended = await Promise.all(processes.map((one) => one.stop()));
-    expect(ended.map(({ code }) => code)).toEqual(starts.map(() => 0));
-    expect((await storage.reconcile()).findings).toEqual([]);
-  } finally {
-    await Promise.all(processes.map((one) => one.stop()));
-    await storage.close();
-    await database.remove();
-  }
+function onStage(starts: readonly (readonly string[])[], work: (stage: Stage) => Promise<void>): Promise<void> {
+  return besideProcesses(starts, configOf(upstream.baseUrl, settings), work);
 }
 
-function configText(): string {
-  return `
+const settings = `
 operator_key: ${operatorKey}
 tiers:
-  - { name: Fast, recharge: "0", requests_per_minute: 100000 }
-upstreams:
-  - { name: openai, kind: openai, base_url: "${upstream.baseUrl}", api_key: k }
-models:
-  - id: gpt
-    family: gpt
-    kind: chat
-    price: { input: "0", output: "10" }
-    targets: [{ upstream: openai, model: v-gpt }]
-`;
-}
+  - { name: Fast, recharge: "0", requests_per_minute: 100000 }`;
 
 const ask = async (port: number, path: string, apiKey: string, body: unknown) => {
   const { status, text } = await hear({ port }, { path, apiKey, body }).answer;

@@ -2,15 +2,12 @@
  * Credit that covers exactly 100 calls answers exactly 100, however many ask at once and of however many processes: it is
  * never overdrawn, and nothing of it is left over.
  */
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { hear } from "../support/clients/hear.ts";
-import { Running, starter } from "../support/command.ts";
 import { type AccountInit, startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { type Books, openAccount, openBooks, type Payer } from "../support/payer.ts";
+import { besideProcesses, configOf } from "../support/run/processes-on-database.ts";
 import { type ScriptedExchange, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
-import { newTestDatabase } from "../support/storage/test-database.ts";
 import { paidModel, paidModels } from "../support/upstreams/paid-models.ts";
 import { chatAnswer, chatChunk } from "../support/vendors.ts";
 
@@ -119,19 +116,8 @@ describe("of one process", () => {
 
 describe("of two processes on one database", () => {
   test("500 calls at once on a key's limit that covers 100: 100 are answered, 400 refused", async () => {
-    const database = await newTestDatabase();
-    const storage = await database.open();
-    const books = openBooks(database, storage);
-    const config = join(database.dataDir, "gateway.yaml");
-    await writeFile(config, configText());
-    const start = () => {
-      const args = [starter, "serve", "--config", config];
-      return new Running(process.execPath, args, { PORT: "0", ...database.variables });
-    };
-    const processes = [start(), start()];
-    try {
-      const shown = await Promise.all(processes.map((one) => one.shows(/serves at (\S+)/)));
-      const ports = shown.map(([, url = ""]) => Number(new URL(url).port));
+    await besideProcesses([[], []], configOf(upstream.baseUrl), async ({ database, storage, ports }) => {
+      const books = openBooks(database, storage);
       for (const script of [() => (upstream.script = answer), answerTogether]) {
         script();
         const payer = await openAccount({ storage }, { recharge: 300_000_000, creditLimit: covered * each });
@@ -139,25 +125,6 @@ describe("of two processes on one database", () => {
         await expectSpent(books, payer);
       }
       expect((await storage.reconcile()).findings).toEqual([]);
-      const ended = await Promise.all(processes.map((one) => one.stop()));
-      expect(ended.map(({ code }) => code)).toEqual([0, 0]);
-    } finally {
-      await Promise.all(processes.map((one) => one.stop()));
-      await storage.close();
-      await database.remove();
-    }
+    });
   });
 });
-
-function configText(): string {
-  return `
-upstreams:
-  - { name: openai, kind: openai, base_url: "${upstream.baseUrl}", api_key: k }
-models:
-  - id: gpt
-    family: gpt
-    kind: chat
-    price: { input: "0", output: "10" }
-    targets: [{ upstream: openai, model: v-gpt }]
-`;
-}

@@ -7,7 +7,7 @@ import type { Form, Input, Operation } from "../../call/operations.ts";
 import { usableCalls } from "../../families/chat-to-chat/usable-calls.ts";
 import { withTexts } from "../../families/completions-to-chat/text-choices.ts";
 import { vectorsAsAsked } from "../../families/embeddings-encoding.ts";
-import { translateAll } from "../../families/index.ts";
+import { mapInSlices, translateAll } from "../../families/index.ts";
 import type { Translated, Translation } from "../../families/translation.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { estimatePromptTokens } from "../../tokens/prompt.ts";
@@ -47,7 +47,7 @@ export function* fitted(
   if (!fitting) return translated;
   const { request, dropped } = yield* fitting.fit(operation, translated.request, path.every(isRelay));
   if (request === translated.request && dropped.length === 0) return translated;
-  const further = dropped.map(translated.callersPath).filter((name) => name !== undefined);
+  const further = yield* mapInSlices(dropped, (path) => translated.callersPath(path) ?? []);
   return { ...translated, request, dropped: [...translated.dropped, ...further] };
 }
 

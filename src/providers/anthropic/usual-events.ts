@@ -84,7 +84,7 @@ export class UsualEvents {
   #say(event: JsonObject): readonly JsonObject[] {
     const typed = withType(event);
     const { index = null, delta } = typed;
-    // What is said of no block, and tells none, is no part of the message: SDKs throw at it. They write a text of null as a word.
+    // SDKs throw at an event without a delta, and write a null text as the word "null".
     if (!isObject(delta) || saysNull(delta)) return [];
     const kind = blockTypeOf(delta);
     let number = this.#numberOf(index);

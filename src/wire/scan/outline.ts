@@ -37,7 +37,7 @@ const [firstWindow, largestWindow] = [1_024, 65_536];
 const stepsPerSlice = 200_000;
 const stepsOfSearch = 50;
 
-/** What stands for the numbers of a vector. */
+/** zero replaces the numbers of a vector in an outline. */
 const zero = Buffer.from("0");
 
 /** readOutline returns the value with vectors of one zero; undefined where none can be skipped, or the text is not JSON. */

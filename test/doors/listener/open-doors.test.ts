@@ -20,6 +20,15 @@ afterAll(() => gateway.close());
 
 const check = "/grpc.health.v1.Health/Check";
 
+/** answerTo writes what a client sends on a connection of its own, and returns all that comes back. */
+async function answerTo(...written: (string | Buffer)[]): Promise<string> {
+  const socket = connectTcp(gateway.port, "127.0.0.1");
+  for (const piece of written) socket.write(piece);
+  let text = "";
+  for await (const chunk of socket) text += String(chunk);
+  return text;
+}
+
 test("a health check does not read a large message", async () => {
   const response = await fetch(`${gateway.rootUrl}${check}`, {
     method: "POST",
@@ -77,10 +86,7 @@ describe("a head that can be read in two ways is refused", () => {
   ])("%s", async (_, fields) => {
     const body = JSON.stringify({ model: "embedded-chat", messages: [{ role: "user", content: "Hi" }] });
     const type = `content-type: application/json\r\ncontent-length: ${body.length}\r\n`;
-    const socket = connectTcp(gateway.port, "127.0.0.1");
-    socket.write(`POST /v1/chat/completions HTTP/1.1\r\n${fields(key())}${type}\r\n${body}`);
-    let text = "";
-    for await (const chunk of socket) text += String(chunk);
+    const text = await answerTo(`POST /v1/chat/completions HTTP/1.1\r\n${fields(key())}${type}\r\n${body}`);
     expect(text).toMatch(/^HTTP\/1\.1 400 /);
     expect(text).toContain("connection: close");
   });
@@ -96,10 +102,7 @@ describe("a head that can be read in two ways is refused", () => {
       `GET /v1/responses HTTP/1.1\r\n${upgrade}`,
     ];
     for (const head of heads) {
-      const socket = connectTcp(gateway.port, "127.0.0.1");
-      socket.write(Buffer.from(`${head}host: ${host}\r\n${key()}\r\n{}`, "latin1"));
-      let text = "";
-      for await (const chunk of socket) text += String(chunk);
+      const text = await answerTo(Buffer.from(`${head}host: ${host}\r\n${key()}\r\n{}`, "latin1"));
       expect(text, head).toMatch(/^HTTP\/1\.1 400 /);
       expect(text, head).toContain("HTTP request could not be read");
     }
@@ -108,10 +111,7 @@ describe("a head that can be read in two ways is refused", () => {
   test.each(["", "a_b", "a,b", "[::1]:80", "[fe80::1%25eth0]", "a:", "xn--4ca.example:8080", "1.2.3.4"])(
     "a host that may be is not: %j",
     async (host) => {
-      const socket = connectTcp(gateway.port, "127.0.0.1");
-      socket.write(`GET /v1/models HTTP/1.1\r\nhost: ${host}\r\n${key()}connection: close\r\n\r\n`);
-      let text = "";
-      for await (const chunk of socket) text += String(chunk);
+      const text = await answerTo(`GET /v1/models HTTP/1.1\r\nhost: ${host}\r\n${key()}connection: close\r\n\r\n`);
       expect(text).toMatch(/^HTTP\/1\.1 200 /);
     },
   );
@@ -163,10 +163,7 @@ describe("a head that can be read in two ways is refused", () => {
   ])("one with the same %s twice is not", async (_, fields) => {
     const body = JSON.stringify({ model: "embedded-chat", messages: [{ role: "user", content: "Hi" }] });
     const type = `connection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n`;
-    const socket = connectTcp(gateway.port, "127.0.0.1");
-    socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\n${fields(key())}${type}\r\n${body}`);
-    let text = "";
-    for await (const chunk of socket) text += String(chunk);
+    const text = await answerTo(`POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\n${fields(key())}${type}\r\n${body}`);
     expect(text).toMatch(/^HTTP\/1\.1 200 /);
   });
 
@@ -179,19 +176,13 @@ describe("a head that can be read in two ways is refused", () => {
   ])("a body in the transfer coding %j is answered with %d", async (coding, status) => {
     const body = JSON.stringify({ model: "embedded-chat", messages: [{ role: "user", content: "Hi" }] });
     const type = `connection: close\r\ncontent-type: application/json\r\ntransfer-encoding: ${coding}\r\n`;
-    const socket = connectTcp(gateway.port, "127.0.0.1");
-    socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\n${key()}${type}\r\n`);
-    socket.write(`${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`);
-    let text = "";
-    for await (const chunk of socket) text += String(chunk);
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\n${key()}${type}\r\n`;
+    const text = await answerTo(head, `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`);
     expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
   });
 
   test("and its sender is told by which fields", async () => {
-    const socket = connectTcp(gateway.port, "127.0.0.1");
-    socket.write("GET /v1/models HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n");
-    let text = "";
-    for await (const chunk of socket) text += String(chunk);
+    const text = await answerTo("GET /v1/models HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n");
     expect(text).toContain("`authorization`");
   });
 

@@ -103,9 +103,8 @@ const source = keys({ type: kept, media_type: kept, data: kept, url: kept, conte
 const citations = lostUnless(({ enabled }) => enabled === false);
 
 /** Citations that translations have made say nothing that the text does not, and no model misses them. */
-const ofText: Shape = (value, path, walk) => {
-  if (!Array.isArray(value) || !value.every(isMadeCitation)) lostValue(value, path, walk);
-};
+const ofText: Shape = (value, path, walk) =>
+  Array.isArray(value) && value.every(isMadeCitation) ? undefined : lostValue(value, path, walk);
 const caller = lostUnless(({ type }) => type === "direct");
 
 const vendorResult = keys({ type: kept, tool_use_id: kept, content: kept, is_error: kept, caller });
