@@ -262,14 +262,14 @@ function createChanges({ db, transact }: Scope): Changes {
     update: (accountId, id, change, now = Date.now()) => transact((scope) => update(scope, accountId, id, change, now)),
     rotate: (accountId, id, { hash, mask, previousUntil }) =>
       transact(async (scope) => {
-        await begin(scope, id);
+        if (!(await begin(scope, accountId, id))) return undefined;
         const previous_hash = previousUntil === null ? null : sql<string>`secret_hash`;
         const secret = { secret_hash: hash, secret_mask: mask, previous_hash, previous_expires_at: previousUntil };
         return unrevoked(scope.db, accountId, id).set(secret).executeTakeFirst();
       }),
     setAdministrator: (accountId, id, administrator) =>
       transact(async (scope) => {
-        await begin(scope, id);
+        if (!(await begin(scope, accountId, id))) return undefined;
         return unrevoked(scope.db, accountId, id)
           .set({ is_admin: administrator ? 1 : 0 })
           .executeTakeFirst();
@@ -288,11 +288,18 @@ function createChanges({ db, transact }: Scope): Changes {
 
 /**
  * begin begins to change a key: nobody else changes it, and its row has its whole sums, for that of a key with a limit decides what it may
- * spend.
+ * spend. Resolves to false where the account has no such key: another account's is left alone.
+ *
+ * Its account is locked first, as whatever moves money does. In the other order, this and the calls of the account would wait for each
+ * other.
  */
-async function begin({ db, lock, pending }: Scope, id: string): Promise<void> {
-  await lock(db.selectFrom("api_keys").select("id").where("id", "=", id));
+async function begin({ db, lock, pending }: Scope, accountId: string, id: string): Promise<boolean> {
+  await lock(db.selectFrom("accounts").select("id").where("id", "=", accountId));
+  const own = db.selectFrom("api_keys").select("id").where("id", "=", id).where("account_id", "=", accountId);
+  await lock(own);
+  if (!(await own.executeTakeFirst())) return false;
   await pending.merge(db, id);
+  return true;
 }
 
 function unrevoked(db: Database, accountId: string, id: string) {
@@ -313,9 +320,7 @@ async function update(scope: Scope, accountId: string, id: string, change: KeyCh
   }
   const { db } = scope;
   // Due sums of an account are merged under its lock: with it they stay, while a key's spending is read.
-  if (change.budgets !== undefined)
-    await scope.lock(db.selectFrom("accounts").select("id").where("id", "=", accountId));
-  await begin(scope, id);
+  if (!(await begin(scope, accountId, id))) return { kind: "absent" };
   const before = change.budgets === undefined ? undefined : await find();
   const limit = change.credit_limit ?? null;
   const updated = await unrevoked(scope.db, accountId, id)

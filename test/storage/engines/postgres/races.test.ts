@@ -115,7 +115,8 @@ describe.skipIf(!postgresPrograms)("two nodes on Postgres at once", () => {
     expect(tries).toBe(most);
   });
 
-  test("a key is changed once its account is not locked any more", async () => {
+  /** Adds a key to the account, of which something is due. */
+  async function aKeyWithDues(): Promise<void> {
     const key = { account_id: "acc_1", name: "k", secret_mask: "m", created_at: 1 };
     await one().keys.insert({ id: "key_1", secret_hash: "h", ...key } as never);
     const { scope } = nodes[1] as { readonly scope: Scope };
@@ -124,6 +125,11 @@ describe.skipIf(!postgresPrograms)("two nodes on Postgres at once", () => {
     await sql`INSERT INTO due_sums (${sql.join(dueColumns.map((name) => sql.ref(name)))}) VALUES (${values})`.execute(
       scope.db,
     );
+  }
+
+  test("a key is changed once its account is not locked any more", async () => {
+    await aKeyWithDues();
+    const { scope } = nodes[1] as { readonly scope: Scope };
     const locked = Promise.withResolvers<void>();
     const locking = scope.transact(async (within) => {
       await storesOver(within).accounts.lock("acc_1");
@@ -133,6 +139,45 @@ describe.skipIf(!postgresPrograms)("two nodes on Postgres at once", () => {
     await locked.promise;
     expect(await kindOf(one().keys.update("acc_1", "key_1", { credit_limit: 5 }))).toBe("updated");
     await locking;
+  });
+
+  const newSecret = { hash: "h2", mask: "m", previousUntil: null };
+
+  test.each<[string, (keys: Stores["keys"]) => Promise<unknown>]>([
+    ["changed", (keys) => keys.update("acc_1", "key_1", { credit_limit: 5 })],
+    ["rotated", (keys) => keys.rotate("acc_1", "key_1", newSecret)],
+    ["made an administrator's", (keys) => keys.setAdministrator("acc_1", "key_1", true)],
+  ])("a key that is %s locks its account first, as calls do, so that none waits for the other", async (_, change) => {
+    await aKeyWithDues();
+    let changing: Promise<unknown> | undefined;
+    // As a call is decided: its account, and then its key. A ring of locks would end this transaction, or have it begun anew.
+    let begun = 0;
+    await (nodes[1] as { readonly scope: Scope }).scope.transact(async ({ db, lock }) => {
+      begun++;
+      await lock(db.selectFrom("accounts").select("id").where("id", "=", "acc_1"));
+      changing ??= change(one().keys);
+      await delay(200);
+      await sql`SELECT set_config('lock_timeout', '500', true)`.execute(db);
+      await lock(db.selectFrom("api_keys").select("id").where("id", "=", "key_1"));
+    });
+    expect(begun).toBe(1);
+    await changing;
+  });
+
+  test("another account's key is neither changed nor locked", async () => {
+    await aKeyWithDues();
+    await one().accounts.insert({ id: "acc_2", name: "two", created_at: 1, suspended_at: null });
+    await (nodes[1] as { readonly scope: Scope }).scope.transact(async ({ db, lock }) => {
+      await lock(db.selectFrom("api_keys").select("id").where("id", "=", "key_1"));
+      expect(await kindOf(one().keys.update("acc_2", "key_1", { credit_limit: 5 }))).toBe("absent");
+      expect(await one().keys.rotate("acc_2", "key_1", newSecret)).toBeUndefined();
+      expect(await one().keys.setAdministrator("acc_2", "key_1", true)).toBeUndefined();
+    });
+    expect(await one().keys.find("acc_1", "key_1")).toMatchObject({
+      secret_hash: "h",
+      is_admin: 0,
+      credit_limit: null,
+    });
   });
 
   test("one claims a code, and its account is recharged once", async () => {
