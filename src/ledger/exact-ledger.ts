@@ -58,6 +58,7 @@ export function createExactLedger({ openBooks, clock, onError }: LedgerOptions):
     flushCallsOf: () => false,
     async close() {
       clearInterval(sweeper);
+      books.ending?.();
       await running.ended(closeMs);
       await groupCommit.settled();
       await releaseAgain().catch(onError);

@@ -7,6 +7,7 @@ import { LetGoError } from "../runtime/write-trouble.ts";
 import { whenUnlocked } from "./engines/lock-retry.ts";
 import { openOwnedBooks } from "./engines/owner/books.ts";
 import { type BooksKeeper, keepBooks, type OwnerOptions } from "./engines/owner/keep-books.ts";
+import { createLeftRecords } from "./engines/owner/left-records.ts";
 import { watchOwner } from "./engines/owner/watch-owner.ts";
 import { createBooksParts } from "./engines/sqlite/books/parts.ts";
 import { type Durability, openDatabase } from "./engines/sqlite/database.ts";
@@ -95,6 +96,7 @@ export async function openStorageOfWorker(path: string, durability: Durability, 
           ...{ link, node, hasJournal, onError, recall, holding },
           ...engine.changes,
           sentLog: openSentLog({ folder, node, database: rows.database(), onError }),
+          left: createLeftRecords({ segments: engine.segments, database: rows.database(), onError }),
           mayLease: (keyId, isOfKey) =>
             !letting.isGone() && statements.mayLease.get(keyId, isOfKey ? 1 : 0) !== undefined,
         });

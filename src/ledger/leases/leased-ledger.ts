@@ -41,6 +41,7 @@ export function createLeasedLedger(options: LedgerOptions): Ledger {
     sweep: () => sweep(state),
     async close() {
       clearInterval(sweeper);
+      books.ending?.();
       await running.ended(closeMs);
       await groupCommit.settled();
       clearTimeout(state.releasing);

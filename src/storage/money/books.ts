@@ -85,6 +85,11 @@ export interface Books extends Changes {
    * one write, and one that comes alone waits for nothing. Unset where a write costs little.
    */
   readonly writeEveryMs?: number;
+  /**
+   * Says that the process ends: what cannot be written within some seconds is kept on its machine for another, and counts as written.
+   * Undefined where a write does not wait for another process.
+   */
+  readonly ending?: (() => void) | undefined;
   /** Applies what is written and not applied where any of it is of a call of this account that has ended. Returns whether it did. */
   apply(accountId: string): MaybePromise<boolean>;
   /** Records when a key was used last, within moments. */

@@ -208,7 +208,11 @@ function end(state: State, slot: Slot, how: "close" | "leave"): void {
   const kill = () => void child.process.kill("SIGKILL");
   if (!slot.serves) return void kill();
   child.channel.by<WorkerQuestions>().tell("worker.end", how);
-  const late = setTimeout(kill, state.options.endMs);
+  const { endMs, log } = state.options;
+  const late = setTimeout(() => {
+    log.error({ worker: slot.number, after_ms: endMs }, "a worker has not ended in time, and is killed");
+    kill();
+  }, endMs);
   void child.ended.then(() => clearTimeout(late));
 }
 

@@ -3,7 +3,8 @@
  *
  * While there is no owner a write waits for the next, for as long as that takes: it is of a call that has ended, and counts once, whatever
  * became of it before. One that an owner cannot write is the ledger's to ask anew (`ledger/writes.ts`). Turns wait for some seconds after an
- * owner is gone, and are refused then, as while a database is away.
+ * owner is gone, and are refused then, as while a database is away. A worker that ends keeps what no owner has come for in some seconds on
+ * its machine (`left-records.ts`).
  */
 import { ClosedError, errorOf } from "../../../runtime/ipc/channel.ts";
 import type { Link } from "../../../runtime/ipc/link.ts";
@@ -23,6 +24,7 @@ import {
 import type { Captured } from "../../money/contract.ts";
 import type { BooksQuestions, LedgerQuestions, ToldDecision, ToldDecisions } from "./contract.ts";
 import { type KeptOpen, keepOpen } from "./keep-open.ts";
+import type { LeftRecords } from "./left-records.ts";
 
 export interface OwnedBooksOptions
   extends Omit<BooksOptions, "clock">,
@@ -31,12 +33,16 @@ export interface OwnedBooksOptions
   readonly hasJournal: boolean;
   /** sentLog notes calls on this machine before they are sent. */
   readonly sentLog: SentLog;
+  /** left keeps what could be told to no owner before the end. */
+  readonly left: LeftRecords;
 }
 
 /** holdDelayMs is how long a hold is kept back, in milliseconds: a call that ends within this time is told to the owner once. */
 const holdDelayMs = 5;
 /** closeMs is how long after an owner is gone closing waits for another, in milliseconds. */
 const closeMs = 20_000;
+/** endMs is how long what is to be written waits for an owner once its process ends, in milliseconds. */
+const endMs = 5_000;
 
 export function openOwnedBooks(options: OwnedBooksOptions): Books {
   const { link, recall, version, changedSince, mayLease, onError, sentLog } = options;
@@ -50,6 +56,7 @@ export function openOwnedBooks(options: OwnedBooksOptions): Books {
   });
   const kept = keepOpen(options);
   const told = createTold();
+  const writer = createWriter(link, kept, told, options.left);
   return {
     version,
     changedSince,
@@ -58,7 +65,8 @@ export function openOwnedBooks(options: OwnedBooksOptions): Books {
     // Both processes may be killed before the owner has read what it is told.
     note: (holds, seq) => sentLog.note(holds, seq, told.last()),
     decide: createDecide(link, kept, told),
-    write: createWrite(link, kept, told),
+    write: writer.write,
+    ending: writer.ending,
     // Its owner knows sooner than a read could tell.
     apply: () => false,
     touch: (keyId, at) => tell("books.touch", [keyId, at]),
@@ -77,6 +85,8 @@ export function openOwnedBooks(options: OwnedBooksOptions): Books {
     // The owner sees to that.
     expire: () => 0,
     async close() {
+      writer.close();
+      if (writer.hasLeft() && !kept.isOpen()) return kept.end();
       try {
         await kept.whenOpen(closeMs);
         kept.end();
@@ -116,12 +126,29 @@ function createTold(): Told {
   };
 }
 
-function createWrite(link: Link, { isOpen, whenOpen }: KeptOpen, told: Told): Books["write"] {
+interface Writer extends Required<Pick<Books, "write" | "ending">> {
+  /** Reports whether anything was kept that no owner was told of. */
+  hasLeft(): boolean;
+  close(): void;
+}
+
+function createWriter(link: Link, { isOpen, whenOpen }: KeptOpen, told: Told, left: LeftRecords): Writer {
   const { ask } = link.by<BooksQuestions>();
+  const waited = Promise.withResolvers<void>();
+  let late: NodeJS.Timeout | undefined;
+  let isOver = false;
+  let hasLeft = false;
+
+  function stopWaiting(): void {
+    isOver = true;
+    waited.resolve();
+  }
 
   async function writeLater(record: JournalRecord): Promise<void> {
-    await whenOpen();
-    await write(record);
+    await Promise.race([whenOpen(), waited.promise]);
+    if (isOpen() || !isOver) return write(record);
+    left.keep(record);
+    hasLeft = true;
   }
 
   function write(record: JournalRecord): MaybePromise<void> {
@@ -131,7 +158,18 @@ function createWrite(link: Link, { isOpen, whenOpen }: KeptOpen, told: Told): Bo
       () => writeLater(record),
     );
   }
-  return write;
+
+  return {
+    write,
+    ending() {
+      late ??= setTimeout(stopWaiting, endMs);
+    },
+    hasLeft: () => hasLeft,
+    close() {
+      clearTimeout(late);
+      stopWaiting();
+    },
+  };
 }
 
 function createDecide(link: Link, { isOpen, whenOpen }: KeptOpen, told: Told): Books["decide"] {
