@@ -126,6 +126,16 @@ export function isBoundUnusual(operation: Operation, json: JsonObject): boolean 
   );
 }
 
+/**
+ * zeroBoundOf says what becomes of a bound of 0, which many servers take for none. It is `raised` to 1 where the API has no 0. Legacy
+ * completions have one, for a prompt whose tokens are told: it is passed on `doubted`, with as much held as the model may write. Messages
+ * have one, too, for a prompt that is to be cached, which no server takes for none. Undefined for these, for other bounds and for none.
+ */
+export function zeroBoundOf(operation: Operation, json: JsonObject): "raised" | "doubted" | undefined {
+  if (operation === "messages" || !boundNames[operation] || outputBound(operation, json) !== 0) return undefined;
+  return operation === "completions" && !isBoundUnusual(operation, json) ? "doubted" : "raised";
+}
+
 /** answersAskedFor returns how many answers a request asks for. */
 export function answersAskedFor(operation: Operation, json: JsonObject): number {
   if (operation === "chat") return count(json.n) ?? 1;

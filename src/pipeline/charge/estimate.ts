@@ -18,6 +18,7 @@ import {
   minOutputFor,
   outputBound,
   promptsOf,
+  zeroBoundOf,
 } from "../../ledger/worst-case.ts";
 import { requestedManner, toolFee, toolOfOtherModels, unaskedSearchesOf } from "../../providers/usage/manner.ts";
 import { formatAmount } from "../../runtime/decimal.ts";
@@ -91,9 +92,10 @@ export function estimateOf(
   const json = call.request.outline();
   const sentJson = request.outline();
   const answers = answersAskedFor(asked, json);
-  const hasOwnBound = (outputBound(asked, json) ?? 0) > 0;
-  const sentBound = outputBound(operation, sentJson);
-  const maxOutput = maxOutputOf(operation, sentBound, model);
+  const zero = zeroBoundOf(operation, sentJson);
+  const hasOwnBound = (outputBound(asked, json) ?? 0) > 0 || zero === "doubted";
+  const sentBound = zero === "raised" ? 1 : outputBound(operation, sentJson);
+  const maxOutput = zero === "doubted" ? ownOutputOf(model) : maxOutputOf(operation, sentBound, model);
   const minOutput = minOutputFor(operation, sentJson);
   const [input, characters] = [maxInputOf(asked, call.request, model), charactersOf(asked, call.request)];
   const { rates, fees } = highestRates(price, manner, input, model, modelCall);
@@ -101,7 +103,7 @@ export function estimateOf(
   const max = costOf(maxOutput * answers);
   const min = hasOwnBound ? max : Math.min(max, costOf(minOutput * answers));
   if (min > maxHold) throw beyondAnyHold(formatAmount(min, settings.unit), formatAmount(maxHold, settings.unit));
-  const needsBound = mayExceed(operation, sentBound, model) || isBoundUnusual(operation, sentJson);
+  const needsBound = zero === "raised" || mayExceed(operation, sentBound, model) || isBoundUnusual(operation, sentJson);
   return { max, min, inputCost: costOf(0), answers, maxOutput, minOutput, needsBound, rates };
 }
 
@@ -162,6 +164,11 @@ export function maxOutputOf(operation: Operation, sentBound: number | undefined,
   const asked = sentBound ?? (operation === "completions" ? defaultCompletionTokens : undefined);
   const own = maxOutputTokens ?? (asked === undefined ? defaultOutputTokens : Number.POSITIVE_INFINITY);
   return Math.min(asked ?? own, own);
+}
+
+/** ownOutputOf returns the most output tokens of a model, where nothing bounds them. */
+function ownOutputOf({ maxOutputTokens }: Model): number {
+  return maxOutputTokens ?? defaultOutputTokens;
 }
 
 /** charactersOf returns the characters that speech is charged by: the Unicode code points of its input. */

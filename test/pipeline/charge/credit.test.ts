@@ -178,6 +178,31 @@ describe("a caller's own bound", () => {
     expect(asked).toMatchObject([passed]);
   });
 
+  const zeros: readonly [path: string, model: string, asked: Json, passed: Json][] = [
+    [paths.chat, "gpt", { messages, n_predict: 0 }, { n_predict: 1, max_completion_tokens: 1 }],
+    [paths.chat, "llama", { messages, n_predict: 0 }, { n_predict: 1, max_tokens: 1 }],
+    ["/v1/completions", "llama", { prompt: "Hi", max_tokens: 0 }, { max_tokens: 1 }],
+    ["/v1/completions", "davinci", { prompt: "Hi", n_predict: 0 }, { n_predict: 1, max_tokens: 1 }],
+    [paths.messages, "claude", { messages, max_tokens: 0 }, { max_tokens: 0 }],
+  ];
+  test.each(zeros)("of 0 is 1 where an API has no 0, which servers take for none: %s of %s, %o", async (...row) => {
+    const [path, model, body, passed] = row;
+    const asked = answerAll();
+    expect((await say(await openAccount(gateway), { model, ...body }, path)).status).toBe(200);
+    expect(asked).toMatchObject([passed]);
+  });
+
+  test("of 0 in a legacy completion is passed on, and what the model may write is held", async () => {
+    const asked = answerAll();
+    const body = { model: "davinci-bounded", prompt: "Hi", max_tokens: 0 };
+    const needed = inputOf(body) + 4096 * cost.output;
+    expect((await say(await openAccount(gateway, { recharge: needed - 1 }), body, "/v1/completions")).status).toBe(402);
+    const payer = await openAccount(gateway, { recharge: needed });
+    expect((await say(payer, body, "/v1/completions")).status).toBe(200);
+    expect(asked).toMatchObject([{ max_tokens: 0 }]);
+    expect(await books.of(payer)).toMatchObject({ held: 0, holds: 0 });
+  });
+
   test("counts for each of the answers asked for", async () => {
     const asked = answerAll();
     const body = { model: "gpt", messages, max_tokens: 40, n: 3 };
