@@ -7,6 +7,7 @@
  */
 import { type RawBuilder, sql } from "kysely";
 import { newId } from "../../runtime/ids.ts";
+import { StorageError } from "../../runtime/write-trouble.ts";
 import type { Database } from "../engines/scope.ts";
 import { quarterMs } from "../money/budget-windows.ts";
 import { hourMs } from "../money/totals.ts";
@@ -58,29 +59,23 @@ async function repair(db: Database, findings: readonly Found[], { now, made }: R
   for (const finding of findings) {
     const change = finding.isRepairable ? changeOf(finding) : undefined;
     if (!change) continue;
-    const isDone = await db
-      .transaction()
-      .setIsolationLevel("serializable")
-      .execute(async (trx) => {
-        const { numAffectedRows = 0n } = await change.execute(trx);
-        if (numAffectedRows === 0n) return false;
-        // After the first write nobody else repairs until this is committed, or one of both is undone.
-        if ((await repairsMade(trx)) !== made + repaired.length) throw new RepairedMeanwhileError();
-        await trx.insertInto("acts").values(eventOf(finding, now)).execute();
-        return true;
-      });
+    const isDone = await db.transaction().execute(async (trx) => {
+      // Nobody else repairs until this is committed. Whoever writes the sum at this moment is waited for.
+      await sql`UPDATE database_identity SET id = id`.execute(trx);
+      const { numAffectedRows = 0n } = await change.execute(trx);
+      if (numAffectedRows === 0n) return false;
+      if ((await repairsMade(trx)) !== made + repaired.length) throw repairedMeanwhile();
+      await trx.insertInto("acts").values(eventOf(finding, now)).execute();
+      return true;
+    });
     if (isDone) repaired.push(finding);
   }
   return repaired;
 }
 
-/** Another repair was made after the proof had begun: its findings may be put right already. */
-class RepairedMeanwhileError extends Error {
-  override readonly name = "RepairedMeanwhileError";
-
-  constructor() {
-    super("another process has repaired sums meanwhile");
-  }
+/** repairedMeanwhile says that another repair was made after the proof had begun: its findings may be put right already. */
+function repairedMeanwhile(): StorageError {
+  return new StorageError("another process has repaired sums meanwhile: repeat the command");
 }
 
 function changeOf({ kind, subject, written, derived }: Found): RawBuilder<unknown> | undefined {

@@ -8,6 +8,7 @@ import { dueColumns } from "../../../../src/storage/engines/postgres/books/funct
 import { openManagement } from "../../../../src/storage/engines/postgres/management.ts";
 import { migrate } from "../../../../src/storage/engines/postgres/migrate.ts";
 import type { Scope } from "../../../../src/storage/engines/scope.ts";
+import { proveAndRepair } from "../../../../src/storage/proof/repair.ts";
 import { type Stores, storesOver } from "../../../../src/storage/storage.ts";
 import { type PostgresServer, postgresPrograms, serverAt, startPostgres } from "../../../support/storage/postgres.ts";
 
@@ -203,6 +204,38 @@ describe.skipIf(!postgresPrograms)("two nodes on Postgres at once", () => {
     const refund = (stores: Stores, i: number) => kindOf(stores.entries.record(anEntry(`led_r${i}`, 2, 100)));
     expect(await atOnce(refund)).toEqual({ recorded: 5, short: 7 });
     expect(await one().accounts.find("acc_1")).toMatchObject({ balance: 0, recharged: 0 });
+  });
+
+  test("a sum is repaired while its account is written, and by one of two", async () => {
+    await one().entries.record(anEntry("led_0", 1, 500));
+    const [first, second, third] = nodes.map(({ scope }) => scope) as [Scope, Scope, Scope];
+    await sql`UPDATE accounts SET balance = balance + 7`.execute(first.db);
+    const proofs = [first, second].map(({ db }) => proveAndRepair(db, { now, isRepairing: true }));
+    for (const proving of proofs) expect((await proving.next()).value).toMatchObject({ kind: "balance" });
+    const locked = Promise.withResolvers<void>();
+    const writing = third.transact(async ({ db }) => {
+      await sql`UPDATE accounts SET time_zone = 'Asia/Tokyo'`.execute(db);
+      locked.resolve();
+      await delay(300);
+    });
+    await locked.promise;
+    const ended = await Promise.allSettled(proofs.map((proving) => proving.next()));
+    await writing;
+    expect(ended.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    expect(ended).toContainEqual(
+      expect.objectContaining({
+        value: expect.objectContaining({
+          done: true,
+          value: expect.objectContaining({ repaired: ["balance of acc_1"] }),
+        }),
+      }),
+    );
+    expect(ended).toContainEqual(
+      expect.objectContaining({
+        reason: expect.objectContaining({ message: expect.stringContaining("repaired sums meanwhile") }),
+      }),
+    );
+    expect(await one().accounts.find("acc_1")).toMatchObject({ balance: 500, time_zone: "Asia/Tokyo" });
   });
 
   test("an account has no more keys than it may have", async () => {
