@@ -160,6 +160,7 @@ function createFinish({ config }: Parts, shared: Shared, { listening, seeing, ..
   return async () => {
     open.endApplying();
     open.checks.close();
+    ledger.ending();
     const closesAt = performance.now() + config.drainMs;
     const left = () => Math.max(0, closesAt - performance.now());
     // Who follows a response in the background holds a connection until its end.

@@ -66,6 +66,11 @@ export interface Ledger {
   readonly credit: Credit;
   /** Moves on the deadlines of this process's holds, and expires those of processes that died. */
   sweep(): Promise<void>;
+  /**
+   * Says that this process ends once its calls are over. What cannot be written within some seconds is kept on its machine from now on, so
+   * that no caller waits in vain for the end of an answer.
+   */
+  ending(): void;
   /** Waits for running calls to be captured, all of which were aborted before, and posts everything. */
   close(): Promise<void>;
 }

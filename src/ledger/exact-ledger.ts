@@ -45,6 +45,7 @@ export function createExactLedger({ openBooks, clock, onError }: LedgerOptions):
     await expireAll(books);
   }
 
+  const ending = () => books.ending?.();
   const sweeper = setInterval(() => void sweep().catch(onError), sweepMs);
   sweeper.unref();
   return {
@@ -55,10 +56,11 @@ export function createExactLedger({ openBooks, clock, onError }: LedgerOptions):
     credit,
     sweep,
     touch: books.touch,
+    ending,
     flushCallsOf: () => false,
     async close() {
       clearInterval(sweeper);
-      books.ending?.();
+      ending();
       await running.ended(closeMs);
       await groupCommit.settled();
       await releaseAgain().catch(onError);

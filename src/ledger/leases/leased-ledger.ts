@@ -28,12 +28,14 @@ export function createLeasedLedger(options: LedgerOptions): Ledger {
   const state = createState(options);
   const { books, groupCommit, credit } = state;
   const running = createRunningCalls();
+  const ending = () => books.ending?.();
   const sweeper = setInterval(() => void sweep(state).catch(onError), sweepMs);
   sweeper.unref();
   return {
     credit,
     begin: running.begin,
     touch: books.touch,
+    ending,
     flushCallsOf: books.apply,
     hold: (request) => hold(state, request),
     release: (held) => release(state, held),
@@ -41,7 +43,7 @@ export function createLeasedLedger(options: LedgerOptions): Ledger {
     sweep: () => sweep(state),
     async close() {
       clearInterval(sweeper);
-      books.ending?.();
+      ending();
       await running.ended(closeMs);
       await groupCommit.settled();
       clearTimeout(state.releasing);
