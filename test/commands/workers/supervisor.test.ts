@@ -16,11 +16,12 @@ interface TestWorker {
 let workers: TestWorker[];
 let supervisor: Supervisor;
 let served: number[];
+let told: unknown[];
 /** Resolves to the ends of the worker that is started next. */
 let next: Ends[];
 
 beforeEach(async () => {
-  [workers, served] = [[], []];
+  [workers, served, told] = [[], [], []];
   next = [await connectEnds(), await connectEnds()];
   supervisor = superviseWorkers({
     ...{
@@ -30,9 +31,9 @@ beforeEach(async () => {
       count: 1,
       fds: [],
       oneByOne: false,
-      endMs: 60_000,
+      endMs: 200,
     },
-    log: { error: () => {} } as never,
+    log: { error: (...line: unknown[]) => void told.push(line) } as never,
     owner: async () => ({ hello: hello(), path: "/owner" }),
     onServes: (number) => void served.push(number),
     onCount: () => {},
@@ -87,4 +88,17 @@ test("a worker that is to let go of the database ends by itself, and another tak
   // One that serves nobody yet need not be asked.
   supervisor.yieldDatabase();
   expect(workers[1]?.killed).toEqual(["SIGKILL"]);
+});
+
+test("a worker that does not end in time is killed, and the log says so", async () => {
+  const one = firstOf();
+  await ask(one)("worker.begin", hello());
+  one.ends.child.answer<Pick<WorkerQuestions, "worker.end">>({ "worker.end": () => {} });
+  await ask(one)("worker.ready", null);
+  supervisor.end(0, "close");
+  expect(one.killed).toEqual([]);
+  await eventually(() => expect(one.killed).toEqual(["SIGKILL"]));
+  expect(told).toEqual([[{ worker: 1, after_ms: 200 }, "a worker has not ended in time, and is killed"]]);
+  one.end({ code: null, signal: "SIGKILL" });
+  expect(await supervisor.ended).toBe(0);
 });
