@@ -21,7 +21,8 @@ export interface Scope {
   transact<T>(work: (scope: Scope) => Promise<T>): Promise<T>;
   /**
    * Within a transaction: keeps others from changing the rows of a query until it ends, so that what is read afterwards still holds
-   * when it is written by.
+   * when it is written by. Accounts are locked before their keys, as the books do for calls: in the other order both would wait for each
+   * other.
    */
   lock(query: Lockable): Promise<void>;
 }
