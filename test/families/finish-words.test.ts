@@ -20,7 +20,7 @@ import {
 let word: string;
 
 /** Serves a model at each vendor's, by the vendor's name. */
-const { gateway } = scriptedStage(
+const { gateway, upstream } = scriptedStage(
   (base_url) => ({
     upstreams: [
       { name: "far", kind: "openai", base_url },
@@ -89,15 +89,24 @@ const told = {
 const words = {
   length: [
     ...["length", "max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens", "LENGTH", "max_new_tokens"],
-    ...["FinishReason.MAX_TOKENS", "FINISH_REASON_MAX_TOKENS", "maxTokens", "TOKEN_LIMIT", "time_limit"],
+    ...[
+      "FinishReason.MAX_TOKENS",
+      "FINISH_REASON_MAX_TOKENS",
+      "maxTokens",
+      "TOKEN_LIMIT",
+      "time_limit",
+      "length_limit",
+    ],
     { type: "length", length: 10 },
   ],
   filter: [
     ...["content_filter", "SAFETY", "content_filter: PROHIBITED_CONTENT", "content_filtered", "RECITATION"],
     ...["content-filter", "contentFilter", "guardrail_intervened", "FinishReason.SAFETY"],
   ],
-  stop: ["stop", "STOP", "end_turn", "eos", "COMPLETE", "never_heard_of", { type: "stop", matched: 2 }, 1],
+  stop: ["stop", "STOP", "end_turn", "eos", "COMPLETE", "end", "never_heard_of", { type: "stop", matched: 2 }, 1],
 } as const;
+
+const chatWords = { length: "length", filter: "content_filter", stop: "stop" } as const;
 
 const cases = Object.entries(words).flatMap(([meaning, all]) =>
   all.map((said) => [said, meaning as keyof typeof told] as const),
@@ -109,8 +118,11 @@ describe.each([false, true])("stream: %s", (stream) => {
     for (const [path, expected] of Object.entries(told[meaning])) {
       expect(await textOf("openai", path as keyof typeof bodies, stream)).toContain(expected);
     }
-    // Callers of the same family get the upstream's own word.
-    expect(await textOf("openai", "/chat/completions", stream)).toContain(JSON.stringify(said));
+    const text = await textOf("openai", "/chat/completions", stream);
+    expect(text).toContain(`"finish_reason":"${chatWords[meaning]}"`);
+    // The upstream's own word stands beside it.
+    const isOther = typeof said === "string" && said !== chatWords[meaning];
+    expect(text.includes(`"native_finish_reason":${JSON.stringify(said)}`)).toBe(isOther);
   });
 
   test.each([
@@ -141,6 +153,20 @@ describe.each([false, true])("stream: %s", (stream) => {
     expect([status, text]).toEqual([stream ? 200 : 502, expect.stringContaining('"error"')]);
   });
 });
+
+test.each([false, true])(
+  "a call of a tool that ends by function_call ends by tool_calls, streamed: %s",
+  async (stream) => {
+    const calls = [{ index: 0, id: "c", type: "function", function: { name: "look", arguments: "{}" } }];
+    upstream.script = (exchange) => {
+      if (stream) exchange.stream(chatChunk({ role: "assistant", tool_calls: calls }), chatChunk({}, "function_call"));
+      else exchange.json(200, chatAnswer({ content: null, tool_calls: calls }, "function_call"));
+    };
+    const tools = [{ type: "function", function: { name: "look" } }];
+    const { text } = await ask(gateway, "/v1/chat/completions", { model: "openai", stream, tools, ...chat });
+    expect(text).toContain('"finish_reason":"tool_calls"');
+  },
+);
 
 test.each([null, "", "null", "FINISH_REASON_UNSPECIFIED", 0])("an answer with %j goes on", (reason) => {
   expect(isFinished(reason)).toBe(false);

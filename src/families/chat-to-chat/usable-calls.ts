@@ -6,7 +6,7 @@
  * Gemini's server and others end by a plain `stop` after a call. Agents that go by it would never run what was called.
  */
 import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import { chatWordOf } from "../../providers/usage/finish-word.ts";
+import { type ChatWord, chatWordOf } from "../../providers/usage/finish-word.ts";
 import { isObject, type JsonObject, type JsonValue, mappedList, textOrEmpty } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { CallPiece } from "../chat-output.ts";
@@ -45,8 +45,11 @@ function withUsableCalls(body: Completion, answerId: string, isForced: boolean):
 
 /** endedByCall returns a choice that has called something with an end that says so; the same object where it does, or ends otherwise. */
 function endedByCall(choice: JsonObject): JsonObject {
-  return chatWordOf(choice.finish_reason) === "stop" ? { ...choice, finish_reason: "tool_calls" } : choice;
+  return plainEnds.has(chatWordOf(choice.finish_reason)) ? { ...choice, finish_reason: "tool_calls" } : choice;
 }
+
+/** plainEnds are the words by which servers end a choice that has called tools, beside the right one. */
+const plainEnds: ReadonlySet<ChatWord | undefined> = new Set(["stop", "function_call"] as const);
 
 /** withCallsOf returns a choice with other calls; the same object where nothing changes. */
 function withCallsOf(
@@ -148,7 +151,7 @@ class StreamedCalls {
   #ended(choice: JsonObject, index: JsonValue): JsonObject {
     const word = chatWordOf(choice.finish_reason);
     const calls = this.#choices.get(index)?.all ?? [];
-    if (calls.length === 0 || (word !== "stop" && word !== "tool_calls")) return choice;
+    if (calls.length === 0 || (word !== "tool_calls" && !plainEnds.has(word))) return choice;
     const ended = this.#isForced ? choice : endedByCall(choice);
     const pieces = calls.flatMap(({ index, input }): JsonObject[] => {
       const rest = input.isAbsent ? "{}" : input.isQuoted ? input.rest() : "";
