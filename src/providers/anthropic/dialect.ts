@@ -3,7 +3,8 @@
  *
  * In a request `model` is replaced and `stream` is set. Sampling settings that the caller's API version or the model
  * does not have are left out and named, and so are thinking that Claude has not signed, and fallback models: they have
- * prices and permissions of their own. Thinking, effort and tools are asked for as the
+ * prices and permissions of their own. Blank texts and images of a wrong type, which it would refuse, are mended (`usable-content.ts`).
+ * Thinking, effort and tools are asked for as the
  * model's generation takes them (`fit-generation.ts`). `anthropic-version` and `anthropic-beta` pass through. Errors keep the vendor's
  * wording, by which clients switch features off.
  */
@@ -29,6 +30,7 @@ import { eventsOfMessage } from "./frames.ts";
 import { refusesSampling } from "./generation.ts";
 import { trackEvents } from "./tracker.ts";
 import { requiresSignedThinking, withoutUnsigned } from "./unsigned-thinking.ts";
+import { withUsableContent } from "./usable-content.ts";
 import { meterMessage } from "./usage.ts";
 import { changesOfMessage } from "./usual-message.ts";
 
@@ -78,7 +80,8 @@ function refusedKeys(request: JsonObject, model: string, header: Attempt["header
 function dropUnsupported<O extends Operation>(speak: Speak<O>, isSigned: (model: string) => boolean): Speak<O> {
   return async (attempt) => {
     const { header, model } = attempt;
-    const signed = isSigned(model) ? await withoutUnsigned(attempt.request) : { request: attempt.request, dropped: [] };
+    const asked = await withUsableContent(attempt.request);
+    const signed = isSigned(model) ? await withoutUnsigned(asked) : { request: asked, dropped: [] };
     const given = signed.request.outline();
     const refused = refusedKeys(given, model, header);
     const isLost = (key: string) => !isDefault(key, given[key]) || versionOf(header) >= firstWithoutSampling;
