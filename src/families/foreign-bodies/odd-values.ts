@@ -8,7 +8,8 @@ import { isObject, type JsonObject, type JsonValue, mappedList, parsedJson } fro
 /** withUsualValues returns a message of chat with a text or parts for content, and text for arguments; the same object where it has these. */
 export function withUsualValues(message: JsonObject): JsonObject {
   const { role, content = null, tool_calls: calls = null } = message;
-  const usual = role === "tool" || role === "function" ? resultContent(content) : usualContent(content);
+  // Strict servers refuse a result of null.
+  const usual = role === "tool" || role === "function" ? (resultContent(content) ?? "") : usualContent(content);
   const called = Array.isArray(calls) ? mappedList(calls, withTextArguments) : calls;
   if (usual === content && called === calls) return message;
   return { ...message, content: usual, ...(called === null ? {} : { tool_calls: called }) };

@@ -125,3 +125,8 @@ test.for([[[]], [""], [null]])("an input of %j is that of a call without any", a
     expect((await sentFor(path, "claude", [input, "seen", "go on"])).messages[1].content[0].input).toEqual({});
   }
 });
+
+test("a result of null is an empty text", async () => {
+  const { messages } = await sentFor("/chat/completions", "chat", [args, null, "go on"]);
+  expect(messages[2]).toEqual({ role: "tool", tool_call_id: id, content: "" });
+});
