@@ -1,4 +1,5 @@
 /** How an answer ended, in every word that servers have for it, is told to callers of each family in its own words. */
+import OpenAI from "openai";
 import { describe, expect, test } from "vitest";
 import { isFinished } from "../../src/providers/usage/finish-word.ts";
 import { ask } from "../support/ask.ts";
@@ -167,6 +168,50 @@ test.each([false, true])(
     expect(text).toContain('"finish_reason":"tool_calls"');
   },
 );
+
+describe.each([false, true])("a message, streamed: %s,", (stream) => {
+  const use = { type: "tool_use", id: "t1", name: "look", input: {} };
+  const said = { type: "text", text: "so far" };
+  test.each([
+    ["a plain end after a call", [use], "end_turn", "tool_use"],
+    ["a call's end", [use], "tool_use", "tool_use"],
+    ["none after a call", [use], null, "tool_use"],
+    ["none", [said], null, "end_turn"],
+    ["an empty one", [said], "", "end_turn"],
+    ["a bound after a call", [use], "max_tokens", "max_tokens"],
+  ])("with %s ends as clients read it", async (_, content, reason, expected) => {
+    upstream.script = (exchange) => {
+      if (!stream) return exchange.json(200, messageAnswer(content, reason));
+      const blocks = content.flatMap((block, i) => blockEvents(i, block));
+      exchange.head(200, eventStream);
+      exchange.end(anthropicFrames(messageStart(), ...blocks, ...messageEnd(reason as string)));
+    };
+    expect(await textOf("anthropic", "/messages", stream)).toContain(`"stop_reason":"${expected}"`);
+  });
+});
+
+test.each([false, true])("a call of a function in place of a tool's is a tool's, streamed: %s", async (stream) => {
+  const [begun, rest] = [{ name: "look", arguments: '{"a"' }, { arguments: ":1}" }];
+  upstream.script = (exchange) => {
+    const whole = { ...begun, arguments: begun.arguments + rest.arguments };
+    if (!stream) return exchange.json(200, chatAnswer({ content: null, function_call: whole }, "function_call"));
+    const first = chatChunk({ role: "assistant", content: null, function_call: begun });
+    exchange.stream(first, chatChunk({ function_call: rest }), chatChunk({}, "function_call"));
+  };
+  const tools = [{ type: "function" as const, function: { name: "look" } }];
+  const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey });
+  const asked = { model: "openai", tools, messages: [{ role: "user" as const, content: "hi" }] };
+  const { choices } = stream
+    ? await client.chat.completions.stream(asked).finalChatCompletion()
+    : await client.chat.completions.create(asked);
+  const call = {
+    id: expect.stringMatching(/^call_/),
+    type: "function",
+    function: { name: "look", arguments: '{"a":1}' },
+  };
+  expect(choices[0]).toMatchObject({ finish_reason: "tool_calls", message: { tool_calls: [call] } });
+  expect(choices[0]?.message.function_call ?? null).toBeNull();
+});
 
 test.each([null, "", "null", "FINISH_REASON_UNSPECIFIED", 0])("an answer with %j goes on", (reason) => {
   expect(isFinished(reason)).toBe(false);

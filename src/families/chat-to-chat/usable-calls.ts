@@ -59,12 +59,19 @@ function withCallsOf(
 ) {
   const content = isObject(choice) ? choice[key] : undefined;
   if (!isObject(choice) || !isObject(content)) return choice;
-  const { tool_calls: told = null } = content;
-  if (told === null) return choice;
-  const before = Array.isArray(told) ? told : [told];
+  const { tool_calls: told = null, function_call: legacy, ...rest } = content;
+  // Older servers answer tools as if they were asked for functions.
+  const isLegacy = told === null && callsSomething(legacy);
+  if (told === null && !isLegacy) return choice;
+  const before = isLegacy ? [{ index: 0, function: legacy }] : Array.isArray(told) ? told : [told];
   const calls = changed(before);
+  if (isLegacy) return { ...choice, [key]: { ...rest, tool_calls: calls } };
   if (Array.isArray(told) && calls.length === told.length && calls.every((call, i) => call === told[i])) return choice;
   return { ...choice, [key]: { ...content, tool_calls: calls } };
+}
+
+function callsSomething(legacy: JsonValue | undefined): legacy is JsonObject {
+  return isObject(legacy) && Boolean(legacy.name || legacy.arguments);
 }
 
 function wholeCalls(calls: readonly JsonValue[], answerId: string): JsonValue[] {

@@ -50,6 +50,9 @@ function chatPart(part: JsonValue): JsonValue {
   if ((type === "image_url" || type === "input_image") && typeof image === "string") {
     return { ...rest, type: "image_url", image_url: definedFields({ url: image, detail }) };
   }
+  if (type === "input_image" && isObject(image)) {
+    return { ...rest, type: "image_url", image_url: definedFields({ detail, ...image }) };
+  }
   const address = type === "image" ? addressIn(rest.source) : undefined;
   if (address !== undefined) {
     const { source: _, ...more } = rest;

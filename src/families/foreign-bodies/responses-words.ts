@@ -140,14 +140,19 @@ function callOf({ id, function: called, custom }: JsonObject): JsonObject {
 /** ofChat are the types of parts that are chat's alone. */
 const ofChat: ReadonlySet<JsonValue | undefined> = new Set(["text", "image_url", "file"]);
 
+/** isNestedImage reports an image of responses whose address stands in an object, as in chat. */
+function isNestedImage({ type, image_url: image }: JsonObject): boolean {
+  return type === "input_image" && isObject(image);
+}
+
 /** partOf returns a part as responses has it; the same part where it is none of chat's. */
 function partOf(part: JsonValue, role: JsonValue | undefined): JsonValue {
-  if (!isObject(part) || !ofChat.has(part.type)) return part;
+  if (!isObject(part) || !(ofChat.has(part.type) || isNestedImage(part))) return part;
   const { type, text, image_url: image, file, ...rest } = part;
   if (type === "text" && typeof text === "string") {
     return { ...rest, type: role === "assistant" ? "output_text" : "input_text", text };
   }
-  if (type === "image_url") {
+  if (type === "image_url" || type === "input_image") {
     const { url, detail } = isObject(image) ? image : { url: image, detail: rest.detail };
     return definedFields({ ...rest, type: "input_image", image_url: url, detail });
   }

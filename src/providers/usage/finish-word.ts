@@ -97,13 +97,14 @@ const ownWords: ReadonlySet<JsonValue | undefined> = new Set([
 
 /**
  * messageWordOf returns a stop reason as messages have it; the same one where that is Anthropic's own, or nobody knows it. A plain end
- * after a call (`hasCalled`), as chat servers may say it, is the call.
+ * after a call (`hasCalled`), as servers that resemble Anthropic's may say it, is the call.
  */
 export function messageWordOf(reason: JsonValue | undefined, hasCalled: boolean): JsonValue | undefined {
+  if (reason === "end_turn" && hasCalled) return "tool_use";
   const word = ownWords.has(reason) ? undefined : chatWordOf(reason);
   if (word === undefined) return reason;
   const own = finishWord(reason);
-  if (ownWords.has(own)) return own;
+  if (ownWords.has(own)) return own === "end_turn" && hasCalled ? "tool_use" : own;
   return messageWords[word === "stop" && hasCalled ? "tool_calls" : word];
 }
 

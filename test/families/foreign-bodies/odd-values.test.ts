@@ -130,3 +130,35 @@ test("a result of null is an empty text", async () => {
   const { messages } = await sentFor("/chat/completions", "chat", [args, null, "go on"]);
   expect(messages[2]).toEqual({ role: "tool", tool_call_id: id, content: "" });
 });
+
+test("the address of an image of responses may stand in an object", async () => {
+  const url = "https://images.test/a.png";
+  const content = [{ type: "input_image", image_url: { url, detail: "low" } }];
+  const shown = [{ type: "image_url", image_url: { url, detail: "low" } }];
+  for (const path of ["/responses", "/chat/completions"] as const)
+    expect((await sentFor(path, "chat", [args, "seen", content])).messages.at(-1).content).toEqual(shown);
+  const { input } = await sentFor("/responses", "responding", [args, "seen", content]);
+  expect(input.at(-1).content).toEqual([{ type: "input_image", image_url: url, detail: "low" }]);
+});
+
+test("PHP's empty list is an object of properties", async () => {
+  const [empty, plain] = [
+    { type: "object", properties: [] },
+    { type: "object", properties: {} },
+  ];
+  const tools = {
+    "/chat/completions": (parameters: JsonValue) => [{ type: "function", function: { name: "f", parameters } }],
+    "/messages": (parameters: JsonValue) => [{ name: "f", input_schema: parameters }],
+    "/responses": (parameters: JsonValue) => [{ type: "function", name: "f", parameters }],
+  };
+  for (const path of Object.keys(turns) as Path[]) {
+    for (const model of ["chat", "claude", "responding"])
+      for (const parameters of [empty, []] as JsonValue[]) {
+        const body = { model, ...turns[path](args, "seen", "go on"), tools: tools[path](parameters) };
+        const { status, text } = await ask(gateway, `/v1${path}`, body);
+        expect(status, text).toBe(200);
+        const [{ function: nested, ...flat }] = upstream.lastAsked.tools;
+        expect(nested?.parameters ?? flat.parameters ?? flat.input_schema).toEqual(plain);
+      }
+  }
+});
