@@ -181,6 +181,13 @@ const facts = {
       asks it to go on.`,
       examples: ["any"],
     }),
+  empty_turns: z
+    .enum(["any", "none"])
+    .optional()
+    .meta({
+      description: `Whether earlier messages of the model may neither say nor call anything. Where none may, such messages are left out.`,
+      examples: ["any"],
+    }),
   schemas: z
     .enum(["whole", "rooted", "plain", "nullable"])
     .optional()

@@ -562,10 +562,10 @@ describe("what no schema knows", () => {
     });
     const [choice] = answer.choices;
     expect(choice).toMatchObject({
-      extra: { finish_reason: "eos_token", native_finish_reason: 2 },
+      extra: { native_finish_reason: 2 },
       message: { role: Role.ASSISTANT, content: "hello", extra: { reasoning: "because" } },
     });
-    expect(choice?.finishReason).toBeUndefined();
+    expect(choice?.finishReason).toBe(FinishReason.STOP);
     expect(choice?.message?.toolCalls[0]).toMatchObject({
       id: "c",
       function: { name: "f", extra: { arguments: { city: "Oslo" } } },
@@ -594,7 +594,13 @@ describe("what no schema knows", () => {
       { model: "odd", choices: [], extra: { prompt_filter_results: [{ prompt_index: 0 }] } },
       { choices: [{ delta: { role: Role.ASSISTANT, content: "he" } }], extra: { p: "padding" } },
       {
-        choices: [{ delta: { content: "llo", extra: { reasoning: "hm" } }, extra: { finish_reason: "eos_token" } }],
+        choices: [
+          {
+            delta: { content: "llo", extra: { reasoning: "hm" } },
+            finishReason: FinishReason.STOP,
+            extra: { native_finish_reason: "eos_token" },
+          },
+        ],
         extra: { error: null },
       },
       { choices: [], usage: { totalTokens: 3, extra: { cost: 0.5 } } },

@@ -1,4 +1,5 @@
 /** How an answer ended, in every word that servers have for it, is told to callers of each family in its own words. */
+import OpenAI from "openai";
 import { describe, expect, test } from "vitest";
 import { isFinished } from "../../src/providers/usage/finish-word.ts";
 import { ask } from "../support/ask.ts";
@@ -20,7 +21,7 @@ import {
 let word: string;
 
 /** Serves a model at each vendor's, by the vendor's name. */
-const { gateway } = scriptedStage(
+const { gateway, upstream } = scriptedStage(
   (base_url) => ({
     upstreams: [
       { name: "far", kind: "openai", base_url },
@@ -89,15 +90,24 @@ const told = {
 const words = {
   length: [
     ...["length", "max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens", "LENGTH", "max_new_tokens"],
-    ...["FinishReason.MAX_TOKENS", "FINISH_REASON_MAX_TOKENS", "maxTokens", "TOKEN_LIMIT", "time_limit"],
+    ...[
+      "FinishReason.MAX_TOKENS",
+      "FINISH_REASON_MAX_TOKENS",
+      "maxTokens",
+      "TOKEN_LIMIT",
+      "time_limit",
+      "length_limit",
+    ],
     { type: "length", length: 10 },
   ],
   filter: [
     ...["content_filter", "SAFETY", "content_filter: PROHIBITED_CONTENT", "content_filtered", "RECITATION"],
     ...["content-filter", "contentFilter", "guardrail_intervened", "FinishReason.SAFETY"],
   ],
-  stop: ["stop", "STOP", "end_turn", "eos", "COMPLETE", "never_heard_of", { type: "stop", matched: 2 }, 1],
+  stop: ["stop", "STOP", "end_turn", "eos", "COMPLETE", "end", "never_heard_of", { type: "stop", matched: 2 }, 1],
 } as const;
+
+const chatWords = { length: "length", filter: "content_filter", stop: "stop" } as const;
 
 const cases = Object.entries(words).flatMap(([meaning, all]) =>
   all.map((said) => [said, meaning as keyof typeof told] as const),
@@ -109,8 +119,11 @@ describe.each([false, true])("stream: %s", (stream) => {
     for (const [path, expected] of Object.entries(told[meaning])) {
       expect(await textOf("openai", path as keyof typeof bodies, stream)).toContain(expected);
     }
-    // Callers of the same family get the upstream's own word.
-    expect(await textOf("openai", "/chat/completions", stream)).toContain(JSON.stringify(said));
+    const text = await textOf("openai", "/chat/completions", stream);
+    expect(text).toContain(`"finish_reason":"${chatWords[meaning]}"`);
+    // The upstream's own word stands beside it.
+    const isOther = typeof said === "string" && said !== chatWords[meaning];
+    expect(text.includes(`"native_finish_reason":${JSON.stringify(said)}`)).toBe(isOther);
   });
 
   test.each([
@@ -140,6 +153,64 @@ describe.each([false, true])("stream: %s", (stream) => {
     const { status, text } = await ask(gateway, "/v1/chat/completions", { model: "openai", stream, ...chat });
     expect([status, text]).toEqual([stream ? 200 : 502, expect.stringContaining('"error"')]);
   });
+});
+
+test.each([false, true])(
+  "a call of a tool that ends by function_call ends by tool_calls, streamed: %s",
+  async (stream) => {
+    const calls = [{ index: 0, id: "c", type: "function", function: { name: "look", arguments: "{}" } }];
+    upstream.script = (exchange) => {
+      if (stream) exchange.stream(chatChunk({ role: "assistant", tool_calls: calls }), chatChunk({}, "function_call"));
+      else exchange.json(200, chatAnswer({ content: null, tool_calls: calls }, "function_call"));
+    };
+    const tools = [{ type: "function", function: { name: "look" } }];
+    const { text } = await ask(gateway, "/v1/chat/completions", { model: "openai", stream, tools, ...chat });
+    expect(text).toContain('"finish_reason":"tool_calls"');
+  },
+);
+
+describe.each([false, true])("a message, streamed: %s,", (stream) => {
+  const use = { type: "tool_use", id: "t1", name: "look", input: {} };
+  const said = { type: "text", text: "so far" };
+  test.each([
+    ["a plain end after a call", [use], "end_turn", "tool_use"],
+    ["a call's end", [use], "tool_use", "tool_use"],
+    ["none after a call", [use], null, "tool_use"],
+    ["none", [said], null, "end_turn"],
+    ["an empty one", [said], "", "end_turn"],
+    ["a bound after a call", [use], "max_tokens", "max_tokens"],
+  ])("with %s ends as clients read it", async (_, content, reason, expected) => {
+    upstream.script = (exchange) => {
+      if (!stream) return exchange.json(200, messageAnswer(content, reason));
+      const blocks = content.flatMap((block, i) => blockEvents(i, block));
+      exchange.head(200, eventStream);
+      exchange.end(anthropicFrames(messageStart(), ...blocks, ...messageEnd(reason as string)));
+    };
+    expect(await textOf("anthropic", "/messages", stream)).toContain(`"stop_reason":"${expected}"`);
+  });
+});
+
+test.each([false, true])("a call of a function in place of a tool's is a tool's, streamed: %s", async (stream) => {
+  const [begun, rest] = [{ name: "look", arguments: '{"a"' }, { arguments: ":1}" }];
+  upstream.script = (exchange) => {
+    const whole = { ...begun, arguments: begun.arguments + rest.arguments };
+    if (!stream) return exchange.json(200, chatAnswer({ content: null, function_call: whole }, "function_call"));
+    const first = chatChunk({ role: "assistant", content: null, function_call: begun });
+    exchange.stream(first, chatChunk({ function_call: rest }), chatChunk({}, "function_call"));
+  };
+  const tools = [{ type: "function" as const, function: { name: "look" } }];
+  const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey });
+  const asked = { model: "openai", tools, messages: [{ role: "user" as const, content: "hi" }] };
+  const { choices } = stream
+    ? await client.chat.completions.stream(asked).finalChatCompletion()
+    : await client.chat.completions.create(asked);
+  const call = {
+    id: expect.stringMatching(/^call_/),
+    type: "function",
+    function: { name: "look", arguments: '{"a":1}' },
+  };
+  expect(choices[0]).toMatchObject({ finish_reason: "tool_calls", message: { tool_calls: [call] } });
+  expect(choices[0]?.message.function_call ?? null).toBeNull();
 });
 
 test.each([null, "", "null", "FINISH_REASON_UNSPECIFIED", 0])("an answer with %j goes on", (reason) => {

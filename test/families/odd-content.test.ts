@@ -17,6 +17,14 @@ const messages: Readonly<Record<string, Json>> = {
   "one part instead of a list": { content: { type: "text", text: words } },
   "reasoning in details alone": { reasoning_details: [{ type: "reasoning.text", text: words, index: 0 }] },
   "JSON that its server has parsed": { content: { answer: words } },
+  "Ollama's own name for reasoning": { thinking: words, content: "" },
+  "a proxy's name for reasoning": { thinking_content: words },
+  "reasoning in an object": { reasoning: { text: words }, content: "" },
+  "reasoning in a list": { reasoning: [{ type: "reasoning.text", text: words }] },
+  "a part of reasoning with a text": { content: [{ type: "reasoning", text: words }] },
+  "Databricks' part of reasoning": {
+    content: [{ type: "reasoning", summary: [{ type: "summary_text", text: words, signature: "s" }] }],
+  },
   "words that are spoken": { content: null, audio: { id: "a", data: "AAAA", transcript: words } },
   "a list of texts": { content: ["the quick brown ", "fox jumps over the lazy dog"] },
 };

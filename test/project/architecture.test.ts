@@ -87,7 +87,12 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     ...["call", "wire", "runtime"],
   ],
   families: [
-    ...["providers/anthropic/generation.ts", "providers/usage", "providers/profile/instructions.ts"],
+    ...[
+      "providers/anthropic/generation.ts",
+      "providers/anthropic/picture-type.ts",
+      "providers/usage",
+      "providers/profile/instructions.ts",
+    ],
     ...["providers/profile/reasoning-object.ts", "providers/profile/reasoning-seal.ts"],
     ...["providers/profile/schemas/root-schema.ts", "providers/profile/sealed-signature.ts", "call", "wire", "runtime"],
   ],

@@ -6,7 +6,7 @@
  * Gemini's server and others end by a plain `stop` after a call. Agents that go by it would never run what was called.
  */
 import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import { chatWordOf } from "../../providers/usage/finish-word.ts";
+import { type ChatWord, chatWordOf } from "../../providers/usage/finish-word.ts";
 import { isObject, type JsonObject, type JsonValue, mappedList, textOrEmpty } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { CallPiece } from "../chat-output.ts";
@@ -45,8 +45,11 @@ function withUsableCalls(body: Completion, answerId: string, isForced: boolean):
 
 /** endedByCall returns a choice that has called something with an end that says so; the same object where it does, or ends otherwise. */
 function endedByCall(choice: JsonObject): JsonObject {
-  return chatWordOf(choice.finish_reason) === "stop" ? { ...choice, finish_reason: "tool_calls" } : choice;
+  return plainEnds.has(chatWordOf(choice.finish_reason)) ? { ...choice, finish_reason: "tool_calls" } : choice;
 }
+
+/** plainEnds are the words by which servers end a choice that has called tools, beside the right one. */
+const plainEnds: ReadonlySet<ChatWord | undefined> = new Set(["stop", "function_call"] as const);
 
 /** withCallsOf returns a choice with other calls; the same object where nothing changes. */
 function withCallsOf(
@@ -56,12 +59,19 @@ function withCallsOf(
 ) {
   const content = isObject(choice) ? choice[key] : undefined;
   if (!isObject(choice) || !isObject(content)) return choice;
-  const { tool_calls: told = null } = content;
-  if (told === null) return choice;
-  const before = Array.isArray(told) ? told : [told];
+  const { tool_calls: told = null, function_call: legacy, ...rest } = content;
+  // Older servers answer tools as if they were asked for functions.
+  const isLegacy = told === null && callsSomething(legacy);
+  if (told === null && !isLegacy) return choice;
+  const before = isLegacy ? [{ index: 0, function: legacy }] : Array.isArray(told) ? told : [told];
   const calls = changed(before);
+  if (isLegacy) return { ...choice, [key]: { ...rest, tool_calls: calls } };
   if (Array.isArray(told) && calls.length === told.length && calls.every((call, i) => call === told[i])) return choice;
   return { ...choice, [key]: { ...content, tool_calls: calls } };
+}
+
+function callsSomething(legacy: JsonValue | undefined): legacy is JsonObject {
+  return isObject(legacy) && Boolean(legacy.name || legacy.arguments);
 }
 
 function wholeCalls(calls: readonly JsonValue[], answerId: string): JsonValue[] {
@@ -148,7 +158,7 @@ class StreamedCalls {
   #ended(choice: JsonObject, index: JsonValue): JsonObject {
     const word = chatWordOf(choice.finish_reason);
     const calls = this.#choices.get(index)?.all ?? [];
-    if (calls.length === 0 || (word !== "stop" && word !== "tool_calls")) return choice;
+    if (calls.length === 0 || (word !== "tool_calls" && !plainEnds.has(word))) return choice;
     const ended = this.#isForced ? choice : endedByCall(choice);
     const pieces = calls.flatMap(({ index, input }): JsonObject[] => {
       const rest = input.isAbsent ? "{}" : input.isQuoted ? input.rest() : "";

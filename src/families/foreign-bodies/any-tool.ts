@@ -40,8 +40,36 @@ function flatFormat(format: JsonValue | undefined): JsonValue | undefined {
   return { type: "grammar", ...format.grammar };
 }
 
+/**
+ * withObjectProperties returns the tool with an object for the properties of its schema, where they are an empty list: PHP has no other
+ * empty object.
+ */
+function withObjectProperties(tool: JsonValue): JsonValue {
+  if (!isObject(tool)) return tool;
+  const { function: called } = tool;
+  if (isObject(called)) {
+    const mended = withObjectProperties(called);
+    return mended === called ? tool : { ...tool, function: mended };
+  }
+  const key = schemaKeys.find((name) => isEmptyList(tool[name]) || hasEmptyList(tool[name]));
+  if (key === undefined) return tool;
+  const { [key]: schema } = tool;
+  return { ...tool, [key]: { type: "object", ...(isObject(schema) ? schema : {}), properties: {} } };
+}
+
+const schemaKeys = ["parameters", "input_schema"] as const;
+
+function hasEmptyList(schema: JsonValue | undefined): boolean {
+  return isObject(schema) && isEmptyList(schema.properties);
+}
+
+function isEmptyList(value: JsonValue | undefined): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
 /** nestedTool returns the tool as chat has it. One that is of that form already stays. */
-export function nestedTool(tool: JsonValue): JsonValue {
+export function nestedTool(written: JsonValue): JsonValue {
+  const tool = withObjectProperties(written);
   const read = readTool(tool);
   if (!read || read.form === "nested") return tool;
   const { kind, name, description, parameters, strict, format, rest } = read;
@@ -56,7 +84,8 @@ function nestedFormat(format: JsonValue | undefined): JsonValue | undefined {
 }
 
 /** flatTool returns the tool as responses has it. One that is of that form already stays. */
-export function flatTool(tool: JsonValue): JsonValue {
+export function flatTool(written: JsonValue): JsonValue {
+  const tool = withObjectProperties(written);
   const isOther = isObject(tool) && (isObject(tool.function) || isObject(tool.custom) || isObject(tool.input_schema));
   const read = isOther ? readTool(tool) : undefined;
   if (!read) return tool;
@@ -65,7 +94,8 @@ export function flatTool(tool: JsonValue): JsonValue {
 }
 
 /** schemaTool returns the tool as the Messages API has it. A tool that is no function of another API stays. */
-export function schemaTool(tool: JsonValue): JsonValue {
+export function schemaTool(written: JsonValue): JsonValue {
+  const tool = withObjectProperties(written);
   const read = isObject(tool) && tool.type === "function" ? readTool(tool) : undefined;
   if (!read) return tool;
   const { name, description, parameters = { type: "object", properties: {} }, strict, rest } = read;

@@ -12,17 +12,22 @@ import { isThinking } from "../call-signature.ts";
 import { partsOf } from "../messages-to-chat/request/content.ts";
 import { toolResultOf } from "../messages-to-chat/request/tool-results.ts";
 import { readPart } from "../read-message.ts";
+import { withObjectInput, withUsualValues } from "./odd-values.ts";
 
-/** hasForeignParts reports whether some message has a part of another API. */
+/** hasForeignParts reports whether some message has a part of another API, or values of another type. */
 export function hasForeignParts(messages: JsonValue | undefined): boolean {
-  return Array.isArray(messages) && messages.some((message) => isObject(message) && blocksIn(message).some(isForeign));
+  if (!Array.isArray(messages)) return false;
+  return messages.some(
+    (message) => isObject(message) && (blocksIn(message).some(isForeign) || withUsualValues(message) !== message),
+  );
 }
 
 /** inChatParts returns the same messages in chat's words. Throws a Refusal for a malformed block. */
 export function* inChatParts(messages: readonly JsonValue[]): CooperativeTask<JsonValue[]> {
   const changed: JsonValue[] = [];
-  for (const [i, message] of messages.entries()) {
+  for (const [i, written] of messages.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    const message = isObject(written) ? withUsualValues(written) : written;
     if (!isObject(message) || !blocksIn(message).some(isForeign)) changed.push(message);
     else if (!blocksIn(message).some(isOfTool)) changed.push({ ...message, content: blocksIn(message).map(chatPart) });
     else if (message.role === "assistant") changed.push(assistantMessage(message));
@@ -44,6 +49,9 @@ function chatPart(part: JsonValue): JsonValue {
   if (textTypes.has(type)) return { ...rest, type: "text" };
   if ((type === "image_url" || type === "input_image") && typeof image === "string") {
     return { ...rest, type: "image_url", image_url: definedFields({ url: image, detail }) };
+  }
+  if (type === "input_image" && isObject(image)) {
+    return { ...rest, type: "image_url", image_url: definedFields({ detail, ...image }) };
   }
   const address = type === "image" ? addressIn(rest.source) : undefined;
   if (address !== undefined) {
@@ -107,7 +115,8 @@ function assistantMessage(message: JsonObject): JsonObject {
   };
 }
 
-function callOf({ id = "", name = "", input }: JsonObject): JsonObject {
+function callOf(use: JsonObject): JsonObject {
+  const { id = "", name = "", input } = withObjectInput(use);
   return { id, type: "function", function: { name, arguments: JSON.stringify(input ?? {}) } };
 }
 

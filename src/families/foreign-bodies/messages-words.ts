@@ -4,10 +4,19 @@
  * for it. A sampling setting of -1, by which clients say that nobody made it, is left out: the vendor takes it for that, too.
  */
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { definedFields, isObject, type JsonObject, type JsonValue, parsedJson, textOrEmpty } from "../../wire/json.ts";
+import {
+  definedFields,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  mappedList,
+  parsedJson,
+  textOrEmpty,
+} from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import { describedSchema } from "../tools/described-schema.ts";
 import { messagesChoice, schemaTool } from "./any-tool.ts";
+import { resultContent, usualContent, withObjectInput } from "./odd-values.ts";
 
 /** needsMessagesWords reports whether a body has anything of another API. It may be an outline. */
 export function needsMessagesWords(json: JsonObject): boolean {
@@ -56,7 +65,8 @@ function instructionsIn(message: JsonValue): JsonValue[] {
 /** blocksOf returns the blocks of a content, of which a text is one. */
 function blocksOf(content: JsonValue | undefined): JsonValue[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
-  return Array.isArray(content) ? content.map(blockOf) : [];
+  const usual = usualContent(content ?? null);
+  return Array.isArray(usual) ? usual.map(blockOf) : [];
 }
 
 function settingsIn(json: JsonObject): Record<string, JsonValue | undefined> {
@@ -91,7 +101,8 @@ function isForeign(message: JsonValue): boolean {
   if (!isObject(message)) return false;
   const { role, content, tool_calls: calls } = message;
   if (role === "tool" || role === "developer" || Array.isArray(calls)) return true;
-  return Array.isArray(content) && content.some((block) => blockOf(block) !== block);
+  const usual = usualContent(content ?? null);
+  return usual !== (content ?? null) || (Array.isArray(usual) && usual.some((block) => blockOf(block) !== block));
 }
 
 function* turnsOf(messages: readonly JsonValue[]): CooperativeTask<JsonValue[]> {
@@ -105,12 +116,13 @@ function* turnsOf(messages: readonly JsonValue[]): CooperativeTask<JsonValue[]> 
       turns.push(isObject(message) && isForeign(message) ? turnOf(message) : message);
       continue;
     }
-    const { tool_call_id: id, content } = message;
+    const { tool_call_id: id, content = null } = message;
+    const told = resultContent(content);
     const result = {
       type: "tool_result",
       ...definedFields({
         tool_use_id: id,
-        content: Array.isArray(content) ? blocksOf(content) : (content ?? undefined),
+        content: Array.isArray(told) ? blocksOf(told) : (told ?? undefined),
       }),
     };
     if (results) results.push(result);
@@ -159,7 +171,10 @@ const ofOthers: ReadonlySet<JsonValue | undefined> = new Set([
 
 /** blockOf returns a part as a block; the same block where it is the Messages API's already. */
 function blockOf(block: JsonValue): JsonValue {
-  if (!isObject(block) || !ofOthers.has(block.type)) return block;
+  if (!isObject(block)) return block;
+  if (block.type === "tool_use") return withObjectInput(block);
+  if (block.type === "tool_result") return withUsualResult(block);
+  if (!ofOthers.has(block.type)) return block;
   const { type, image_url: image, detail: _, file, ...rest } = block;
   if (type === "input_text" || type === "output_text") return { ...rest, type: "text" };
   if (type === "image_url" || type === "input_image") {
@@ -168,6 +183,14 @@ function blockOf(block: JsonValue): JsonValue {
   }
   const data = isObject(file) ? file.file_data : undefined;
   return typeof data === "string" ? { ...rest, type: "document", source: sourceOf(data) } : block;
+}
+
+/** withUsualResult returns a result whose content is a text or blocks; the same block where it is. */
+function withUsualResult(result: JsonObject): JsonObject {
+  const { content = null } = result;
+  const told = resultContent(content);
+  const usual = Array.isArray(told) ? mappedList(told, blockOf) : told;
+  return usual === content ? result : { ...result, content: usual };
 }
 
 function sourceOf(url: string): JsonObject {

@@ -3,11 +3,12 @@
  * results, parts of content, nested tools, and settings by chat's names. Each becomes what responses has for it.
  */
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { definedFields, isObject, type JsonObject, type JsonValue, mappedList } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import { describedSchema } from "../tools/described-schema.ts";
 import { flatChoice, flatTool } from "./any-tool.ts";
 import { hasToolBlocks, inChatParts } from "./foreign-parts.ts";
+import { resultContent, textArguments, usualContent } from "./odd-values.ts";
 import { textOf } from "./prompt.ts";
 
 /** needsResponsesWords reports whether a body has anything of another API. It may be an outline. */
@@ -79,8 +80,9 @@ function* itemsOf(turns: readonly JsonValue[]): CooperativeTask<JsonValue[]> {
   const chat = turns.some(hasToolBlocks) ? yield* inChatParts(turns) : turns;
   const items: JsonValue[] = [];
   const customCalls = new Set<JsonValue | undefined>();
-  for (const [i, turn] of chat.entries()) {
+  for (const [i, written] of chat.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    const turn = isObject(written) ? withUsualValues(written) : written;
     const some = isObject(turn) && isForeign(turn) ? itemsOfTurn(turn, customCalls) : [turn];
     for (const item of some) if (isObject(item) && item.type === "custom_tool_call") customCalls.add(item.call_id);
     items.push(...some);
@@ -91,8 +93,25 @@ function* itemsOf(turns: readonly JsonValue[]): CooperativeTask<JsonValue[]> {
 function isForeign(turn: JsonValue): boolean {
   if (!isObject(turn)) return false;
   if (turn.role === "tool" || Array.isArray(turn.tool_calls) || hasToolBlocks(turn)) return true;
+  if (withUsualValues(turn) !== turn) return true;
   const { type = "message", role, content } = turn;
   return type === "message" && Array.isArray(content) && content.some((part) => partOf(part, role) !== part);
+}
+
+/** withUsualValues returns an item with text for arguments, and with a text or parts for content and output; the same object where it has these. */
+function withUsualValues(item: JsonObject): JsonObject {
+  const { type = "message", arguments: args = null, output = null, content = null } = item;
+  if (type === "function_call") {
+    const text = textArguments(args);
+    return text === args ? item : { ...item, arguments: text };
+  }
+  if (type === "function_call_output" || type === "custom_tool_call_output") {
+    const told = resultContent(output);
+    const usual = Array.isArray(told) ? mappedList(told, (part) => partOf(part, "user")) : told;
+    return usual === output ? item : { ...item, output: usual };
+  }
+  const said = type === "message" ? usualContent(content) : content;
+  return said === content ? item : { ...item, content: said };
 }
 
 /** itemsOfTurn returns what a turn is as items. `customCalls` are the ids of earlier calls of custom tools, whose results are told apart. */
@@ -115,21 +134,25 @@ function callOf({ id, function: called, custom }: JsonObject): JsonObject {
     return definedFields({ type: "custom_tool_call", call_id: id, name: custom.name, input: custom.input ?? "" });
   }
   const { name, arguments: args } = isObject(called) ? called : {};
-  const text = typeof args === "string" || args === undefined ? (args ?? "") : JSON.stringify(args);
-  return definedFields({ type: "function_call", call_id: id, name, arguments: text });
+  return definedFields({ type: "function_call", call_id: id, name, arguments: textArguments(args) ?? "" });
 }
 
 /** ofChat are the types of parts that are chat's alone. */
 const ofChat: ReadonlySet<JsonValue | undefined> = new Set(["text", "image_url", "file"]);
 
+/** isNestedImage reports an image of responses whose address stands in an object, as in chat. */
+function isNestedImage({ type, image_url: image }: JsonObject): boolean {
+  return type === "input_image" && isObject(image);
+}
+
 /** partOf returns a part as responses has it; the same part where it is none of chat's. */
 function partOf(part: JsonValue, role: JsonValue | undefined): JsonValue {
-  if (!isObject(part) || !ofChat.has(part.type)) return part;
+  if (!isObject(part) || !(ofChat.has(part.type) || isNestedImage(part))) return part;
   const { type, text, image_url: image, file, ...rest } = part;
   if (type === "text" && typeof text === "string") {
     return { ...rest, type: role === "assistant" ? "output_text" : "input_text", text };
   }
-  if (type === "image_url") {
+  if (type === "image_url" || type === "input_image") {
     const { url, detail } = isObject(image) ? image : { url: image, detail: rest.detail };
     return definedFields({ ...rest, type: "input_image", image_url: url, detail });
   }

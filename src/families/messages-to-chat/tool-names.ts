@@ -1,9 +1,9 @@
 /**
  * Names and ids that both families take.
  *
- * A tool's name has up to 128 characters in the Messages API and 64 in chat. A longer one is cut and gets a hash of
- * the whole, so that a tool has the same name in every request and no two tools share one. The answer has the
- * caller's own name again.
+ * A tool's name has up to 128 characters in the Messages API and 64 in chat, where OpenAI and others take letters, digits, `_` and `-` only.
+ * A longer one is cut, one with other signs, as MCP servers have them, gets `_` for each, and both get a hash of the whole, so that a tool
+ * has the same name in every request and no two tools share one. The answer has the caller's own name again.
  */
 import { shortHash } from "../../runtime/ids.ts";
 import { portableId, signedId } from "../call-signature.ts";
@@ -21,6 +21,15 @@ export function shortened(text: string): string {
   return `${characters.slice(0, kept).join("")}_${hash}`;
 }
 
+/** refusedSigns are what no chat name has. Letters of all scripts stay: servers of open models take them, and they tell a model what a tool does. */
+const refusedSigns = /[^\p{L}\p{N}_-]/gu;
+
+/** chatName returns the name of a tool in chat: the name itself, or one in its place. */
+export function chatName(name: string): string {
+  const plain = name.replaceAll(refusedSigns, "_");
+  return plain === name ? shortened(name) : `${Array.from(plain).slice(0, kept).join("")}_${shortHash(name)}`;
+}
+
 /** isBeginning reports whether a text is none of the names, but the beginning of one. */
 export function isBeginning(text: string, names: Pick<ReadonlyMap<string, unknown>, "has" | "keys">): boolean {
   return text !== "" && !names.has(text) && names.keys().some((name) => name.startsWith(text));
@@ -32,7 +41,7 @@ export class ToolNames {
   readonly #chatNames = new Set<string>();
 
   toChat(name: string): string {
-    const short = shortened(name);
+    const short = chatName(name);
     this.#chatNames.add(short);
     if (short !== name) this.#callers.set(short, name);
     return short;

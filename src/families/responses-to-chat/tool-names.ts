@@ -2,10 +2,10 @@
  * The names of one call's tools, for the caller and in chat.
  *
  * Chat has no namespaces, and names of 64 characters at most. So `files` + `read` becomes `files__read`; a name that
- * would be too long, or another tool's, ends in a hash of both. Models take the namespace `functions` for none.
+ * would be too long, or another tool's, ends in a hash of both, and so does one with signs that OpenAI refuses. Models take the namespace `functions` for none.
  */
 import { shortHash } from "../../runtime/ids.ts";
-import { isBeginning, shortened } from "../messages-to-chat/tool-names.ts";
+import { isBeginning, chatName as plainName, shortened } from "../messages-to-chat/tool-names.ts";
 import type { ClientToolKind } from "./client-tools.ts";
 
 /** CallerTool is what a call of a tool is to the caller. */
@@ -75,7 +75,8 @@ export class ToolNames {
 
   #free(namespace: string | undefined, name: string): string {
     const isBare = namespace === undefined || namespace === noNamespace;
-    const preferred = shortened(isBare ? name : `${namespace}__${name}`.replaceAll(/[^A-Za-z0-9_-]/gu, "_"));
+    const joined = `${namespace}__${name}`.replaceAll(/[^A-Za-z0-9_-]/gu, "_");
+    const preferred = isBare ? plainName(name) : shortened(joined);
     const isTaken = (chatName: string) => this.#byChatName.has(chatName);
     if (!isTaken(preferred)) return preferred;
     const mark = shortHash(keyOf(namespace, name));

@@ -3,7 +3,8 @@
  *
  * In a request `model` is replaced and `stream` is set. Sampling settings that the caller's API version or the model
  * does not have are left out and named, and so are thinking that Claude has not signed, and fallback models: they have
- * prices and permissions of their own. Thinking, effort and tools are asked for as the
+ * prices and permissions of their own. Blank texts and images of a wrong type, which it would refuse, are mended (`usable-content.ts`).
+ * Thinking, effort and tools are asked for as the
  * model's generation takes them (`fit-generation.ts`). `anthropic-version` and `anthropic-beta` pass through. Errors keep the vendor's
  * wording, by which clients switch features off.
  */
@@ -24,11 +25,12 @@ import type { Timeouts } from "../upstream/timeouts.ts";
 import { createUpstream } from "../upstream/upstream.ts";
 import { createEventAccumulator } from "./accumulator.ts";
 import { anthropicFaults } from "./faults.ts";
-import { fitGeneration } from "./fit-generation.ts";
+import { fitGeneration, refusedSampling } from "./fit-generation.ts";
 import { eventsOfMessage } from "./frames.ts";
 import { refusesSampling } from "./generation.ts";
 import { trackEvents } from "./tracker.ts";
 import { requiresSignedThinking, withoutUnsigned } from "./unsigned-thinking.ts";
+import { withUsableContent } from "./usable-content.ts";
 import { meterMessage } from "./usage.ts";
 import { changesOfMessage } from "./usual-message.ts";
 
@@ -78,11 +80,14 @@ function refusedKeys(request: JsonObject, model: string, header: Attempt["header
 function dropUnsupported<O extends Operation>(speak: Speak<O>, isSigned: (model: string) => boolean): Speak<O> {
   return async (attempt) => {
     const { header, model } = attempt;
-    const signed = isSigned(model) ? await withoutUnsigned(attempt.request) : { request: attempt.request, dropped: [] };
+    const asked = await withUsableContent(attempt.request);
+    const signed = isSigned(model) ? await withoutUnsigned(asked) : { request: asked, dropped: [] };
     const given = signed.request.outline();
-    const refused = refusedKeys(given, model, header);
-    const isLost = (key: string) => !isDefault(key, given[key]) || versionOf(header) >= firstWithoutSampling;
     const fitted = fitGeneration(signed.request, model);
+    const thinking = "thinking" in fitted.changes ? fitted.changes.thinking : given.thinking;
+    const beside = refusedSampling(given, thinking, model);
+    const refused = [...new Set([...refusedKeys(given, model, header), ...beside])];
+    const isLost = (key: string) => !isDefault(key, given[key]) || versionOf(header) >= firstWithoutSampling;
     const dropped = [...refused.filter(isLost), ...signed.dropped, ...fitted.dropped];
     const isChanged = refused.length > 0 || Object.keys(fitted.changes).length > 0;
     if (!isChanged && dropped.length === 0) return speak({ ...attempt, request: signed.request });

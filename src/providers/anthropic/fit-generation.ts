@@ -7,7 +7,7 @@
  * the bound of the output, by the settings beside it, or in a turn that began without thinking, thinking is left out and named.
  * Thinking is switched off by the model's word for it; one that always thinks is asked for the least effort instead. An effort
  * that the model does not take is left out and named; one that only others have becomes `high`. A choice that forces a tool is
- * left to the model, and named, where it refuses that.
+ * left to the model, and named, where it refuses that. Sampling settings are left out where it refuses them beside thinking or each other.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
@@ -17,6 +17,7 @@ import { budgetOfEffort } from "../profile/reasoning-object.ts";
 import {
   generationOf,
   neverThinks,
+  refusesBoth,
   refusesBudget,
   refusesForcing,
   takesEffort,
@@ -64,6 +65,26 @@ export function fitGeneration(request: Wire, model: string): Fitted {
   }
   return { changes, dropped };
 }
+
+/**
+ * refusedSampling returns the sampling settings of a request that its model refuses beside others: beside thinking all but the defaults,
+ * and top_p beside a temperature. `thinking` is what the model is asked for.
+ */
+export function refusedSampling(json: JsonObject, thinking: JsonValue | undefined, model: string): string[] {
+  if (!/claude/i.test(model)) return [];
+  const { temperature = null, top_p = null, top_k = null } = json;
+  const thinks = isObject(thinking) && (thinking.type === "enabled" || thinking.type === "adaptive");
+  const isBoth = temperature !== null && top_p !== null && refusesBoth(model);
+  const refused = {
+    temperature: thinks && temperature !== null && temperature !== 1,
+    top_p: isBoth || (thinks && typeof top_p === "number" && top_p < leastTopP),
+    top_k: thinks && top_k !== null,
+  };
+  return Object.entries(refused).flatMap(([key, isRefused]) => (isRefused ? [key] : []));
+}
+
+/** leastTopP is the least top_p beside thinking. */
+const leastTopP = 0.95;
 
 function isForcing(choice: JsonValue | undefined): choice is JsonObject {
   return isObject(choice) && (choice.type === "any" || choice.type === "tool");

@@ -27,6 +27,12 @@ export function refusesSampling(model: string): boolean {
   return number > (family === "haiku" ? 405 : 406);
 }
 
+/** refusesBoth reports whether the model is known to refuse temperature and top_p together: from 4.1. */
+export function refusesBoth(model: string): boolean {
+  const { number = 0 } = generationOf(model) ?? {};
+  return number > 400;
+}
+
 /** refusesPrefill reports whether the model is known to refuse a conversation that ends with its own turn: from 4.6. */
 export function refusesPrefill(model: string): boolean {
   const { number = 0 } = generationOf(model) ?? {};

@@ -5,7 +5,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { isObject, mappedList, parsedJson } from "../../wire/json.ts";
-import { messageWordOf } from "../usage/finish-word.ts";
+import { isFinished, messageWordOf } from "../usage/finish-word.ts";
 import { completeBlock } from "./usual-block.ts";
 
 /** changesOfMessage returns the members that are others in a usual message; undefined where none is. */
@@ -17,7 +17,9 @@ export function changesOfMessage(message: JsonObject, operation: Operation): Jso
   if (role === null) changes.role = "assistant";
   const blocks = Array.isArray(content) ? mappedList(content, usualBlock) : undefined;
   const hasCalled = blocks?.some((block) => isObject(block) && block.type === "tool_use") ?? false;
-  const reason = messageWordOf(stop_reason, hasCalled) as JsonValue;
+  // It is whole, also where its server gives no reason, or an empty one.
+  const told = isFinished(stop_reason) ? stop_reason : "end_turn";
+  const reason = messageWordOf(told, hasCalled) as JsonValue;
   if (reason !== stop_reason) changes.stop_reason = reason;
   if (blocks && blocks !== content) changes.content = blocks;
   return Object.keys(changes).length > 0 ? changes : undefined;

@@ -1,6 +1,6 @@
 /**
  * Reads a unary answer, also one that an aggregator handed over in an envelope: `{"success": true, "data": {…}}`, or a
- * list of one. Vectors may come in forms of their own. Only what would else be no answer is looked into, and only what
+ * list of one. Vectors may come in forms of their own, and chats in those of other APIs. Only what would else be no answer is looked into, and only what
  * is an answer by itself is taken out.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
@@ -9,6 +9,7 @@ import { isObject, parsedJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Dialect } from "../dialect.ts";
 import { namesError } from "../errors/errors-in-answers.ts";
+import { chatOf } from "./native-answers.ts";
 import { readJson } from "./read-json.ts";
 import { vectorsIn } from "./vectors.ts";
 
@@ -60,9 +61,13 @@ function unwrapped(bytes: Buffer, dialect: Dialect, operation: Operation): JsonO
   return [...candidates, ...inForm].find((json) => dialect.errorIn(json, bytes, operation, "whole") === undefined);
 }
 
-/** listed returns an answer with its text in the list where the operation has it: some servers answer with the text alone. */
+/**
+ * listed returns an answer with its text in the list where the operation has it: some servers answer with the text alone. For a chat it may
+ * be another API's.
+ */
 function listed(answer: JsonValue | undefined, operation: Operation): JsonObject[] {
   if (!isObject(answer) || namesError(answer)) return [];
+  if (operation === "chat") return [chatOf(answer)].filter((native) => native !== undefined);
   const { content, output, output_text: text } = answer;
   if (operation === "messages" && typeof content === "string" && content !== "")
     return [{ ...answer, content: [{ type: "text", text: content }] }];

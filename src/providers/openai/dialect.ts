@@ -32,7 +32,7 @@ import { chunksOfAnswer } from "./frames.ts";
 import { responsesDialect } from "./responses.ts";
 import { speakSpeech } from "./speech.ts";
 import { meterAnswer, meterChoice } from "./usage.ts";
-import { changesOfAnswer, UsualChunks } from "./usual-choices.ts";
+import { changesOfAnswer, UsualChunks, usualTexts } from "./usual-choices.ts";
 
 export interface OpenAiOptions {
   /** With the version: `https://api.openai.com/v1`. */
@@ -160,7 +160,7 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
       seen.take(json, choices);
       if (counts.take(json)) meter.reportUsage(counts.reported);
       const visible = see(frame, json);
-      const usualChoices = usual?.choices(json);
+      const usualChoices = usual ? usual.choices(json) : usualTexts(json);
       if (usualChoices) return visible?.with({ choices: usualChoices });
       // A long one is hardly like another.
       if (reader && visible && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), visible.bytes());

@@ -13,11 +13,12 @@ export function chunksOfAnswer(answer: JsonObject, operation: Operation): readon
   const head = { ...rest, object: operation === "chat" ? "chat.completion.chunk" : "text_completion" };
   const all = (Array.isArray(choices) ? choices : []).filter(isObject);
   const chunks = all.flatMap((choice): JsonObject[] => {
-    const { message, finish_reason = null, ...more } = choice;
+    const { message, finish_reason = null, native_finish_reason: native = null, ...more } = choice;
     const reason = reasonFor(finish_reason, isObject(message) ? message : choice);
     if (!isObject(message)) return [{ ...head, choices: [{ ...choice, finish_reason: reason }] }];
     const content = { ...more, delta: deltaOf(message), finish_reason: null };
-    const end = { index: choice.index ?? 0, delta: {}, logprobs: null, finish_reason: reason };
+    const own = native === null ? {} : { native_finish_reason: native };
+    const end = { index: choice.index ?? 0, delta: {}, logprobs: null, finish_reason: reason, ...own };
     return [content, end].map((one) => ({ ...head, choices: [one] }));
   });
   return isObject(usage) ? [...chunks, { ...head, choices: [], usage }] : chunks;

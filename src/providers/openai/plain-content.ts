@@ -1,6 +1,7 @@
 /**
- * The content of a chat message in parts of text and thinking, as Mistral's reasoning models write it → a text and `reasoning_content`.
- * Clients of chat take a text for granted: some print `[object Object]`, others throw. Parts of other kinds pass as they came.
+ * The content of a chat message in parts of text and thinking, as Mistral's reasoning models and Databricks write it → a text and
+ * `reasoning_content`, and thinking under other names → `reasoning_content`, unless it has a name that clients of chat know. Clients take a
+ * text for granted: some print `[object Object]`, others throw. Parts of other kinds pass as they came.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
@@ -9,7 +10,7 @@ import { isObject } from "../../wire/json.ts";
 export function withPlainContent(message: JsonObject): JsonObject {
   const { content } = message;
   const told = isObject(content) ? [content] : content;
-  if (!Array.isArray(told)) return message;
+  if (!Array.isArray(told)) return withNamedThinking(message);
   const parts = told.map(said);
   if (!parts.every((part) => part !== undefined)) return message;
   const text = parts.map((part) => part.text ?? "").join("");
@@ -18,23 +19,51 @@ export function withPlainContent(message: JsonObject): JsonObject {
   return { ...message, content: hasText ? text : null, ...(thinking === "" ? {} : { reasoning_content: thinking }) };
 }
 
+/** knownNames are what clients of chat read. */
+const knownNames = ["reasoning_content", "reasoning", "reasoning_text", "reasoning_details"] as const;
+/** otherNames are those of Ollama's own API and of proxies that pass its members on. */
+const otherNames = ["thinking", "thinking_content"] as const;
+
+/** withNamedThinking returns a message whose thinking has a name that clients know; the same object where it has one, or none. */
+function withNamedThinking(message: JsonObject): JsonObject {
+  const { reasoning = null } = message;
+  // An object or a list of it is no text that clients could show.
+  const other =
+    typeof reasoning === "object" && reasoning !== null ? "reasoning" : otherNames.find((name) => message[name]);
+  if (other === undefined) return message;
+  if (knownNames.some((name) => name !== other && message[name])) return message;
+  const thinking = thinkingIn(message[other] as JsonValue) ?? "";
+  if (thinking === "") return message;
+  const { [other]: _, ...rest } = message;
+  return { ...rest, reasoning_content: thinking };
+}
+
 interface Said {
   readonly text?: string;
   readonly thinking?: string;
 }
 
 /** The members of a part that is nothing but a text or thinking. */
-const plain: ReadonlySet<string> = new Set(["type", "text", "thinking", "closed"]);
+const plain: ReadonlySet<string> = new Set(["type", "text", "thinking", "closed", "reasoning", "summary"]);
+const thinkingTypes: ReadonlySet<JsonValue | undefined> = new Set(["thinking", "reasoning"]);
 
 /** said returns what a part says; undefined where it has more than a text or thinking. */
 function said(part: JsonValue): Said | undefined {
   if (typeof part === "string") return { text: part };
   if (!isObject(part) || !Object.keys(part).every((key) => plain.has(key))) return undefined;
-  const { text, thinking } = part;
-  if (typeof text === "string") return { text };
-  if (typeof thinking === "string") return { thinking };
-  const inner = Array.isArray(thinking) ? thinking.map(said) : [undefined];
-  return inner.every((one) => one !== undefined)
-    ? { thinking: inner.map((one) => one.text ?? "").join("") }
-    : undefined;
+  const { type, text, thinking, reasoning, summary } = part;
+  if (typeof text === "string") return thinkingTypes.has(type) ? { thinking: text } : { text };
+  const thoughts = thinkingIn(thinking ?? reasoning ?? summary ?? null);
+  return thoughts === undefined ? undefined : { thinking: thoughts };
+}
+
+/** thinkingIn returns thinking that is a text, an object with one, or a list of these; undefined for anything else. */
+function thinkingIn(thinking: JsonValue): string | undefined {
+  if (typeof thinking === "string") return thinking;
+  if (isObject(thinking)) {
+    const { text, content, thinking: inner, summary } = thinking;
+    return thinkingIn(text ?? content ?? inner ?? summary ?? null);
+  }
+  const parts = Array.isArray(thinking) ? thinking.map(thinkingIn) : [undefined];
+  return parts.every((part) => part !== undefined) ? parts.join("") : undefined;
 }

@@ -49,7 +49,7 @@ interface Choice {
 type ContentOfChoice = Partial<
   Readonly<
     Record<"content" | "reasoning_content" | "reasoning" | "refusal" | "tool_calls" | "function_call", unknown> &
-      Record<"images" | "reasoning_details" | "reasoning_text", unknown>
+      Record<"images" | "reasoning_details" | "reasoning_text" | "thinking" | "thinking_content", unknown>
   >
 > & { readonly audio?: { readonly transcript?: unknown; readonly data?: unknown } | null };
 
@@ -65,10 +65,9 @@ function writeChoice(choice: Choice | null | undefined, meter: Meter): void {
   }
   writeText(content.content, meter);
   // Some vendors send the same text under both names.
-  writeText(
-    content.reasoning_content || content.reasoning || content.reasoning_text || content.reasoning_details,
-    meter,
-  );
+  const { reasoning_content, reasoning, reasoning_text, reasoning_details, thinking, thinking_content } = content;
+  const named = reasoning_content || reasoning || reasoning_text || reasoning_details;
+  writeText(named || thinking || thinking_content, meter);
   writeText(content.refusal, meter);
   // A call may stand where a list of them should.
   for (const call of [content.tool_calls ?? []].flat()) writeCall(call as Call, meter);
@@ -105,9 +104,9 @@ function writeText(value: unknown, meter: Meter, depth = 0): void {
     for (const part of value) writeText(part, meter, depth);
   } else if (typeof value === "number" || typeof value === "boolean") meter.countText(`${value}`);
   else if (isObject(value as JsonValue) && depth < deepest) {
-    const { type, text, thinking, summary } = value as JsonObject;
+    const { type, text, thinking, summary, reasoning } = value as JsonObject;
     const isPart = type !== undefined || text !== undefined || thinking !== undefined;
-    writeText(isPart ? (text ?? thinking ?? summary) : JSON.stringify(value), meter, depth + 1);
+    writeText(isPart ? (text ?? thinking ?? summary ?? reasoning) : JSON.stringify(value), meter, depth + 1);
   }
 }
 

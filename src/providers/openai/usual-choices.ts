@@ -1,20 +1,23 @@
 /**
  * Completes the choices of chats to what OpenAI's clients read: an index, a message or the next part of one, its content as a text, the role
- * where a message begins to say something, and a reason where a whole answer has an empty one. OpenAI's SDKs throw at a stream without a
- * role, or whose only choice is not the first, and lose what stands elsewhere. All else passes as it came.
+ * where a message begins to say something, a reason where a whole answer has an empty one, and the reason in OpenAI's words. OpenAI's SDKs
+ * throw at a stream without a role, or whose only choice is not the first, and lose what stands elsewhere. Of text completions only the
+ * reason changes. All else passes as it came.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { isObject, mappedList } from "../../wire/json.ts";
-import { isFinished } from "../usage/finish-word.ts";
+import { endsOfChat, endsOfText, type OwnEnd, ownEnd } from "../usage/finish-word.ts";
 import { indexOf } from "./choices.ts";
 import { reasonFor } from "./frames.ts";
 import { withPlainContent } from "./plain-content.ts";
 
 /** changesOfAnswer returns the members that are others in a usual answer; undefined where none is. */
 export function changesOfAnswer({ choices }: JsonObject, operation: Operation): JsonObject | undefined {
-  if (operation !== "chat" || !Array.isArray(choices)) return undefined;
-  const usual = mappedList(choices, (choice, i) => (isObject(choice) ? usualChoice(choice, i) : choice));
+  if (!Array.isArray(choices)) return undefined;
+  if (operation !== "chat" && operation !== "completions") return undefined;
+  const usualOf = operation === "chat" ? usualChoice : wholeText;
+  const usual = mappedList(choices, (choice, i) => (isObject(choice) ? usualOf(choice, i) : choice));
   return usual === choices ? undefined : { choices: usual };
 }
 
@@ -25,10 +28,37 @@ function usualChoice(choice: JsonObject, place: number): JsonObject {
   const message = plain && !isName(plain.role) ? { ...plain, role: "assistant" } : plain;
   const own = typeof index === "number" ? index : index === null ? place : indexOf(choice);
   const reason = choice.finish_reason === undefined ? null : reasonFor(finish_reason, message ?? {});
-  const isUsual = own === index && reason === finish_reason && (!message || message === choice.message);
+  const end = ownEnd(reason, endsOfChat);
+  const isUsual = own === index && reason === finish_reason && !end && (!message || message === choice.message);
   if (isUsual) return choice;
   const ended = reason === null ? {} : { finish_reason: reason };
-  return { ...choice, index: own, ...ended, ...(message ? { message } : {}) };
+  return { ...endedBy({ ...choice, ...ended }, end), index: own, ...(message ? { message } : {}) };
+}
+
+function wholeText(choice: JsonObject): JsonObject {
+  const { finish_reason = null } = choice;
+  const reason = choice.finish_reason === undefined ? null : reasonFor(finish_reason, {});
+  return usualText(reason === finish_reason ? choice : { ...choice, finish_reason: reason });
+}
+
+/** usualText returns a choice of a text completion that ends in OpenAI's words; the same object where it does. */
+function usualText(choice: JsonObject): JsonObject {
+  const { finish_reason = null } = choice;
+  return endedBy(choice, ownEnd(finish_reason, endsOfText));
+}
+
+/** endedBy returns a choice with this end, beside an own word that its server has told already. */
+function endedBy(choice: JsonObject, end: OwnEnd | undefined): JsonObject {
+  if (!end) return choice;
+  const { native_finish_reason: told = null } = choice;
+  return { ...choice, ...end, ...(told === null ? {} : { native_finish_reason: told }) };
+}
+
+/** usualTexts returns the usual choices of a chunk of a text completion; undefined where they are usual. */
+export function usualTexts({ choices = null }: JsonObject): JsonValue[] | undefined {
+  if (!Array.isArray(choices)) return undefined;
+  const usual = mappedList(choices, (choice) => (isObject(choice) ? usualText(choice) : choice));
+  return usual === choices ? undefined : usual;
 }
 
 /** UsualChunks completes the chunks of one stream of chat. */
@@ -63,11 +93,11 @@ export class UsualChunks {
     const delta = this.#lacksRole(index, said) ? { ...said, role: "assistant" } : said;
     // Some servers write with each chunk that there is no reason yet.
     const { finish_reason: told = null } = choice;
-    const reason = told === null || isFinished(told) ? told : null;
-    if (index === choice.index && delta === choice.delta && reason === told) return choice;
+    const end = ownEnd(told, endsOfChat);
+    if (index === choice.index && delta === choice.delta && !end) return choice;
     // A client that reads `message` or `text`, too, would have the same words twice.
     const { message: _, text: __, ...rest } = choice;
-    return { ...(said === choice.delta ? choice : rest), index, delta, finish_reason: reason };
+    return endedBy({ ...(said === choice.delta ? choice : rest), index, delta, finish_reason: told }, end);
   }
 
   /** #own returns the index of a choice: the only one has 0, whatever its server counts from, for SDKs throw at a list with a gap. */

@@ -1,7 +1,7 @@
 /**
  * The arguments of earlier calls → JSON objects, which servers put into their templates. A model may have written none, something
  * else, or been cut off: most servers then refuse the conversation, and refuse it for good. Nothing is lost: text that is no
- * object becomes one with the member `_raw`, as in answers to messages.
+ * object becomes one with the member `_raw`, as in answers to messages. A call without a type is one of a function.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
@@ -26,7 +26,9 @@ export function* withObjectArguments(
   return yield* mappedInSlices(calls, (call) => {
     if (!isObject(call) || !isObject(call.function)) return call;
     const written = objectText(call.function.arguments, budget);
-    return written === undefined ? call : { ...call, function: { ...call.function, arguments: written } };
+    // Strict servers demand the type, which some clients leave out.
+    const typed = (call.type ?? null) === null ? { ...call, type: "function" } : call;
+    return written === undefined ? typed : { ...typed, function: { ...call.function, arguments: written } };
   });
 }
 

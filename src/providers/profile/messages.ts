@@ -8,7 +8,7 @@ import { placeInstructions } from "./instructions.ts";
 import { isMarkedList, markMessage } from "./keys/cache-marks.ts";
 import { keepKnownKeys } from "./keys/message-keys.ts";
 import type { Capabilities } from "./profile.ts";
-import { bridgeResults, endWithUser, fitCallIds } from "./tool-turns.ts";
+import { bridgeResults, endWithUser, fitCallIds, withoutEmptyTurns } from "./tool-turns.ts";
 
 export interface FittedMessages {
   readonly messages: readonly JsonObject[];
@@ -34,7 +34,8 @@ export function* fitMessages(
     const own = yield* fitMessage(marked, capabilities, { isOwn, path, budget }, dropped);
     return yield* keepKnownKeys(own, path, capabilities, dropped);
   })) as JsonObject[];
-  const folded = endWithUser(bridgeResults(placeInstructions(fitted, capabilities), capabilities), capabilities);
+  const said = withoutEmptyTurns(fitted, capabilities, dropped);
+  const folded = endWithUser(bridgeResults(placeInstructions(said, capabilities), capabilities), capabilities);
   const isChanged = folded.length !== messages.length || folded.some((message, i) => message !== messages[i]);
   return isChanged ? { messages: folded, dropped } : undefined;
 }

@@ -69,6 +69,7 @@ const conservative: AllCapabilities = {
   call_ids: "any",
   after_tools: "any",
   last_turn: "any",
+  empty_turns: "any",
   schemas: "whole",
   cache_marks: "none",
   include_usage: true,

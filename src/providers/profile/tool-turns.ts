@@ -72,6 +72,45 @@ function hashOf(text: string, length: number): string {
     .slice(0, length);
 }
 
+/**
+ * withoutEmptyTurns returns the messages without those of the model that neither say nor call anything, where the server refuses them; the
+ * same list where it has none. What such a turn has thought is named.
+ */
+export function withoutEmptyTurns(
+  messages: readonly JsonObject[],
+  { empty_turns: taken }: Pick<Capabilities, "empty_turns">,
+  dropped: string[],
+): readonly JsonObject[] {
+  if (taken !== "none" || !messages.some(isEmptyTurn)) return messages;
+  return messages.filter((message, i) => {
+    if (!isEmptyTurn(message)) return true;
+    if ([message.reasoning_content, message.reasoning].some(isSaid)) dropped.push(`messages[${i}]`);
+    return false;
+  });
+}
+
+/** The model goes on with a turn that is marked as its beginning. */
+function isEmptyTurn({
+  role,
+  prefix,
+  partial,
+  content,
+  tool_calls,
+  function_call,
+  refusal,
+  audio,
+}: JsonObject): boolean {
+  if (role !== "assistant" || prefix === true || partial === true) return false;
+  const parts = Array.isArray(content) ? content : [content ?? ""];
+  const isSilent = parts.every((part) => (isObject(part) ? part.type === "text" && part.text === "" : part === ""));
+  const calls = Array.isArray(tool_calls) && tool_calls.length === 0 ? null : tool_calls;
+  return isSilent && [calls, function_call, refusal, audio].every((member) => (member ?? "") === "");
+}
+
+function isSaid(thought: JsonValue | undefined): boolean {
+  return typeof thought === "string" && thought.trim() !== "";
+}
+
 /** Stands between the results of tools and what else the user says. */
 const bridge: JsonObject = { role: "assistant", content: "OK." };
 

@@ -35,12 +35,13 @@ const chatWords: ReadonlyMap<string, ChatWord> = new Map([
   ...["length", "max_tokens", "max_output_tokens", "model_length", "max_length"].map(meaning("length")),
   ...["max_new_tokens", "max_completion_tokens", "token_limit", "time_limit"].map(meaning("length")),
   ...["model_context_window_exceeded", "context_length_exceeded", "error_limit"].map(meaning("length")),
-  ...["tool_calls", "tool_call", "tool_use"].map(meaning("tool_calls")),
+  ...["length_limit", "max_tokens_reached", "output_limit", "truncated", "incomplete"].map(meaning("length")),
+  ...["tool_calls", "tool_call", "tool_use", "tool_calling", "function_calls"].map(meaning("tool_calls")),
   ...["content_filter", "content_filtered", "safety", "recitation", "prohibited_content", "blocklist"].map(
     meaning("content_filter"),
   ),
   ...["spii", "image_safety", "error_toxic", "refusal", "sensitive"].map(meaning("content_filter")),
-  ...["guardrail_intervened", "model_armor", "language", "blocked"].map(meaning("content_filter")),
+  ...["guardrail_intervened", "model_armor", "language", "blocked", "filtered"].map(meaning("content_filter")),
   ["function_call", "function_call"],
 ]);
 
@@ -55,6 +56,30 @@ function meaning(chatWord: ChatWord): (word: string) => readonly [string, ChatWo
 export function chatWordOf(reason: JsonValue | undefined): ChatWord | undefined {
   return chatWords.get(finishWord(reason));
 }
+
+/** OwnEnd is how a choice ends for clients of chat or of text completions. */
+export interface OwnEnd {
+  /** finish_reason is null while the choice goes on. */
+  readonly finish_reason: JsonValue;
+  /** native_finish_reason is the server's own word, as OpenRouter tells it. */
+  readonly native_finish_reason?: string;
+}
+
+/**
+ * ownEnd returns the end of a choice in OpenAI's words, beside which the server's own word stands; undefined where the server says it so. A
+ * word that nobody knows is a plain end: OpenAI's SDK for .NET, enumerations of typed clients and some agents throw at any other.
+ */
+export function ownEnd(reason: JsonValue, words: ReadonlySet<JsonValue>): OwnEnd | undefined {
+  if (reason === null || words.has(reason)) return undefined;
+  if (!isFinished(reason)) return { finish_reason: null };
+  const word = chatWordOf(reason) ?? "stop";
+  const own = words.has(word) ? word : "stop";
+  return { finish_reason: own, ...(typeof reason === "string" ? { native_finish_reason: reason } : {}) };
+}
+
+/** endsOfChat are the finish reasons of chat, endsOfText those of text completions. */
+export const endsOfText: ReadonlySet<JsonValue> = new Set(["stop", "length", "content_filter"]);
+export const endsOfChat: ReadonlySet<JsonValue> = new Set([...endsOfText, "tool_calls", "function_call"]);
 
 /** The stop reasons of messages, by what they are in chat. */
 const messageWords: Readonly<Record<ChatWord, string>> = {
@@ -72,13 +97,14 @@ const ownWords: ReadonlySet<JsonValue | undefined> = new Set([
 
 /**
  * messageWordOf returns a stop reason as messages have it; the same one where that is Anthropic's own, or nobody knows it. A plain end
- * after a call (`hasCalled`), as chat servers may say it, is the call.
+ * after a call (`hasCalled`), as servers that resemble Anthropic's may say it, is the call.
  */
 export function messageWordOf(reason: JsonValue | undefined, hasCalled: boolean): JsonValue | undefined {
+  if (reason === "end_turn" && hasCalled) return "tool_use";
   const word = ownWords.has(reason) ? undefined : chatWordOf(reason);
   if (word === undefined) return reason;
   const own = finishWord(reason);
-  if (ownWords.has(own)) return own;
+  if (ownWords.has(own)) return own === "end_turn" && hasCalled ? "tool_use" : own;
   return messageWords[word === "stop" && hasCalled ? "tool_calls" : word];
 }
 

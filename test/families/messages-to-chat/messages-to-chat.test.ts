@@ -492,14 +492,14 @@ describe("for any request", () => {
   });
 });
 
-/** Makes unique texts, none of which may be lost. */
+/** Makes unique texts, none of which may be lost. They are words: names of tools lose other signs in chat. */
 const free = "§";
 
 function marked(request: JsonObject): { request: JsonObject; markers: [marker: string, path: string][] } {
   const markers: [string, string][] = [];
   const walk = (value: JsonValue, path: string): JsonValue => {
     if (value === free) {
-      const marker = `§${markers.length}§`;
+      const marker = `ö${markers.length}ö`;
       markers.push([marker, path]);
       return marker;
     }

@@ -75,6 +75,29 @@ describe.each(["/chat/completions", "/messages"])("by %s", (path) => {
   });
 });
 
+describe("beside other settings a model of 4.6 gets", () => {
+  const budget = { type: "enabled", budget_tokens: 1024 };
+  test.each([
+    ["a temperature, and no top_p", { temperature: 0.5, top_p: 0.9 }, { temperature: 0.5 }, "top_p"],
+    ["a temperature, and no default of top_p", { temperature: 0.5, top_p: 1 }, { temperature: 0.5 }, null],
+    ["top_p alone", { top_p: 0.9 }, { top_p: 0.9 }, null],
+    ["a budget, and no sampling", { thinking: budget, temperature: 0.5, top_k: 3 }, {}, "temperature, top_k"],
+    ["adaptive thinking, and no sampling", { thinking: { type: "adaptive" }, top_p: 0.5 }, {}, "top_p"],
+    ["what thinking allows", { thinking: budget, temperature: 1 }, { temperature: 1 }, null],
+    ["a high top_p", { thinking: budget, top_p: 0.97 }, { top_p: 0.97 }, null],
+    ["all but thinking that is off", { thinking: { type: "disabled" }, top_k: 3 }, { top_k: 3 }, null],
+  ])("%s", async (_, asked, expected, named) => {
+    const body = { model: "claude-sonnet-4-6", max_tokens: 3000, ...asked };
+    const { status, dropped, sent } = await ask("/messages", body);
+    const { temperature, top_p, top_k, thinking } = sent;
+    expect({ status, dropped }).toEqual({ status: 200, dropped: named });
+    expect({ temperature, top_p, top_k, thinking }).toEqual({
+      ...{ temperature: undefined, top_p: undefined, top_k: undefined },
+      ...{ thinking: "thinking" in asked ? asked.thinking : undefined, ...expected },
+    });
+  });
+});
+
 test("fallback models of the vendor are left out and named: the caller may not be permitted them", async () => {
   for (const fallbacks of ["default", [{ model: "claude-fable-5-1" }]]) {
     const body = { model: "claude-opus-4-8", fallbacks };

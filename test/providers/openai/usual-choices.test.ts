@@ -163,6 +163,28 @@ describe("content in parts, as Mistral's reasoning models write it,", () => {
     expect((await stream.finalMessage()).content).toBe("Hello");
   });
 
+  test.each([
+    ["a part with a text", { content: [{ type: "reasoning", text: "Hm." }, ...said("Hello")] }],
+    [
+      "Databricks' part",
+      { content: [{ type: "reasoning", summary: [{ type: "summary_text", text: "Hm." }] }, "Hello"] },
+    ],
+    ["`thinking`", { content: "Hello", thinking: "Hm." }],
+    ["`thinking_content`", { content: "Hello", thinking_content: "Hm." }],
+    ["an object", { content: "Hello", reasoning: { content: "Hm." } }],
+  ])("or reasoning in %s, is `reasoning_content`", async (_, message) => {
+    for (const stream of [false, true]) {
+      upstream.script = (exchange) =>
+        stream
+          ? exchange.stream(chatChunk({ role: "assistant", ...message }), chatChunk({}, "stop"))
+          : exchange.json(200, chatAnswer(message));
+      const { text } = await ask(gateway, "/v1/chat/completions", { ...asked, stream });
+      expect(text).toContain('"content":"Hello"');
+      expect(text).toContain('"reasoning_content":"Hm."');
+      expect(text).not.toMatch(/thinking|"reasoning":/);
+    }
+  });
+
   test("passes as it came where a part is more than that", async () => {
     const content = [...said("See "), { type: "reference", reference_ids: [1] }];
     upstream.script = (exchange) => exchange.json(200, chatAnswer({ content }));

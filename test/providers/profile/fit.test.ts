@@ -124,3 +124,42 @@ test("a server that takes efforts of responses alone is sent the reasoning of th
   expect(fit("max")).toEqual({ effort: "max" });
   expect(fit("low")).toEqual({});
 });
+
+test.each(["mistral", "moonshot", "deepseek", "openai", "groq", "xai"])(
+  "%s is not sent turns of the model that say nothing",
+  (vendor) => {
+    const profile = createProfile(vendors.find(({ name }) => name === vendor)?.profile ?? {});
+    const user = { role: "user", content: "hi" };
+    const call = { id: "abcdefghi", type: "function", function: { name: "f", arguments: "{}" } };
+    const kept = [
+      { role: "assistant", content: "hello" },
+      { role: "assistant", content: null, tool_calls: [call] },
+      { role: "tool", tool_call_id: "abcdefghi", content: "" },
+    ];
+    const silent = [
+      { role: "assistant", content: "" },
+      { role: "assistant", content: null, tool_calls: [] },
+      { role: "assistant", content: [{ type: "text", text: "" }] },
+      { role: "assistant" },
+      { role: "assistant", content: "", reasoning_content: "Hm." },
+    ];
+    const roles = ({ role }: { role: string }) => role;
+    const messages = [user, ...silent, ...kept];
+    const request = Wire.ofJson(CreateChatCompletionRequestSchema, { model: "m", messages });
+    const { request: sent, dropped } = runNow(fittingOf(profile.of("m"), undefined).fit("chat", request, true));
+    expect((sent.json().messages as typeof kept).map(roles)).toEqual([user, ...kept].map(roles));
+    expect(dropped).toContainEqual(expect.stringMatching(/^messages\[5\]/));
+    expect(dropped.filter((path) => /^messages\[[1-4]\]$/.test(path))).toEqual([]);
+  },
+);
+
+test("a server that nobody knows is sent turns that say nothing as they came", () => {
+  const messages = [
+    { role: "user", content: "hi" },
+    { role: "assistant", content: "" },
+    { role: "user", content: "go on" },
+  ];
+  const request = Wire.ofJson(CreateChatCompletionRequestSchema, { model: "m", messages });
+  const { request: sent } = runNow(fittingOf(createProfile({}).of("m"), undefined).fit("chat", request, true));
+  expect(sent.json().messages).toEqual(messages);
+});

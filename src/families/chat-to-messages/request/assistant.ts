@@ -109,6 +109,8 @@ function* argumentsOf(text: string, path: string, dropped: Dropped): Cooperative
       text.length < longJson ? (JSON.parse(text) as JsonValue) : yield* readLongRequest(Buffer.from(text), undefined);
     yield* checkRawInSlices(value, argumentsDepth, { visited: 0 });
     if (isObject(value)) return value;
+    // Some models write the object as a JSON string.
+    if (typeof value === "string") return yield* argumentsOf(value, path, dropped);
   } catch (error) {
     if (!(error instanceof SyntaxError) && !(error instanceof WireFault)) throw error;
   }

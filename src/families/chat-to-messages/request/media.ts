@@ -7,6 +7,7 @@
  */
 import type { InputFile } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
+import { pictureType } from "../../../providers/anthropic/picture-type.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { declaredText, undeclaredText } from "./file-text.ts";
@@ -24,7 +25,8 @@ interface Data {
 export function* imageBlock(url: string | undefined, path: string): CooperativeTask<JsonObject> {
   if (url === undefined) throw missingField(path);
   if (isWebAddress(url)) return addressBlock(/\.pdf(?:[?#]|$)/i.test(url) ? "document" : "image", url);
-  const data = readDataUri(url);
+  // Some clients of local servers send the bare base64.
+  const data = readDataUri(url) ?? (pictureType(url) ? { mediaType: "", base64: url } : undefined);
   if (!data) throw invalidValue(path, "expected an http(s) URL, or a data URI in base64");
   return yield* dataBlock(data, path, false);
 }
@@ -68,7 +70,8 @@ function readDataUri(text: string): Data | undefined {
 /** dataBlock returns the block of data. `isFile` says that it may be text, whatever its type says: TypeScript goes by that of a video. */
 function* dataBlock({ mediaType, base64 }: Data, path: string, isFile: boolean): CooperativeTask<JsonObject> {
   if (base64.trim() === "") throw invalidValue(path, "it holds no data");
-  const type = mediaType === "image/jpg" ? "image/jpeg" : mediaType;
+  const declared = mediaType === "image/jpg" ? "image/jpeg" : mediaType;
+  const type = pictures.includes(declared) ? declared : (pictureType(base64) ?? declared);
   if (pictures.includes(type)) return { type: "image", source: { type: "base64", media_type: type, data: base64 } };
   const pdf = { type: "document", source: { type: "base64", media_type: "application/pdf", data: base64 } };
   // The declared type is ignored for PDFs: browsers and raw base64 declare nothing useful.

@@ -28,7 +28,7 @@ const history: JsonObject[] = [
   { role: "user", content: [{ type: "text", text: "hi", id: "p1" }], timestamp: 1 },
   answered,
   { role: "tool", tool_call_id: call.id, content: "seen", metadata: { ms: 3 } },
-  { role: "assistant", content: null, tool_calls: [] },
+  { role: "assistant", content: "Done.", tool_calls: [] },
   { role: "user", content: "go on" },
 ];
 const named = [
