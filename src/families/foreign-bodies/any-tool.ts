@@ -1,5 +1,6 @@
 /** Functions and choices among them, in the words of whichever API a client writes. */
 import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { isEmptyList } from "./odd-values.ts";
 
 /** AnyTool is a caller's own tool. What it did not have is undefined. */
 interface AnyTool {
@@ -61,10 +62,6 @@ const schemaKeys = ["parameters", "input_schema"] as const;
 
 function hasEmptyList(schema: JsonValue | undefined): boolean {
   return isObject(schema) && isEmptyList(schema.properties);
-}
-
-function isEmptyList(value: JsonValue | undefined): boolean {
-  return Array.isArray(value) && value.length === 0;
 }
 
 /** nestedTool returns the tool as chat has it. One that is of that form already stays. */

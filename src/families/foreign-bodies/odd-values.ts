@@ -5,7 +5,9 @@
  */
 import { isObject, type JsonObject, type JsonValue, mappedList, parsedJson } from "../../wire/json.ts";
 
-/** withUsualValues returns a message of chat with a text or parts for content, and text for arguments; the same object where it has these. */
+/**
+ * withUsualValues returns a message of chat with a text or parts for content, and text for arguments; the same object where it has these.
+ */
 export function withUsualValues(message: JsonObject): JsonObject {
   const { role, content = null, tool_calls: calls = null } = message;
   // Strict servers refuse a result of null.
@@ -48,7 +50,10 @@ export function textArguments(args: JsonValue = null): JsonValue {
   return typeof args === "object" && args !== null ? JSON.stringify(args) : args;
 }
 
-/** withObjectInput returns a call of the Messages API whose input is an object, where it is the text of one or nothing; the same block otherwise. */
+/**
+ * withObjectInput returns a call of the Messages API whose input is an object, where it is the text of one or nothing; the same block
+ * otherwise.
+ */
 export function withObjectInput(use: JsonObject): JsonObject {
   const { input = null } = use;
   if (input === null || isEmptyList(input)) return { ...use, input: {} };
@@ -56,6 +61,7 @@ export function withObjectInput(use: JsonObject): JsonObject {
   return isObject(read) ? { ...use, input: read } : use;
 }
 
-function isEmptyList(value: JsonValue | undefined): boolean {
+/** isEmptyList reports whether a value is PHP's empty object. */
+export function isEmptyList(value: JsonValue | undefined): boolean {
   return Array.isArray(value) && value.length === 0;
 }

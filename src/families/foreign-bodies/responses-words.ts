@@ -82,7 +82,7 @@ function* itemsOf(turns: readonly JsonValue[]): CooperativeTask<JsonValue[]> {
   const customCalls = new Set<JsonValue | undefined>();
   for (const [i, written] of chat.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    const turn = isObject(written) ? withUsualValues(written) : written;
+    const turn = isObject(written) ? usualItem(written) : written;
     const some = isObject(turn) && isForeign(turn) ? itemsOfTurn(turn, customCalls) : [turn];
     for (const item of some) if (isObject(item) && item.type === "custom_tool_call") customCalls.add(item.call_id);
     items.push(...some);
@@ -93,13 +93,13 @@ function* itemsOf(turns: readonly JsonValue[]): CooperativeTask<JsonValue[]> {
 function isForeign(turn: JsonValue): boolean {
   if (!isObject(turn)) return false;
   if (turn.role === "tool" || Array.isArray(turn.tool_calls) || hasToolBlocks(turn)) return true;
-  if (withUsualValues(turn) !== turn) return true;
+  if (usualItem(turn) !== turn) return true;
   const { type = "message", role, content } = turn;
   return type === "message" && Array.isArray(content) && content.some((part) => partOf(part, role) !== part);
 }
 
-/** withUsualValues returns an item with text for arguments, and with a text or parts for content and output; the same object where it has these. */
-function withUsualValues(item: JsonObject): JsonObject {
+/** usualItem returns an item with text for arguments, and a text or parts for content and output; the same object where it has these. */
+function usualItem(item: JsonObject): JsonObject {
   const { type = "message", arguments: args = null, output = null, content = null } = item;
   if (type === "function_call") {
     const text = textArguments(args);

@@ -21,7 +21,10 @@ export function shortened(text: string): string {
   return `${characters.slice(0, kept).join("")}_${hash}`;
 }
 
-/** refusedSigns are what no chat name has. Letters of all scripts stay: servers of open models take them, and they tell a model what a tool does. */
+/**
+ * refusedSigns are what no chat name has. Letters of all scripts stay: servers of open models take them, and they tell a model what a tool
+ * does.
+ */
 const refusedSigns = /[^\p{L}\p{N}_-]/gu;
 
 /** chatName returns the name of a tool in chat: the name itself, or one in its place. */

@@ -2,7 +2,8 @@
  * The names of one call's tools, for the caller and in chat.
  *
  * Chat has no namespaces, and names of 64 characters at most. So `files` + `read` becomes `files__read`; a name that
- * would be too long, or another tool's, ends in a hash of both, and so does one with signs that OpenAI refuses. Models take the namespace `functions` for none.
+ * would be too long, or another tool's, ends in a hash of both, and so does one with signs that OpenAI refuses. Models take the namespace
+ * `functions` for none.
  */
 import { shortHash } from "../../runtime/ids.ts";
 import { isBeginning, chatName as plainName, shortened } from "../messages-to-chat/tool-names.ts";

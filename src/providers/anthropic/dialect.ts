@@ -3,9 +3,8 @@
  *
  * In a request `model` is replaced and `stream` is set. Sampling settings that the caller's API version or the model
  * does not have are left out and named, and so are thinking that Claude has not signed, and fallback models: they have
- * prices and permissions of their own. Blank texts and images of a wrong type, which it would refuse, are mended (`usable-content.ts`).
- * Thinking, effort and tools are asked for as the
- * model's generation takes them (`fit-generation.ts`). `anthropic-version` and `anthropic-beta` pass through. Errors keep the vendor's
+ * prices and permissions of their own. Blank texts and images of a wrong type, which it would refuse, are mended
+ * (`usable-content.ts`). Thinking, effort and tools are asked for as the model's generation takes them (`fit-generation.ts`). `anthropic-version` and `anthropic-beta` pass through. Errors keep the vendor's
  * wording, by which clients switch features off.
  */
 
