@@ -6,7 +6,7 @@
  * Gemini's server and others end by a plain `stop` after a call. Agents that go by it would never run what was called.
  */
 import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import { type ChatWord, chatWordOf } from "../../providers/usage/finish-word.ts";
+import { type ChatWord, callsSomething, chatWordOf } from "../../providers/usage/finish-word.ts";
 import { isObject, type JsonObject, type JsonValue, mappedList, textOrEmpty } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { CallPiece } from "../chat-output.ts";
@@ -68,10 +68,6 @@ function withCallsOf(
   if (isLegacy) return { ...choice, [key]: { ...rest, tool_calls: calls } };
   if (Array.isArray(told) && calls.length === told.length && calls.every((call, i) => call === told[i])) return choice;
   return { ...choice, [key]: { ...content, tool_calls: calls } };
-}
-
-function callsSomething(legacy: JsonValue | undefined): legacy is JsonObject {
-  return isObject(legacy) && Boolean(legacy.name || legacy.arguments);
 }
 
 function wholeCalls(calls: readonly JsonValue[], answerId: string): JsonValue[] {

@@ -1,18 +1,64 @@
 /**
  * Answers of other APIs than the one that was asked → answers of chat: proxies and servers that are half compatible pass on what Ollama's own
  * API, Cohere, Gemini, Bedrock's Converse, Anthropic or text-generation-inference say. They have been billed, so they are not asked again.
- * Other members stay beside the choices: some hold the usage.
+ * Of streams, those of Ollama and Gemini are read, whose pieces have the form of their whole answers. Other members stay beside the choices:
+ * some hold the usage.
  */
+import { newId } from "../../runtime/ids.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
 
 /** chatOf returns the answer of chat that a native one is; undefined for anything else. */
 export function chatOf(answer: JsonObject): JsonObject | undefined {
   const choices = choicesIn(answer);
   if (choices.length === 0) return undefined;
-  const { id, model } = answer;
+  return { ...headOf(answer, newChatId()), object: "chat.completion", created: seconds(), choices };
+}
+
+/** createChunkReader returns a function that reads the pieces of one stream: it returns the chunk of chat that a piece is, if it is one. */
+export function createChunkReader(): (piece: JsonObject) => JsonObject | undefined {
+  const id = newChatId();
+  const created = seconds();
+  let calls = 0;
+  /** Each call is whole, and the next one of its stream. */
+  function numbered(one: JsonObject): JsonObject {
+    const { message } = one;
+    if (!isObject(message) || !Array.isArray(message.tool_calls)) return one;
+    const all = message.tool_calls.map((call) => (isObject(call) ? { ...call, index: calls++ } : call));
+    return { ...one, message: { ...message, tool_calls: all } };
+  }
+  return (piece) => {
+    const choices = choicesOfPiece(piece).map(numbered);
+    if (choices.length === 0) return undefined;
+    return { ...headOf(piece, id), object: "chat.completion.chunk", created, choices };
+  };
+}
+
+/** choicesOfPiece returns choices whose messages are the next parts of them, also where a piece has no more than an end. */
+function choicesOfPiece(piece: JsonObject): JsonObject[] {
+  const { candidates, message, done } = piece;
+  if (Array.isArray(candidates)) {
+    return candidates.filter(isObject).flatMap((candidate, place) => {
+      const { index = place, finishReason = null } = candidate;
+      const said = choiceOfCandidate(candidate, place);
+      return said.length > 0 || finishReason === null ? said : [{ index, message: {}, finish_reason: finishReason }];
+    });
+  }
+  if (!isObject(message) || typeof done !== "boolean") return [];
+  return [choice(0, plainMessage(message), done ? (endOf(piece) ?? "stop") : null)];
+}
+
+/** headOf returns what stands beside the choices, with an id of the server's own where it has one. */
+function headOf(answer: JsonObject, id: string): JsonObject {
   const rest = Object.fromEntries(Object.entries(answer).filter(([key]) => !told.has(key)));
-  const head = { id: textOrEmpty(id) || "chatcmpl-native", object: "chat.completion", created: 0 };
-  return { ...rest, ...head, model: textOrEmpty(model), choices };
+  return { ...rest, id: textOrEmpty(answer.id) || id, model: textOrEmpty(answer.model) };
+}
+
+function newChatId(): string {
+  return `chatcmpl-${newId("ans")}`;
+}
+
+function seconds(): number {
+  return Math.floor(Date.now() / 1000);
 }
 
 /** told are the members that the choices tell. */

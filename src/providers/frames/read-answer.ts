@@ -1,7 +1,7 @@
 /**
  * Reads a unary answer, also one that an aggregator handed over in an envelope: `{"success": true, "data": {…}}`, or a
- * list of one. Vectors may come in forms of their own, and chats in those of other APIs. Only what would else be no answer is looked into, and only what
- * is an answer by itself is taken out.
+ * list of one. Vectors may come in forms of their own, and chats in those of other APIs. Only what would else be no answer is looked into,
+ * and only what is an answer by itself is taken out.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";

@@ -16,6 +16,7 @@ import { type Dialect, requestBody, type StreamTracker } from "../dialect.ts";
 import { createRedact, type Redact } from "../errors/redact.ts";
 import { openAiErrors, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
 import { isDone } from "../frames/done.ts";
+import { createChunkReader } from "../frames/native-answers.ts";
 import { fittingOf } from "../profile/fit.ts";
 import { createProfile, type Profile } from "../profile/profile.ts";
 import { lowerCased } from "../upstream/lower-cased.ts";
@@ -93,6 +94,7 @@ function openAiDialect(
   createReader: OpenAiOptions["createTemplateReader"],
 ): Dialect {
   const errors = openAiErrors(hide);
+  const errorIn = openAiFaults((json, bytes) => refusalOfErrorIn(json, bytes, errors));
   return {
     common: {
       whole: commonFields({ ...credential, accept: "application/json" }),
@@ -100,10 +102,10 @@ function openAiDialect(
     },
     body: (attempt) => requestBody(attempt, optionsFor(attempt, asksFor(attempt.model))),
     refusal: (error) => refusalOfAnswer(error, errors),
-    errorIn: openAiFaults((json, bytes) => refusalOfErrorIn(json, bytes, errors)),
+    errorIn,
     changes: changesOfAnswer,
     measure: meterAnswer,
-    track: (attempt) => trackChunks(attempt, createReader?.()),
+    track: (attempt) => withNativeChunks(attempt, trackChunks(attempt, createReader?.()), errorIn),
     framesOf: chunksOfAnswer,
     accumulator: createChunkAccumulator,
   };
@@ -176,6 +178,24 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
       if (!chunk) return [];
       const choices = usual?.choices(chunk);
       return [Wire.ofJson(desc, choices ? { ...chunk, choices } : chunk, true)];
+    },
+  };
+}
+
+/** withNativeChunks returns a tracker that takes the pieces of another API's stream as chunks of a chat. */
+function withNativeChunks({ operation }: Attempt, tracker: StreamTracker, errorIn: Dialect["errorIn"]): StreamTracker {
+  if (operation !== "chat") return tracker;
+  let read: ReturnType<typeof createChunkReader> | undefined;
+  return {
+    ...tracker,
+    take(frame, json) {
+      if (json.choices !== undefined) return tracker.take(frame, json);
+      read ??= createChunkReader();
+      const chunk = read(json);
+      if (!chunk) return tracker.take(frame, json);
+      const fault = errorIn(chunk, frame.bytes(), operation, "frame");
+      if (fault) throw fault;
+      return tracker.take(Wire.ofJson(frame.desc, chunk, true), chunk);
     },
   };
 }

@@ -5,7 +5,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { isObject } from "../../wire/json.ts";
-import { isFinished } from "../usage/finish-word.ts";
+import { callsSomething, isFinished } from "../usage/finish-word.ts";
 
 export function chunksOfAnswer(answer: JsonObject, operation: Operation): readonly JsonObject[] | undefined {
   if (operation !== "chat" && operation !== "completions") return undefined;
@@ -29,11 +29,6 @@ export function reasonFor(reason: JsonValue, { tool_calls: calls, function_call:
   if (isFinished(reason)) return reason;
   if (Array.isArray(calls) && calls.length > 0) return "tool_calls";
   return callsSomething(legacy) ? "function_call" : "stop";
-}
-
-/** callsSomething reports whether a `function_call` has a name or arguments: some servers have the key in every message. */
-function callsSomething(legacy: JsonValue | undefined): legacy is JsonObject {
-  return isObject(legacy) && Boolean(legacy.name || legacy.arguments);
 }
 
 /** deltaOf returns a message as one piece. Pieces of calls need an index, and the first one a type, which Mistral leaves out of whole answers. */

@@ -1,5 +1,5 @@
 /** Reads why an answer ended, in whichever form a server writes it, as one word that can be looked up. */
-import type { JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/is-object.ts";
 
 /** unfinished are the words that say that an answer goes on, as null does. */
@@ -55,6 +55,11 @@ function meaning(chatWord: ChatWord): (word: string) => readonly [string, ChatWo
  */
 export function chatWordOf(reason: JsonValue | undefined): ChatWord | undefined {
   return chatWords.get(finishWord(reason));
+}
+
+/** callsSomething reports whether a `function_call` has a name or arguments: some servers have the key in every message. */
+export function callsSomething(legacy: JsonValue | undefined): legacy is JsonObject {
+  return isObject(legacy) && Boolean(legacy.name || legacy.arguments);
 }
 
 /** OwnEnd is how a choice ends for clients of chat or of text completions. */
