@@ -1,6 +1,7 @@
 /**
  * `node tools/chart-schema.ts`: writes the schema of gateway.yaml into that of the Helm chart's values, as `config`, so that a
- * wrong configuration is refused before a pod starts. The rest of `values.schema.json` is kept by hand.
+ * wrong configuration is refused before a pod starts. The rest of `values.schema.json` is kept by hand. With `--check` nothing is written,
+ * and a schema that is not up to date ends it with code 1.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -44,4 +45,12 @@ function simpler(schema: unknown): unknown {
   return Object.fromEntries(kept.map(([key, value]) => [key, simpler(value)]));
 }
 
-if (import.meta.main) writeFileSync(chartPath, withConfig(readFileSync(chartPath, "utf8")));
+if (import.meta.main) {
+  const before = readFileSync(chartPath, "utf8");
+  const after = withConfig(before);
+  if (!process.argv.includes("--check")) writeFileSync(chartPath, after);
+  else if (after !== before) {
+    console.error("deploy/helm/model-gateway/values.schema.json is not up to date. `npm run generate` writes it.");
+    process.exitCode = 1;
+  }
+}
