@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => folder.remove());
 
 const canRun = has("wrk") && postgresPrograms !== undefined && (hasRedis.redis || hasRedis.valkey);
-const short = ["--engines", "--rounds", "1", "--seconds", "0.3", "--targets", "gateway,gateway-postgres"];
+const short = ["--engines", "--rounds", "1", "--seconds", "0.5", "--targets", "gateway,gateway-postgres"];
 
 test.skipIf(!canRun)(
   "a short run measures Postgres and Redis beside SQLite, wrk, Postgres and Redis being here",
@@ -39,12 +39,11 @@ test.skipIf(!canRun)(
     const { pieces } = JSON.parse(await readFile(json, "utf8")) as { pieces: Piece[] };
     const of = (load: string, target: string) =>
       pieces.find((piece) => piece.load === load && piece.target === target)?.figures ?? {};
-    expect(of("32", "gateway-postgres")).toMatchObject({
-      "calls a statement": expect.any(Number),
-      "decisions a round trip": expect.any(Number),
-    });
+    const overPostgres = ["32", "500-a-second"].map((load) => of(load, "gateway-postgres"));
+    for (const figures of overPostgres) expect(figures["calls a statement"]).toBeGreaterThan(0.3);
+    // A busy machine may keep Redis waiting for as long as one of the loads lasts: no round trip is counted then.
+    expect(overPostgres.map((figures) => figures["decisions a round trip"])).toContainEqual(expect.any(Number));
     expect(of("32", "gateway")["calls a statement"]).toBeUndefined();
-    expect(of("500-a-second", "gateway-postgres")["calls a statement"]).toBeGreaterThan(0.3);
   },
 );
 
