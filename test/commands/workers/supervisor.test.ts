@@ -17,11 +17,13 @@ let workers: TestWorker[];
 let supervisor: Supervisor;
 let served: number[];
 let told: unknown[];
+/** How long a worker may take to end, in milliseconds. */
+let endMs: number;
 /** Resolves to the ends of the worker that is started next. */
 let next: Ends[];
 
 beforeEach(async () => {
-  [workers, served, told] = [[], [], []];
+  [workers, served, told, endMs] = [[], [], [], 60_000];
   next = [await connectEnds(), await connectEnds()];
   supervisor = superviseWorkers({
     ...{
@@ -31,7 +33,9 @@ beforeEach(async () => {
       count: 1,
       fds: [],
       oneByOne: false,
-      endMs: 200,
+    },
+    get endMs() {
+      return endMs;
     },
     log: { error: (...line: unknown[]) => void told.push(line) } as never,
     owner: async () => ({ hello: hello(), path: "/owner" }),
@@ -95,6 +99,7 @@ test("a worker that does not end in time is killed, and the log says so", async 
   await ask(one)("worker.begin", hello());
   one.ends.child.answer<Pick<WorkerQuestions, "worker.end">>({ "worker.end": () => {} });
   await ask(one)("worker.ready", null);
+  endMs = 200;
   supervisor.end(0, "close");
   expect(one.killed).toEqual([]);
   await eventually(() => expect(one.killed).toEqual(["SIGKILL"]));
