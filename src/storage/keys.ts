@@ -319,8 +319,8 @@ async function update(scope: Scope, accountId: string, id: string, change: KeyCh
     return key ? { kind: "updated", key } : { kind: "absent" };
   }
   const { db } = scope;
-  // Due sums of an account are merged under its lock: with it they stay, while a key's spending is read.
   if (!(await begin(scope, accountId, id))) return { kind: "absent" };
+  // Due sums of an account are merged under its lock: they stay while a key's spending is read.
   const before = change.budgets === undefined ? undefined : await find();
   const limit = change.credit_limit ?? null;
   const updated = await unrevoked(scope.db, accountId, id)

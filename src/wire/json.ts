@@ -133,7 +133,10 @@ export function expectObject(json: JsonValue): JsonObject {
   throw new WireFault("malformed", `the body is not a JSON object but ${type === "null" ? "null" : `a ${type}`}`);
 }
 
-/** replacedIn returns a list with another value at a place. It copies the list for the first value that differs; `changed` is the copy so far. */
+/**
+ * replacedIn returns a list with another value at a place. It copies the list for the first value that differs; `changed` is the copy so
+ * far.
+ */
 function replacedIn(
   list: JsonValue[],
   changed: JsonValue[] | undefined,

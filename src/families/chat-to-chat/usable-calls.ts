@@ -10,6 +10,7 @@ import { type ChatWord, callsSomething, chatWordOf } from "../../providers/usage
 import { isObject, type JsonObject, type JsonValue, mappedList, textOrEmpty } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { CallPiece } from "../chat-output.ts";
+import { isEmptyList } from "../foreign-bodies/odd-values.ts";
 import { plainInput, ToolInput } from "../tool-input.ts";
 import { CallList } from "../tools/call-list.ts";
 import { translateStream } from "../translate-stream.ts";
@@ -113,8 +114,7 @@ function calledIn(call: JsonObject): Called {
   const called = isObject(call.function) ? call.function : call;
   const { name, arguments: args = null } = called;
   if (typeof args === "string") return { name: textOrEmpty(name), input: args, isText: true };
-  const isEmptyList = Array.isArray(args) && args.length === 0;
-  const input = args === null ? "" : isEmptyList ? "{}" : JSON.stringify(args);
+  const input = args === null ? "" : isEmptyList(args) ? "{}" : JSON.stringify(args);
   return { name: textOrEmpty(name), input, isText: false };
 }
 

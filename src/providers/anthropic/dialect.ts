@@ -8,7 +8,7 @@
  * wording, by which clients switch features off.
  */
 
-import type { JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Operation } from "../../call/operations.ts";
 import { wouldBeDropped } from "../../call/refusals.ts";
@@ -68,11 +68,14 @@ const defaultVersion = "2023-06-01";
 const firstWithoutSampling = "2026-10-21";
 const sampling = ["temperature", "top_p", "top_k"] as const;
 
-/** refusedKeys returns the keys of a request that the vendor would refuse, or by which it would answer with another model. */
-function refusedKeys(request: JsonObject, model: string, header: Attempt["header"]): string[] {
+/**
+ * refusedKeys returns the keys of a request that the vendor would refuse, or by which it would answer with another model. `thinking` is what
+ * the model is asked for.
+ */
+function refusedKeys(request: JsonObject, thinking: JsonValue | undefined, model: string, header: Attempt["header"]) {
   const hasNoSampling = versionOf(header) >= firstWithoutSampling || refusesSampling(model);
-  const keys = hasNoSampling ? [...sampling, "fallbacks"] : ["fallbacks"];
-  return keys.filter((key) => (request[key] ?? null) !== null);
+  const refused = hasNoSampling ? sampling : refusedSampling(request, thinking, model);
+  return [...refused, "fallbacks"].filter((key) => (request[key] ?? null) !== null);
 }
 
 /** Leaves out what the vendor would refuse and names it. With `x-gateway-strict` it refuses the request instead. */
@@ -84,8 +87,7 @@ function dropUnsupported<O extends Operation>(speak: Speak<O>, isSigned: (model:
     const given = signed.request.outline();
     const fitted = fitGeneration(signed.request, model);
     const thinking = "thinking" in fitted.changes ? fitted.changes.thinking : given.thinking;
-    const beside = refusedSampling(given, thinking, model);
-    const refused = [...new Set([...refusedKeys(given, model, header), ...beside])];
+    const refused = refusedKeys(given, thinking, model, header);
     const isLost = (key: string) => !isDefault(key, given[key]) || versionOf(header) >= firstWithoutSampling;
     const dropped = [...refused.filter(isLost), ...signed.dropped, ...fitted.dropped];
     const isChanged = refused.length > 0 || Object.keys(fitted.changes).length > 0;

@@ -38,9 +38,10 @@ function choicesOfPiece(piece: JsonObject): JsonObject[] {
   const { candidates, message, done } = piece;
   if (Array.isArray(candidates)) {
     return candidates.filter(isObject).flatMap((candidate, place) => {
-      const { index = place, finishReason = null } = candidate;
+      const { finishReason = null } = candidate;
       const said = choiceOfCandidate(candidate, place);
-      return said.length > 0 || finishReason === null ? said : [{ index, message: {}, finish_reason: finishReason }];
+      if (said.length > 0 || finishReason === null) return said;
+      return [choice(indexIn(candidate, place), {}, finishReason)];
     });
   }
   if (!isObject(message) || typeof done !== "boolean") return [];
@@ -79,9 +80,13 @@ function choicesIn(answer: JsonObject): JsonObject[] {
 }
 
 function choiceOfCandidate(candidate: JsonObject, place: number): JsonObject[] {
-  const { content, index, finishReason = null } = candidate;
+  const { content, finishReason = null } = candidate;
   const parts = isObject(content) ? content.parts : undefined;
-  return choiceOfParts(typeof index === "number" ? index : place, parts, finishReason);
+  return choiceOfParts(indexIn(candidate, place), parts, finishReason);
+}
+
+function indexIn({ index }: JsonObject, place: number): number {
+  return typeof index === "number" ? index : place;
 }
 
 /** endOf returns why an answer ended, by the name of whichever API. */
