@@ -8,6 +8,7 @@ import { createRequire } from "node:module";
 import { join, relative, sep } from "node:path";
 import * as sea from "node:sea";
 import { pathToFileURL } from "node:url";
+import { isDeepStrictEqual } from "node:util";
 import type { Worker, WorkerOptions } from "node:worker_threads";
 
 /** isExecutable is whether this process is the executable with everything inside. */
@@ -110,16 +111,32 @@ function insideBelow(prefix: string): PackageFile[] {
   return paths.map((path) => ({ path: path.slice(prefix.length), body: packageBytes(path) }));
 }
 
-/** maxRetries is how often the files are listed again if one has disappeared before it was read, as during a build. */
-const maxRetries = 10;
+/** retryDelaysMs are the pauses after which a folder that changed while it was read is read again, as during a build: a second in all. */
+const retryDelaysMs = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
-/** filesBelow returns the files below a folder of the disk, none where it is missing. */
-export function filesBelow(folder: string, retriesLeft = maxRetries): PackageFile[] {
+/**
+ * filesBelow returns the files below a folder of the disk, as they lay there at one moment; none where it is missing. Throws where the
+ * folder changes all the while. Builds put what is new there before they take away what is old, so that a folder whose files are the same
+ * before and after the reading was read whole.
+ */
+export function filesBelow(folder: string): PackageFile[] {
+  for (const delayMs of retryDelaysMs) {
+    const files = unchangedFilesBelow(folder);
+    if (files) return files;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, delayMs);
+  }
+  throw new Error(`The files below ${folder} change all the time. Start again when they are built.`);
+}
+
+/** unchangedFilesBelow returns the files below a folder; undefined if some came or went meanwhile. */
+function unchangedFilesBelow(folder: string): PackageFile[] | undefined {
+  const paths = pathsBelow(folder);
   try {
-    return pathsBelow(folder).map((path) => ({ path, body: readFileSync(join(folder, path)) }));
+    const files = paths.map((path) => ({ path, body: readFileSync(join(folder, path)) }));
+    return isDeepStrictEqual(new Set(pathsBelow(folder)), new Set(paths)) ? files : undefined;
   } catch (error) {
-    if (retriesLeft === 0 || (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    return filesBelow(folder, retriesLeft - 1);
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
   }
 }
 

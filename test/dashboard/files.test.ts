@@ -56,21 +56,29 @@ describe("the address of the gateway", () => {
 
 test("are read whole while they are built anew", async () => {
   const folder = mkdtempSync(join(tmpdir(), "dashboard-"));
-  // Builds as `build.js` does, again and again: what is new comes first, and what is old goes last.
+  const reads = new Int32Array(new SharedArrayBuffer(4));
+  // Builds as `build.js` does, once more while each read goes on: what is new comes first, and what is old goes last.
   const script = `
     const { renameSync, rmSync, writeFileSync } = require("node:fs");
-    const { workerData, parentPort } = require("node:worker_threads");
-    const file = (build, i) => workerData + "/part" + i + "-" + build + ".js";
+    const { workerData: { folder, reads }, parentPort } = require("node:worker_threads");
+    const file = (build, i) => folder + "/part" + i + "-" + build + ".js";
     for (let build = 0; ; build++) {
       for (let i = 0; i < 20; i++) writeFileSync(file(build, i), "part");
-      writeFileSync(workerData + "/fresh", "page");
-      renameSync(workerData + "/fresh", workerData + "/index.html");
+      writeFileSync(folder + "/fresh", String(build));
+      renameSync(folder + "/fresh", folder + "/index.html");
       for (let i = 0; i < 20; i++) rmSync(file(build - 1, i), { force: true });
       if (build === 0) parentPort.postMessage("built");
+      Atomics.wait(reads, 0, build);
     }`;
-  const building = new Worker(script, { eval: true, workerData: folder });
+  const building = new Worker(script, { eval: true, workerData: { folder, reads } });
   await once(building, "message");
-  for (let i = 0; i < 1_000; i++) expect(filesBelow(folder).map(({ path }) => path)).toContain("index.html");
+  for (let i = 0; i < 1_000; i++) {
+    Atomics.add(reads, 0, 1);
+    Atomics.notify(reads, 0);
+    const files = new Map(filesBelow(folder).map(({ path, body }) => [path, body.toString()]));
+    const build = files.get("index.html");
+    for (let part = 0; part < 20; part++) expect(files.get(`part${part}-${build}.js`)).toBe("part");
+  }
   await building.terminate();
   rmSync(folder, { recursive: true });
 });
