@@ -67,6 +67,37 @@ export function takeConnectionListener(server: Server): (socket: Socket) => void
 }
 
 /**
+ * takeDataListener takes off a connection that Node's server serves the listener by which that reads it. Returns the listener.
+ *
+ * Relies on the server's reading by the only `data` listener, as it does once somebody else listens, too. There is no plain way: it throws
+ * where a Node has no such listener.
+ */
+export function takeDataListener(socket: Socket): (bytes: Buffer) => void {
+  const [read, ...others] = socket.listeners("data") as ((bytes: Buffer) => void)[];
+  if (!read || others.length > 0) throw new Error("this version of Node reads HTTP connections in another way");
+  socket.off("data", read);
+  return read;
+}
+
+/**
+ * isReadByServer reports whether Node's server still reads a connection: it does not once that is upgraded, or over.
+ *
+ * Relies on `parser` of a socket, which the server sets and clears.
+ */
+export function isReadByServer(socket: Socket & { readonly parser?: unknown }): boolean {
+  return (socket.parser ?? null) !== null;
+}
+
+/**
+ * isPausedByServer reports whether Node's server has stopped reading a connection, whose client does not read its answers. It resumes it.
+ *
+ * Relies on `_paused` of a socket. Where it is missing, the server is taken to read on.
+ */
+export function isPausedByServer(socket: Socket & { readonly _paused?: unknown }): boolean {
+  return socket._paused === true;
+}
+
+/**
  * Flattens the head of a response. Node keeps the head for as long as the response lasts, as a rope of some fifty strings that
  * takes three times its memory; reading a character makes V8 join it.
  *

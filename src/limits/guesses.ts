@@ -8,8 +8,8 @@
  */
 import { LRUCache } from "lru-cache";
 import type { Signal } from "../runtime/caller-abort.ts";
+import { neighbourhoodOf, networkOf } from "../runtime/net/networks.ts";
 import type { Limiter, Rate } from "./limiter.ts";
-import { neighbourhoodOf, networkOf } from "./networks.ts";
 
 export interface Guesses {
   /**

@@ -5,6 +5,7 @@
  * password is stored as argon2id, with its salt and costs, in the PHC string format.
  */
 import { argon2, hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { availableParallelism } from "node:os";
 import { promisify } from "node:util";
 
 /** newKeySecret makes the secret of a new API key. It is shown once and stored nowhere. */
@@ -41,8 +42,11 @@ export function newPassword(): string {
 const cost = { memory: 19 * 1024, passes: 2, parallelism: 1, tagLength: 32 };
 const deriveNow = promisify(argon2);
 
-/** Half of Node's worker threads: DNS look-ups and file reads have the others, however many people sign in at once. */
-const atOnce = 2;
+/**
+ * atOnce is how many passwords are hashed at a time, however many people sign in. DNS look-ups and file reads have half of Node's worker
+ * threads, and the event loop has a core.
+ */
+const atOnce = Math.min(2, Math.max(1, availableParallelism() - 1));
 let running = 0;
 const waiting: (() => void)[] = [];
 

@@ -7,7 +7,17 @@
 
 /** An error that the operator can resolve. It is reported in one line, without a stack. */
 export class StorageError extends Error {
-  override readonly name = "StorageError";
+  override readonly name: string = "StorageError";
+}
+
+/** NamedFileError is a StorageError of a file that a command was told to read or write: the command line is wrong. */
+export class NamedFileError extends StorageError {
+  override readonly name = "NamedFileError";
+}
+
+/** isWrongPath reports whether an error lies in the path that was named: there is no such file, or it is none. */
+export function isWrongPath(error: unknown): boolean {
+  return /^(?:ENOENT|EISDIR|ENOTDIR|ELOOP|ENAMETOOLONG|ERR_INVALID_ARG_VALUE|EEXIST)/.test(codeOf(error));
 }
 
 /** Another process held the database's lock until the wait timed out. The code is SQLite's own for that. */
@@ -74,9 +84,10 @@ const remedies: readonly (readonly [RegExp, string])[] = [
   [/^(?:SQLITE_BUSY|SQLITE_LOCKED)/, "another process holds its lock. Repeat the command when that has ended"],
   [/^(?:SQLITE_IOERR|EIO)/, "the disk fails. Look at the system's log, and restore a back-up where data are lost"],
   [/^EPIPE/, "whoever reads the output has closed it"],
-  [/^ENOENT/, "there is no such file"],
+  [/^ENOENT/, "there is no such file or folder. Correct the path"],
   [/^EISDIR/, "it is a folder. Name a file"],
-  [/^ENOTDIR/, "it is below a file. Name a folder"],
+  [/^ENOTDIR/, "it is below a file, which is no folder. Correct the path"],
+  [/^(?:ELOOP|ENAMETOOLONG|ERR_INVALID_ARG_VALUE)/, "it is no path that leads to a file. Correct the path"],
   [/^EEXIST/, "it exists already. Choose another place"],
 ];
 
@@ -91,6 +102,11 @@ export function diskMessage(error: unknown): string | undefined {
   if (remedy === undefined) return undefined;
   const { path, message } = error as NodeJS.ErrnoException;
   return `${path ?? message}: ${remedy}`;
+}
+
+/** fileRemedy returns why a file cannot be read or written and what to do, for any error of either. */
+export function fileRemedy(error: unknown): string {
+  return diskRemedy(error) ?? `the system refuses it (${codeOf(error)}). Look at the file and its disk`;
 }
 
 /** onDisk runs work on files. Its errors of the disk become a StorageError. */

@@ -146,11 +146,6 @@ describe("REST", () => {
       chat({ messages: [{ role: marker, content: "hi" }] }),
       { status: 400, code: "invalid_value", param: "messages[0].role" },
     ],
-    "a lone surrogate in a text": [
-      chat({ messages: [{ role: "user", content: "X" }] }).replace("X", "\\ud800"),
-      wrongType("messages[0].content"),
-    ],
-    "a lone surrogate in a vendor's key": [chat({ top: { X: 1 } }).replace('"X"', '"\\udfff"'), wrongType("top")],
     "the key __proto__ at the top": [chat().replace("{", '{"__proto__":{"model":"x"},'), wrongType("__proto__")],
     "the key __proto__ further down": [
       chat({ top: { X: 1 } }).replace('"X"', '"__proto__"'),

@@ -103,12 +103,14 @@ export function headers(stream: number, fields: Fields, isLast = false): Buffer 
 
 const longestPayload = 16_384;
 
-/** A body in as many frames as it needs, the last of which ends the stream. */
-export function data(stream: number, body: Uint8Array): Buffer {
+/** A body in as many frames as it needs, the last of which ends the stream unless said otherwise. */
+export function data(stream: number, body: Uint8Array, ends = true): Buffer {
   const frames: Buffer[] = [];
   for (let at = 0; at === 0 || at < body.length; at += longestPayload) {
     const isLast = at + longestPayload >= body.length;
-    frames.push(frame(types.data, isLast ? flags.endStream : 0, stream, body.subarray(at, at + longestPayload)));
+    frames.push(
+      frame(types.data, isLast && ends ? flags.endStream : 0, stream, body.subarray(at, at + longestPayload)),
+    );
   }
   return Buffer.concat(frames);
 }

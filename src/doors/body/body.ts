@@ -50,7 +50,8 @@ export function readBody(req: HttpRequest, limits: BodyLimits, share: BodyShare)
   const read = () => {
     if (req.readableLength !== length) return collect(req, limits, share);
     share.add(length);
-    return req.read() as Buffer;
+    // Without a length it returns one read of several.
+    return req.read(length) as Buffer;
   };
   return length > 0 ? Promise.resolve().then(read) : collect(req, limits, share);
 }

@@ -9,6 +9,7 @@
  * tenth of a second for everybody else.
  */
 import { once } from "node:events";
+import { availableParallelism } from "node:os";
 import { cancelled, compressedTooWell, malformedBody, requestTooLarge } from "../../call/refusals.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import { createDecompressor, type Decompressor, mostGrowth } from "../../runtime/content-codings.ts";
@@ -17,8 +18,11 @@ import type { BodyShare } from "./body-budget.ts";
 /** The length of a piece, and of the longest short result. In bytes. */
 const chunkSize = 65_536;
 
-/** mostAtOnce is how many results are made at a time that are not long yet: as many as the threads of zlib. */
-const mostAtOnce = 4;
+/**
+ * mostAtOnce is how many results are made at a time that are not long yet: no more than zlib has threads, and one core is left to the
+ * event loop.
+ */
+const mostAtOnce = Math.min(4, Math.max(1, availableParallelism() - 1));
 
 /** The length that any body may become, however well it was compressed. In bytes. */
 const alwaysAllowed = 1_048_576;

@@ -3,26 +3,27 @@
  * data. Each such frame costs the process as much as its sender, and Node does not report it.
  *
  * So bytes are counted: all that a connection has received, less the bodies of its streams and an allowance for each stream's
- * head. The rest has a budget that refills. A session beyond it is told to calm down and cut, and its address may open none for a
+ * head. The rest has a budget that refills. A session beyond it is told to calm down and cut, and its network may open none for a
  * while, because it would only begin again. The same holds where Node ends a session for the streams that it has reset.
  */
 import { constants, type Http2Stream, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
+import { originOf } from "./rotation.ts";
 
 export interface Http2Floods {
-  /** Reports whether an address may open a session now. */
-  admits(address: string): boolean;
+  /** Reports whether a network (`runtime/net/networks.ts`) may open a session now. */
+  admits(network: string): boolean;
   /** Counts what a session sends, until it closes. Returns what has to be called with each stream that opens. */
   watch(session: ServerHttp2Session, socket: Socket): (stream: Http2Stream) => void;
-  /** Bars an address for a while, because its session was ended for the streams that it had reset. */
-  penalise(address: string): void;
+  /** Bars a network for a while, because its session was ended for the streams that it had reset. */
+  penalise(network: string): void;
   /** cuts is how many sessions have been cut so far. */
   readonly cuts: number;
   close(): void;
 }
 
 export interface Http2FloodOptions {
-  /** penaltyMs is how long an address may open no session after one was cut, in milliseconds. */
+  /** penaltyMs is how long a network may open no session after one was cut, in milliseconds. */
   readonly penaltyMs?: number;
 }
 
@@ -35,13 +36,13 @@ const bytesPerSecond = 65_536;
 /** The allowance for the head of a stream and the frames around its body. In bytes. */
 const bytesPerStream = 16_384;
 const checkMs = 25;
-/** The most addresses that are remembered. */
+/** The most networks that are remembered. */
 const maxPenalties = 10_000;
 
 interface Watched {
   readonly session: ServerHttp2Session;
   readonly socket: Socket;
-  readonly address: string;
+  readonly network: string;
   /** The bytes left of its budget; negative when it floods. */
   left: number;
   /** readBytes is how many bytes had been received at the last check, and when that was. */
@@ -60,7 +61,7 @@ export function createHttp2Floods({ penaltyMs = 10_000 }: Http2FloodOptions = {}
       refill(one, now);
       if (one.left >= 0) continue;
       watched.delete(one);
-      penalties.add(one.address, now);
+      penalties.add(one.network, now);
       one.session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
       one.socket.destroy();
     }
@@ -74,10 +75,11 @@ export function createHttp2Floods({ penaltyMs = 10_000 }: Http2FloodOptions = {}
   }
 
   return {
-    admits: (address) => !penalties.holds(address),
+    admits: (network) => !penalties.holds(network),
     watch(session, socket) {
-      const { bytesRead: readBytes, remoteAddress: address = "" } = socket;
-      const one: Watched = { session, socket, address, left: burstBytes, readBytes, checkedAt: performance.now() };
+      const { bytesRead: readBytes } = socket;
+      const { network } = originOf(socket);
+      const one: Watched = { session, socket, network, left: burstBytes, readBytes, checkedAt: performance.now() };
       watched.add(one);
       timer ??= setInterval(check, checkMs).unref();
       session.once("close", () => forget(one));
@@ -88,7 +90,7 @@ export function createHttp2Floods({ penaltyMs = 10_000 }: Http2FloodOptions = {}
         });
       };
     },
-    penalise: (address) => penalties.add(address, performance.now()),
+    penalise: (network) => penalties.add(network, performance.now()),
     get cuts() {
       return penalties.count;
     },
@@ -105,22 +107,22 @@ function refill(one: Watched, now: number): void {
   one.checkedAt = now;
 }
 
-/** Remembers the addresses that may open no session. */
+/** Remembers the networks that may open no session. */
 function createPenalties(penaltyMs: number) {
   /** Until when, by `performance.now()`. */
   const until = new Map<string, number>();
   let count = 0;
   return {
-    add(address: string, now: number): void {
+    add(network: string, now: number): void {
       count++;
       if (until.size >= maxPenalties) until.clear();
-      until.set(address, now + penaltyMs);
+      until.set(network, now + penaltyMs);
     },
-    holds(address: string): boolean {
-      const end = until.get(address);
+    holds(network: string): boolean {
+      const end = until.get(network);
       if (end === undefined) return false;
       if (end > performance.now()) return true;
-      until.delete(address);
+      until.delete(network);
       return false;
     },
     /** count is how many penalties there have been so far. */

@@ -10,6 +10,7 @@ import type { Deadlines, Timed } from "../../runtime/deadlines.ts";
 import type { OpenConnection } from "./connections.ts";
 import { createHttp2Floods, type Http2FloodOptions, type Http2Floods } from "./http2-floods.ts";
 import { keylessStreams } from "./keyless-work.ts";
+import { originOf } from "./rotation.ts";
 import type { Reader, StalledReaders } from "./stalled-readers.ts";
 import { createTurns, sessionEndTurns, type Turns } from "./turns.ts";
 
@@ -74,7 +75,7 @@ export function createHttp2Sessions(server: Http2Server, options: Http2SessionOp
   server.on("sessionError", () => {}); // The session closes by itself.
   return {
     take(socket) {
-      if (!floods.admits(socket.remoteAddress ?? "")) {
+      if (!floods.admits(originOf(socket).network)) {
         socket.destroy();
         return nothingRuns;
       }
@@ -103,8 +104,8 @@ export function createHttp2Sessions(server: Http2Server, options: Http2SessionOp
  * hundreds end together, as those of a process that is killed, each waits for its turn: others are served meanwhile.
  */
 function endInTurn(socket: Socket, ends: Turns): void {
-  const isOver = () => socket.destroyed;
-  socket.once("end", () => ends.begin(() => void socket.end(), isOver));
+  const end = { begin: () => void socket.end(), isOver: () => socket.destroyed, origin: originOf(socket) };
+  socket.once("end", () => ends.begin(end));
 }
 
 /**
@@ -169,9 +170,9 @@ function watchSession(
   return { isIdle: () => open === 0, isKeyless: () => open <= keylessStreams(session) };
 }
 
-/** Penalises the address of a session that Node ends because it reset more streams than `streamResets` allow. */
+/** Penalises the network of a session that Node ends because it reset more streams than `streamResets` allow. */
 function penaliseResets(session: ServerHttp2Session, socket: Socket, floods: Http2Floods): void {
-  const { remoteAddress: address = "" } = socket;
+  const { network } = originOf(socket);
   let aborted = 0;
   session.on("stream", (stream) => {
     // Node emits a stream in a later turn than its frame arrived. It may have been reset by then.
@@ -179,7 +180,7 @@ function penaliseResets(session: ServerHttp2Session, socket: Socket, floods: Htt
     else stream.once("aborted", () => aborted++);
   });
   session.on("error", ({ code }: NodeJS.ErrnoException) => {
-    if (code === "ERR_HTTP2_ERROR" && aborted >= streamResets.streamResetBurst) floods.penalise(address);
+    if (code === "ERR_HTTP2_ERROR" && aborted >= streamResets.streamResetBurst) floods.penalise(network);
   });
 }
 

@@ -14,14 +14,16 @@ import type { ServeOptions } from "../../http1/server/index.ts";
 import { createKeepAlive, ServedConnection, takeConnectionListener } from "../../http1/server/index.ts";
 import { createDeadlines, type Deadlines } from "../../runtime/deadlines.ts";
 import { shortenRounds } from "../../runtime/read-turns.ts";
-import type { Upgrades } from "../socket/responses-sockets.ts";
+import type { Upgraded, Upgrades } from "../socket/responses-sockets.ts";
 import { type ConnectionCounts, type Connections, createConnections, type OpenConnection } from "./connections.ts";
 import { isHeadFaulty } from "./faulty-heads.ts";
 import type { Http2FloodOptions } from "./http2-floods.ts";
 import { createHttp2Sessions, type Http2Sessions } from "./http2-sessions.ts";
 import { isKeyless } from "./keyless-work.ts";
 import { createNodeServers, type NodeServers, probeMs } from "./node-servers.ts";
+import { createPipelinedRequests, type PipelinedRequests } from "./pipelined-requests.ts";
 import { type RejectionBody, rejectBare, rejectConnect, rejectRaw } from "./raw-answers.ts";
+import { originOf } from "./rotation.ts";
 import { sniff } from "./sniff-protocol.ts";
 import { createStalledReaders, type StalledReaders } from "./stalled-readers.ts";
 import { createTurns, sessionTurns, type Turns } from "./turns.ts";
@@ -86,12 +88,17 @@ interface Parts extends NodeServers {
 export async function listen(options: ListenOptions): Promise<Listener> {
   const parts = createParts(options);
   const { http1, connections, sessions } = parts;
-  const known = acceptConnections(parts, options);
+  const { known, turns, leave } = acceptConnections(parts, options);
   http1.on("upgrade", (req, socket: Socket, head) => {
+    const first = Buffer.concat([head, leave(socket)]);
     if (isHeadFaulty(req)) return void rejectBare(socket, options.rejectionBody);
-    options.upgrades?.take(req, socket, head, (taken) => parts.upgraded.add(taken, socket, known.get(socket)));
+    const onUpgraded = (upgraded: Upgraded) => parts.upgraded.add(upgraded, socket, known.get(socket));
+    beginInTurn(turns, socket, () => options.upgrades?.take(req, socket, first, onUpgraded));
   });
-  http1.on("connect", (_, socket: Socket) => rejectConnect(socket, options.rejectionBody));
+  http1.on("connect", (_, socket: Socket) => {
+    leave(socket);
+    rejectConnect(socket, options.rejectionBody);
+  });
   http1.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     rejectRaw(error, socket, parts.answerOn(socket), options.rejectionBody);
   });
@@ -152,21 +159,31 @@ function createParts(options: ListenOptions): Parts {
   };
 }
 
+interface Accepted {
+  /** known has what is known of each open connection. */
+  readonly known: WeakMap<Socket, OpenConnection>;
+  /** turns are those in which sessions of HTTP/2 and WebSockets begin. */
+  readonly turns: Turns;
+  readonly leave: PipelinedRequests["leave"];
+}
+
 /**
- * acceptConnections hands each new connection to the server of its protocol. Returns what is known of the open ones.
+ * acceptConnections hands each new connection to the server of its protocol.
  *
  * The HTTP/1.1 server does the listening: one that never listens does not track its connections, and then neither its timeouts nor
  * its graceful close work.
  */
-function acceptConnections(parts: Parts, options: ListenOptions): WeakMap<Socket, OpenConnection> {
+function acceptConnections(parts: Parts, options: ListenOptions): Accepted {
   const { http1, connections, sessions, accepted } = parts;
   const { sniffTimeoutMs = 10_000, rejectionBody } = options;
   const known = new WeakMap<Socket, OpenConnection>();
-  const serveHttp1 = createServeHttp1(parts, options);
+  const nodes = createPipelinedRequests(takeConnectionListener(http1), parts.answerOn);
+  const serveHttp1 = createServeHttp1(parts, nodes.serve, options);
   const turns = createTurns(sessionTurns);
   http1.on("connection", (socket: Socket) => {
     accepted();
     turns.accepted();
+    nodes.accepted();
     sessions.accepted();
     shortenRounds();
     // A client that has already cut the connection has no address, which limits and logs need.
@@ -182,7 +199,7 @@ function acceptConnections(parts: Parts, options: ListenOptions): WeakMap<Socket
       } else serveHttp1(socket, connection);
     });
   });
-  return known;
+  return { known, turns, leave: nodes.leave };
 }
 
 /** beginInTurn has a connection wait for its turn, if it is still there by then. */
@@ -193,7 +210,7 @@ function beginInTurn(turns: Turns, socket: Socket, begin: () => void): void {
     socket.off("error", drop);
     begin();
   };
-  turns.begin(beginNow, () => socket.destroyed);
+  turns.begin({ begin: beginNow, isOver: () => socket.destroyed, origin: originOf(socket) });
 }
 
 function takeSession(sessions: Http2Sessions, socket: Socket, connection: OpenConnection): void {
@@ -205,9 +222,9 @@ function takeSession(sessions: Http2Sessions, socket: Socket, connection: OpenCo
  * createServeHttp1 returns what serves a connection of HTTP/1.1: `http1/` as long as its requests are plain, where that is on, and Node
  * otherwise.
  */
-function createServeHttp1(parts: Parts, { handlePlain, plainOptions }: ListenOptions) {
-  const { http1, answerOn, plain, deadlines, idleMs } = parts;
-  const handOver = takeConnectionListener(http1);
+function createServeHttp1(parts: Parts, handOver: (socket: Socket) => void, options: ListenOptions) {
+  const { handlePlain, plainOptions } = options;
+  const { answerOn, plain, deadlines, idleMs } = parts;
   const serveOptions = handlePlain && {
     ...plainOptions,
     serve: handlePlain,

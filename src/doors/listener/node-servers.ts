@@ -13,7 +13,8 @@ import { discardInTurns } from "../../runtime/read-turns.ts";
 import { isHeadFaulty } from "./faulty-heads.ts";
 import { maxConcurrentStreams, streamResets } from "./http2-sessions.ts";
 import { type RejectionBody, rejectHead } from "./raw-answers.ts";
-import { createTurns, requestTurns, type Turns } from "./turns.ts";
+import { originOf } from "./rotation.ts";
+import { createTurns, otherWeight, requestTurns, type Turns } from "./turns.ts";
 
 export interface NodeServerOptions {
   readonly handle: RequestListener;
@@ -47,15 +48,14 @@ export function createNodeServers(options: NodeServerOptions): NodeServers {
   let isClosing = false;
   const closeIfIdle = () => isClosing && http1.closeIdleConnections();
   const turns = createTurns(requestTurns);
-  const handle = inTurns(options.handle, turns);
   const handleHttp1: RequestListener = (req, res) => {
     const before = answers.get(req.socket);
-    // Its answer would not be sent: what it asks for must not be done either.
+    // Its answer would not be sent: what it asks for must not be done either. The answer before is whole (`pipelined-requests.ts`).
     if (before && isLastAnswer(before)) return discardInTurns(req);
     answers.set(req.socket, res);
     res.on("close", closeIfIdle);
-    if (isHeadFaulty(req)) rejectHead(res, rejectionBody);
-    else handle(req, res);
+    if (isHeadFaulty(req)) return rejectHead(res, rejectionBody);
+    beginInTurn(turns, req, res, () => options.handle(req, res));
   };
   const http1 = createHttp1Server(
     {
@@ -77,7 +77,7 @@ export function createNodeServers(options: NodeServerOptions): NodeServers {
   // Its requests and responses have all that the doors use.
   const handleHttp2: RequestListener = (req, res) => {
     if (isHeadFaulty(req)) rejectHead(res, rejectionBody);
-    else handle(req, res);
+    else beginInTurn(turns, req, res, () => options.handle(req, res));
   };
   const http2 = createHttp2Server(
     { settings: { maxConcurrentStreams }, ...streamResets },
@@ -91,16 +91,23 @@ export function createNodeServers(options: NodeServerOptions): NodeServers {
   return { http1, http2, answerOn: (socket) => answers.get(socket), accepted: turns.accepted, closing };
 }
 
-/** inTurns begins requests in turns of the event loop, and never those that are over before their turn. */
-function inTurns(handle: RequestListener, turns: Turns): RequestListener {
-  return (req, res) =>
-    turns.begin(
-      () => handle(req, res),
-      () => res.destroyed || req.destroyed || isReset(req),
-    );
+/** managing finds the paths of RPCs that call no model: those of health and reflection, too. */
+const managing = /^\/(?:modelgateway\.v1\.(?!InferenceService\/)|grpc\.)/;
+
+function mayCallModel({ method, url = "" }: IncomingMessage): boolean {
+  return method === "POST" && !managing.test(url);
 }
 
-/** isReset reports whether the client has reset the stream of an HTTP/2 request. The request itself may not have been told. */
-function isReset({ stream }: IncomingMessage & { readonly stream?: Http2Stream }): boolean {
-  return stream?.aborted === true;
+/** A request of either protocol. */
+type NodeRequest = IncomingMessage & { readonly stream?: Http2Stream };
+
+/** beginInTurn begins a request in a turn of the event loop, and never one that is over before its turn. */
+function beginInTurn(turns: Turns, req: NodeRequest, res: ServerResponse, begin: () => void): void {
+  turns.begin({
+    begin,
+    // The client of HTTP/2 may have reset the stream, and the request not have been told.
+    isOver: () => res.destroyed || req.destroyed || req.stream?.aborted === true,
+    weight: mayCallModel(req) ? 1 : otherWeight,
+    origin: originOf(req.socket, req.stream?.session),
+  });
 }

@@ -27,7 +27,7 @@ export function sniff(socket: Socket, timeoutMs: number, decide: (found: FirstBy
   };
   const drop = () => void socket.destroy();
   const onReadable = () => {
-    const chunk = socket.read() as Buffer | null;
+    const chunk = socket.read(socket.readableLength) as Buffer | null;
     if (chunk) seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
     const length = Math.min(seen.length, preface.length);
     const same = seen.compare(preface, 0, length, 0, length) === 0;

@@ -2,11 +2,24 @@
  * Spreads work over turns of the event loop: requests, and the beginnings and ends of HTTP/2 sessions. One read of a connection may bring
  * hundreds of requests, and hundreds of connections may come or end together; each is work before anything else runs. Only as many begin in
  * a turn as take some milliseconds. The others wait for later turns, and one that its client has given up by then never begins.
+ *
+ * Networks and connections are served in rotation: one that brings hundreds does not hold up another, which brings one.
  */
+import { createRotation, type Origin } from "./rotation.ts";
+
+/** Work is what begins in a turn. */
+export interface Work {
+  readonly begin: () => void;
+  /** Reports that it need not begin any more. */
+  readonly isOver: () => boolean;
+  /** weight is how many others it counts for; default 1. */
+  readonly weight?: number;
+  readonly origin: Origin;
+}
 
 export interface Turns {
   /** Begins a piece of work in this turn or a later one, unless it is over by then. */
-  begin(begin: () => void, isOver: () => boolean): void;
+  begin(work: Work): void;
   /**
    * Reports that a connection was accepted in this turn. Node accepts one connection a turn, however many wait. So turns are kept
    * short while connections come: else a thousand that come at once would wait for many seconds, each for a turn full of the
@@ -21,61 +34,58 @@ export interface TurnBounds {
   readonly most: number;
   /** The most that begin in a turn in which connections come. */
   readonly whileAccepting: number;
-  /** patienceMs is how long the first that waits lets connections go before it, in milliseconds: until then none begins while they come. */
+  /**
+   * patienceMs is for how long connections that come go before all else, in milliseconds: until then a network begins no more than one, and
+   * the next one as long after that.
+   */
   readonly patienceMs: number;
 }
 
 /** requestTurns are the bounds of requests. */
 export const requestTurns: TurnBounds = { most: 32, whileAccepting: 2, patienceMs: 0 };
+/** otherWeight is what a request counts for that calls no model: pages are long, sign-ins take a database, and they need no key. */
+export const otherWeight = 5;
 /**
- * sessionTurns are the bounds of sessions. One takes Node as long as some requests. All connections that come together are accepted before
- * any session begins, so that the last of them, which may be of HTTP/1.1, does not wait for the sessions of the others.
+ * sessionTurns are the bounds of sessions. One takes Node as long as some requests. All connections of a network that come together are
+ * accepted before more than one of its sessions begins, so that the last of them, which may be of HTTP/1.1, does not wait for the
+ * sessions of the others.
  */
 export const sessionTurns: TurnBounds = { most: 6, whileAccepting: 1, patienceMs: 250 };
-/** sessionEndTurns are the bounds of sessions that end. One whose streams are open takes as long as a session that begins. */
-export const sessionEndTurns: TurnBounds = { most: 6, whileAccepting: 1, patienceMs: 0 };
+/** sessionEndTurns are the bounds of sessions that end. One whose streams are open takes longer than a session that begins, and none waits for it. */
+export const sessionEndTurns: TurnBounds = { most: 6, whileAccepting: 1, patienceMs: 250 };
+/** socketCallTurns are the bounds of calls over WebSockets, which cost more than plain requests, and those of each connection come one by one. */
+export const socketCallTurns: TurnBounds = { most: 6, whileAccepting: 1, patienceMs: 0 };
 
-interface Waiting {
-  readonly begin: () => void;
-  readonly isOver: () => boolean;
-  /** since is when it came, by `performance.now()`. */
-  readonly since: number;
-}
-
-export function createTurns({ most, whileAccepting, patienceMs }: TurnBounds): Turns {
+export function createTurns(bounds: TurnBounds): Turns {
+  const line = createLine(bounds);
+  /** begun is the weight of what began in this turn, and of what earlier ones began beyond their bounds. */
   let begun = 0;
-  let waiting: Waiting[] = [];
+  /** bound is how much this turn may begin. */
+  let bound = bounds.most;
   let isTurning = false;
-  /**
-   * shortTurns is how many turns are still short: that in which a connection came, and the next, whose work may begin before its
-   * connection.
-   */
-  let shortTurns = 0;
+  const short = createShortTurns(bounds.patienceMs);
 
-  function maxNow(): number {
-    if (shortTurns === 0) return most;
-    if (patienceMs === 0) return whileAccepting;
-    const [first] = waiting;
-    return first && performance.now() - first.since >= patienceMs ? whileAccepting : 0;
-  }
+  const boundNow = () => (short.isNow() ? bounds.whileAccepting : bounds.most);
 
   function turn(): void {
-    begun = 0;
+    begun = Math.max(0, begun - bound);
     isTurning = false;
-    const max = maxNow();
-    if (shortTurns > 0) shortTurns--;
-    let at = 0;
+    bound = boundNow();
     try {
-      while (at < waiting.length && begun < max) {
-        const { begin, isOver } = waiting[at++] as Waiting;
-        if (isOver()) continue;
-        begun++;
-        begin();
+      while (begun < bound) {
+        const work = line.take(short.isPatient());
+        if (!work) break;
+        if (!work.isOver()) beginNow(work);
       }
     } finally {
-      waiting = waiting.slice(at);
-      if (begun > 0 || waiting.length > 0 || shortTurns > 0) endTurn();
+      short.endTurn();
+      if (begun > 0 || !line.isEmpty() || short.isNow()) endTurn();
     }
+  }
+
+  function beginNow({ begin, weight = 1 }: Work): void {
+    begun += weight;
+    begin();
   }
 
   function endTurn(): void {
@@ -85,16 +95,72 @@ export function createTurns({ most, whileAccepting, patienceMs }: TurnBounds): T
   }
 
   return {
-    begin(begin, isOver) {
-      if (waiting.length === 0 && begun < maxNow()) {
-        begun++;
-        endTurn();
-        begin();
-      } else waiting.push({ begin, isOver, since: performance.now() });
+    begin(work) {
+      const mayBegin = line.isEmpty() && begun < boundNow();
+      line.add(work);
+      const next = mayBegin ? line.take(short.isPatient()) : undefined;
+      endTurn();
+      if (next) beginNow(next);
     },
     accepted() {
-      shortTurns = 2;
+      short.accepted();
       endTurn();
     },
+  };
+}
+
+/** createShortTurns tells whether turns are short: that in which a connection came, and the next, whose work may begin before its connection. */
+function createShortTurns(patienceMs: number) {
+  /** left is how many turns are still short. */
+  let left = 0;
+  /** since is since when turns have been short, by `performance.now()`. */
+  let since = 0;
+  return {
+    accepted(): void {
+      if (left === 0) since = performance.now();
+      left = 2;
+    },
+    endTurn(): void {
+      if (left > 0) left--;
+    },
+    isNow: () => left > 0,
+    /** Reports whether connections go before all else. */
+    isPatient: () => left > 0 && performance.now() - since < patienceMs,
+  };
+}
+
+/** createLine keeps what waits. While turns are patient, only that may be taken whose network has begun nothing lately. */
+function createLine({ patienceMs }: TurnBounds) {
+  const waiting = createRotation<Work>();
+  const begunBy = createBegunLately(patienceMs);
+  const always = () => true;
+  const isFirst = (network: string) => !begunBy.has(network);
+  return {
+    isEmpty: waiting.isEmpty,
+    add: (work: Work) => waiting.add(work.origin, work),
+    take(isPatient: boolean): Work | undefined {
+      const next = waiting.take(isPatient ? isFirst : always);
+      if (next && isPatient) begunBy.add(next.origin.network);
+      return next;
+    },
+  };
+}
+
+/** createBegunLately remembers which networks have begun something within so many milliseconds. */
+function createBegunLately(ms: number) {
+  /** When each did so last, by `performance.now()`, the longest ago first. */
+  const begunAt = new Map<string, number>();
+  return {
+    add(network: string): void {
+      if (ms === 0) return;
+      const now = performance.now();
+      begunAt.delete(network);
+      begunAt.set(network, now);
+      for (const [other, at] of begunAt) {
+        if (now - at < ms) break;
+        begunAt.delete(other);
+      }
+    },
+    has: (network: string) => performance.now() - (begunAt.get(network) ?? Number.NEGATIVE_INFINITY) < ms,
   };
 }

@@ -1,8 +1,11 @@
 /**
  * gRPC server reflection, v1 and v1alpha, over the generated descriptors: `grpcurl` and `buf curl` need no protos.
  *
+ * It needs no key. So each file is encoded once, and each answer of a connection has a turn of the event loop of its own.
+ *
  * Source: grpc/reflection/v1/reflection.proto.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type DescFile, type DescService, toBinary } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
@@ -24,6 +27,7 @@ export function reflectionServices(services: readonly DescService[]): OpenServic
   const implementation = {
     async *serverReflectionInfo(requests: AsyncIterable<ServerReflectionRequest>) {
       for await (const request of requests) {
+        await nextTurn();
         const messageResponse = reply(request.messageRequest, index, serviceNames);
         yield { validHost: request.host, originalRequest: request, messageResponse };
       }
@@ -90,6 +94,11 @@ function reply(question: Question, { byFile, bySymbol, byExtension }: Index, ser
 /** Replies with the file and everything that it imports, so that one request is enough. */
 function fileReply(file: DescFile | undefined) {
   if (!file) return errorReply(Code.NotFound, "not found");
+  return { case: "fileDescriptorResponse", value: { fileDescriptorProto: withImports(file).map(encoded) } };
+}
+
+/** withImports returns the file and all that it imports. */
+function withImports(file: DescFile): DescFile[] {
   const files = new Set<DescFile>();
   const visit = (next: DescFile) => {
     if (files.has(next)) return;
@@ -97,8 +106,15 @@ function fileReply(file: DescFile | undefined) {
     next.dependencies.forEach(visit);
   };
   visit(file);
-  const fileDescriptorProto = [...files].map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
-  return { case: "fileDescriptorResponse", value: { fileDescriptorProto } };
+  return [...files];
+}
+
+const encodings = new WeakMap<DescFile, Uint8Array>();
+
+function encoded(file: DescFile): Uint8Array {
+  const known = encodings.get(file) ?? toBinary(FileDescriptorProtoSchema, file.proto);
+  encodings.set(file, known);
+  return known;
 }
 
 function errorReply(errorCode: Code, errorMessage: string) {

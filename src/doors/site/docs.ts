@@ -61,9 +61,18 @@ async function sendPage(req: IncomingMessage, res: ServerResponse, page: Asset, 
   const headers = {
     ...pageHeaders,
     "cache-control": "no-cache",
-    "content-security-policy": contentPolicy(inlineScripts(page.body.toString("utf8")), []),
+    "content-security-policy": policyOf(page),
   };
   await sendAsset(req, res, page, { status, headers });
+}
+
+const policies = new WeakMap<Asset, string>();
+
+/** policyOf returns the content security policy of a page. It is made once: pages are long, and need no key. */
+function policyOf(page: Asset): string {
+  const policy = policies.get(page) ?? contentPolicy(inlineScripts(page.body.toString("utf8")), []);
+  policies.set(page, policy);
+  return policy;
 }
 
 /** inlineScripts returns the hashes of the scripts that stand in a page, as sources of a policy. */

@@ -25,6 +25,11 @@ export class PartialMessage {
     return this.#share !== undefined;
   }
 
+  /** bytes is how many have arrived of it. */
+  get bytes(): number {
+    return this.#share?.bytes ?? 0;
+  }
+
   /** Counts bytes that have arrived. Throws a Refusal where there is no room for them. */
   add(bytes: number): void {
     if (!this.#share) {

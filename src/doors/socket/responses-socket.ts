@@ -3,7 +3,8 @@
  * message. Each is a call of its own, admitted, charged and observed like one over HTTP.
  *
  * One call runs at a time. However the client leaves, the running call is aborted like any stream. Incoming bytes are counted
- * before they are held, and refused like bodies. A client that stops reading is not read from, and cut in time.
+ * before they are held, and refused like bodies. Frames that ask for nothing are few, or end the connection. A client that stops
+ * reading is cut in time.
  */
 import type { Socket } from "node:net";
 import type { DescMethod } from "@bufbuild/protobuf";
@@ -12,13 +13,16 @@ import type { Arrival, Peer } from "../../call/call.ts";
 import { answerUnderWay, asRefusal, requestTimeout, socketTooOld } from "../../call/refusals.ts";
 import { CallerAbort } from "../../runtime/caller-abort.ts";
 import type { Timed } from "../../runtime/deadlines.ts";
-import { discardInTurns } from "../../runtime/read-turns.ts";
+import { discardInTurns, readInTurns } from "../../runtime/read-turns.ts";
 import type { BodyLimits } from "../body/body.ts";
 import type { BodyBudget } from "../body/body-budget.ts";
+import { type Origin, originOf } from "../listener/rotation.ts";
+import type { Turns } from "../listener/turns.ts";
 import { refusalMessage } from "../rest/refusal-answers.ts";
 import { type Door, serve } from "../serve.ts";
 import { ClientWatch } from "./client-watch.ts";
 import { ConnectionMemory } from "./connection-memory.ts";
+import { FrameBudget } from "./frame-budget.ts";
 import { PartialMessage } from "./partial-message.ts";
 import { sendText } from "./send-text.ts";
 import { SocketExchange } from "./socket-exchange.ts";
@@ -35,6 +39,9 @@ export interface ResponsesSocketOptions extends Door {
   /** The time between pings while a client is answered, in milliseconds. */
   readonly pingMs: number;
   readonly newRequestId: () => string;
+  /** begins are the turns in which calls begin; ends are those in which they are aborted. */
+  readonly begins: Turns;
+  readonly ends: Turns;
 }
 
 /** SocketClient is the client of a connection, as its handshake introduced it. */
@@ -50,17 +57,21 @@ const codes = { normal: 1000, goingAway: 1001, notText: 1003, policy: 1008, late
 const maxAgeMs = 3_600_000;
 /** The most messages that a client may send while it is answered. */
 const maxOutOfTurn = 32;
+/** longMessage is the length from which on a message is read in turns with all other long bodies, in bytes. */
+const longMessage = 65_536;
 /** lingerMs is how long a refused client may take to read why, in milliseconds. */
 const lingerMs = 1_000;
 
 export class ResponsesSocket implements Timed {
   readonly #ws: WebSocket;
   readonly #socket: Socket;
+  readonly #origin: Origin;
   readonly #client: SocketClient;
   readonly #options: ResponsesSocketOptions;
   readonly #partial: PartialMessage;
   readonly #memory: ConnectionMemory;
   readonly #watch: ClientWatch;
+  readonly #frames = new FrameBudget();
   readonly #openedAt = performance.now();
   /** The same object for all calls of the connection, so that authentication recognises their headers. */
   readonly #headers = {};
@@ -73,6 +84,7 @@ export class ResponsesSocket implements Timed {
   constructor(ws: WebSocket, socket: Socket, client: SocketClient, options: ResponsesSocketOptions) {
     this.#ws = ws;
     this.#socket = socket;
+    this.#origin = originOf(socket);
     this.#client = client;
     this.#options = options;
     this.#partial = new PartialMessage(options.bodies, client.accountId, options.body.timeoutMs);
@@ -83,7 +95,7 @@ export class ResponsesSocket implements Timed {
     ws.on("close", this.#onClose);
     // Before the parser of `ws`, so that bytes without room are not held.
     socket.prependListener("data", this.#onBytes);
-    for (const event of ["end", "finish", "close"]) socket.once(event, this.#abortCall);
+    for (const event of ["end", "finish", "close"]) socket.once(event, this.#abortInTurn);
   }
 
   /** isIdle is whether no call runs and no part of a request has arrived. */
@@ -118,39 +130,57 @@ export class ResponsesSocket implements Timed {
       this.#partial.add(bytes.length);
     } catch (refusal) {
       this.#refuse(codes.later, refusal);
+      return;
     }
+    if (this.#partial.bytes >= longMessage) readInTurns(this.#ws, bytes.length, () => this.#ws.resume());
   };
 
   readonly #onMessage = (data: Buffer, isBinary: boolean): void => {
     this.#partial.complete();
     if (this.#ws.readyState !== this.#ws.OPEN || this.#isClosing) return;
-    if (isBinary) this.#end(codes.notText, "requests are text");
-    else if (isReceipt(data)) return;
+    if (isBinary) this.#endUnread(codes.notText, "requests are text");
+    else if (isReceipt(data)) this.#takeFrame();
     else if (this.#running) this.#refuseOutOfTurn();
     else this.#begin(data);
   };
 
   #refuseOutOfTurn(): void {
-    if (++this.#outOfTurn > maxOutOfTurn) return void this.#end(codes.policy, "one request at a time");
-    sendText(this.#ws, refusalMessage(answerUnderWay(), this.#options.newRequestId()));
-    this.#pauseUntilRead();
+    if (++this.#outOfTurn > maxOutOfTurn) this.#endUnread(codes.policy, "one request at a time");
+    else sendText(this.#ws, refusalMessage(answerUnderWay(), this.#options.newRequestId()));
   }
 
-  /** Answers a ping, but does not queue answers without end for a client that reads none. */
   readonly #onPing = (payload: Buffer): void => {
     this.#partial.control(payload.length);
-    if (this.#ws.readyState === this.#ws.OPEN) this.#ws.pong(payload);
-    this.#pauseUntilRead();
+    if (this.#takeFrame()) this.#ws.pong(payload);
   };
 
-  readonly #onPong = (payload: Buffer): void => this.#partial.control(payload.length);
+  readonly #onPong = (payload: Buffer): void => {
+    this.#partial.control(payload.length);
+    this.#takeFrame();
+  };
+
+  /** Counts a frame that asks for nothing. Returns false where the connection is closed, or closes for it. */
+  #takeFrame(): boolean {
+    if (this.#ws.readyState !== this.#ws.OPEN || this.#isClosing) return false;
+    if (this.#frames.take()) return true;
+    this.#endUnread(codes.policy, "too many pings, pongs and receipts");
+    return false;
+  }
 
   readonly #abortCall = (): void => {
     this.#running?.abort();
   };
 
+  /** Aborts the call of a client that has left. Hundreds may leave together. */
+  readonly #abortInTurn = (): void => {
+    const running = this.#running;
+    if (!running) return;
+    const isOver = () => running.aborted;
+    this.#options.ends.begin({ begin: running.abort.bind(running), isOver, origin: this.#origin });
+  };
+
   readonly #onClose = (): void => {
-    this.#abortCall();
+    this.#abortInTurn();
     this.#partial.complete();
     this.#memory.end();
     this.#watch.end();
@@ -164,7 +194,9 @@ export class ResponsesSocket implements Timed {
     const { header, peer } = this.#client;
     const arrival = { id: newRequestId(), method, header, sameHeaders: this.#headers, peer, signal: abort };
     const connection = { ws: this.#ws, socket: this.#socket, remembered: this.#memory };
-    void this.#answer(new SocketExchange(arrival, abort, message, connection));
+    const exchange = new SocketExchange(arrival, abort, message, connection);
+    const begin = () => void this.#answer(exchange);
+    this.#options.begins.begin({ begin, isOver: () => abort.aborted, origin: this.#origin });
   }
 
   /** Answers a request. It never rejects. */
@@ -181,13 +213,6 @@ export class ResponsesSocket implements Timed {
     if (this.#isClosing) this.#end(codes.goingAway, "the gateway is stopped");
   }
 
-  /** Reads nothing from a client until it has read what waits for it. */
-  #pauseUntilRead(): void {
-    if (!this.#socket.writableNeedDrain || this.#ws.isPaused) return;
-    this.#ws.pause();
-    this.#socket.once("drain", () => this.#ws.resume());
-  }
-
   #end(code: number, reason: string): void {
     this.#isClosing = true;
     this.#abortCall();
@@ -196,13 +221,17 @@ export class ResponsesSocket implements Timed {
 
   /** Sends a refusal, stops reading, and closes the connection. */
   #refuse(code: number, refusal: unknown): void {
-    // A client that goes on sending after the close frame is not waited for.
+    sendText(this.#ws, refusalMessage(asRefusal(refusal), this.#options.newRequestId()));
+    this.#endUnread(code, "");
+  }
+
+  /** Closes the connection, and stops reading. A client that goes on sending after the close frame is not waited for. */
+  #endUnread(code: number, reason: string): void {
     if (this.#ws.readyState !== this.#ws.OPEN) {
       this.cut();
       return;
     }
-    sendText(this.#ws, refusalMessage(asRefusal(refusal), this.#options.newRequestId()));
-    this.#end(code, "");
+    this.#end(code, reason);
     this.#partial.complete();
     discardInTurns(this.#socket.removeAllListeners("data"));
     const cut = setTimeout(() => this.cut(), lingerMs);

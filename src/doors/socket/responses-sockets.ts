@@ -13,13 +13,14 @@ import { createDeadlines } from "../../runtime/deadlines.ts";
 import { andThen } from "../../runtime/maybe-promise.ts";
 import { headerText } from "../body/body.ts";
 import { endRaw } from "../listener/raw-answers.ts";
+import { createTurns, sessionEndTurns, socketCallTurns } from "../listener/turns.ts";
 import { pathOf, plainPath } from "../request-path.ts";
 import { refusalAnswer } from "../rest/refusal-answers.ts";
 import { type DoorArrival, orRefuse } from "../serve.ts";
 import { ResponsesSocket, type ResponsesSocketOptions, type SocketClient } from "./responses-socket.ts";
 import { asksForResponsesSocket, handshakeFault } from "./websocket.ts";
 
-export interface ResponsesSocketsOptions extends ResponsesSocketOptions {
+export interface ResponsesSocketsOptions extends Omit<ResponsesSocketOptions, "begins" | "ends"> {
   readonly peerOf: (req: IncomingMessage) => Peer;
   readonly isDraining: () => boolean;
 }
@@ -44,6 +45,8 @@ export interface Upgrades {
 const notOfCalls: ReadonlySet<string> = new Set(["idempotency-key", "content-type", "content-encoding"]);
 /** closeTimeout is how long a client may take to answer a close frame, in milliseconds. */
 const closeTimeout = 5_000;
+/** mostPieces is how many pieces a message may have: the longest has as many of 8 kB. */
+const mostPieces = 2_048;
 
 export function createResponsesSockets(options: ResponsesSocketsOptions): Upgrades {
   const { gateway, method, peerOf, newRequestId, isDraining } = options;
@@ -90,6 +93,7 @@ interface AdmittedHandshake {
  * idle.
  */
 function createHandshakes(options: ResponsesSocketsOptions) {
+  const ofSockets = { ...options, begins: createTurns(socketCallTurns), ends: createTurns(sessionEndTurns) };
   const deadlines = createDeadlines();
   const headersOf = new WeakMap<IncomingMessage, AnswerHeaders>();
   const server = new WebSocketServer({
@@ -102,6 +106,10 @@ function createHandshakes(options: ResponsesSocketsOptions) {
     // What is decompressed would have to be bounded once more.
     perMessageDeflate: false,
     autoPong: false,
+    // One frame in a turn of the event loop: a read may bring ten thousand of them.
+    allowSynchronousEvents: false,
+    // Pieces of a message are read in one go.
+    maxFragments: mostPieces,
   });
   server.on("headers", (lines, req) => {
     for (const [name, value] of Object.entries(headersOf.get(req) ?? {})) lines.push(`${name}: ${value}`);
@@ -114,10 +122,11 @@ function createHandshakes(options: ResponsesSocketsOptions) {
       req.headers.upgrade = "websocket";
       delete req.headers["sec-websocket-protocol"];
       server.handleUpgrade(req, socket, head, (ws) => {
-        const connection = new ResponsesSocket(ws, socket, client, options);
+        const connection = new ResponsesSocket(ws, socket, client, ofSockets);
         deadlines.watch(connection);
         ws.once("close", () => deadlines.forget(connection));
         upgraded = connection;
+        socket.resume();
       });
       return upgraded;
     },

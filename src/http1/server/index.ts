@@ -6,7 +6,14 @@
 
 export { FieldLines } from "../field-lines.ts";
 export type { Fields } from "../fields.ts";
-export { flattenHead, isLastAnswer, takeConnectionListener } from "../node-internals.ts";
+export {
+  flattenHead,
+  isLastAnswer,
+  isPausedByServer,
+  isReadByServer,
+  takeConnectionListener,
+  takeDataListener,
+} from "../node-internals.ts";
 export { createKeepAlive, type HttpAnswer, PlainAnswer } from "./answer.ts";
 export { ServedConnection } from "./connection.ts";
 export { IncomingBody } from "./incoming-body.ts";

@@ -3,7 +3,7 @@
  */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { request } from "node:http";
+import { type IncomingMessage, request, type ServerResponse } from "node:http";
 import { type ClientHttp2Session, connect as connectHttp2, type IncomingHttpHeaders } from "node:http2";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { promisify } from "node:util";
@@ -266,6 +266,53 @@ describe("requests behind an answer with which the connection ends", () => {
   });
 });
 
+describe("what Node answers on the bare connection", () => {
+  const before = [
+    "GET / HTTP/1.1\r\nhost: x\r\n\r\n",
+    "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 6\r\n\r\n{\r\n\r\n}",
+    "POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n5\r\n\r\n\r\nb\r\n0\r\n\r\n",
+  ];
+  const behind = [
+    ["GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n", 101],
+    ["CONNECT x:443 HTTP/1.1\r\nhost: x:443\r\n\r\n", 405],
+    ["\0 no HTTP \r\n\r\n", 400],
+  ] as const;
+
+  /** Ends an answer once its client has sent nothing more for some turns of the event loop. */
+  function endLater(req: IncomingMessage, res: ServerResponse, turns = 20, seen = 0): void {
+    if (turns === 0) return void res.end("done");
+    const { bytesRead } = req.socket;
+    setImmediate(() => endLater(req, res, bytesRead === seen ? turns - 1 : 20, bytesRead));
+  }
+
+  test.each(behind)(
+    "follows the answers to the requests before, wherever the bytes are cut: %j",
+    async (last, status) => {
+      const upgrades: ListenOptions["upgrades"] = {
+        wants: () => true,
+        take: (_, socket) => void socket.end("HTTP/1.1 101 Switching Protocols\r\n\r\n"),
+      };
+      const { port } = await startPort({ upgrades, handle: (req, res) => endLater(req.resume(), res) });
+      const answersTo = async (bytes: string, cut: number) => {
+        const socket = connect(port, "127.0.0.1").setNoDelay();
+        let answer = "";
+        socket.on("data", (piece) => (answer += piece)).on("error", () => {});
+        await new Promise((resolve) => socket.write(bytes.slice(0, cut), resolve));
+        await new Promise(setImmediate);
+        socket.write(bytes.slice(cut));
+        await once(socket, "close");
+        return answer.match(/HTTP\/1\.1 \d+/g);
+      };
+      for (const first of before) {
+        const bytes = first + first + last;
+        const cuts = Array.from(bytes, (_, at) => at);
+        const answers = await Promise.all(cuts.map((cut) => answersTo(bytes, cut)));
+        for (const one of answers) expect(one).toEqual(["HTTP/1.1 200", "HTTP/1.1 200", `HTTP/1.1 ${status}`]);
+      }
+    },
+  );
+});
+
 describe("bytes that are no HTTP", () => {
   test("never change an answer that has begun", async () => {
     const { port } = await startPort({
@@ -275,14 +322,34 @@ describe("bytes that are no HTTP", () => {
       },
     });
     const socket = connect(port, "127.0.0.1");
-    socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+    socket.write("POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n");
     let answer = "";
     for await (const chunk of socket) {
-      if (!answer.includes("begun") && `${answer}${chunk}`.includes("begun")) socket.write("\0 no HTTP \r\n\r\n");
+      if (!answer.includes("begun") && `${answer}${chunk}`.includes("begun")) socket.write("\0 no chunk \r\n\r\n");
       answer += chunk;
     }
     expect(answer).toContain("begun");
     expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  });
+
+  test("wait for the answer to the request before them, and are refused then", async () => {
+    let endAnswer = () => {};
+    const { port } = await startPort({
+      handle: (_, res) => {
+        res.writeHead(200, { "content-type": "text/plain" });
+        res.write("begun");
+        endAnswer = () => void res.end("ended");
+      },
+    });
+    const socket = connect(port, "127.0.0.1");
+    socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+    let answer = "";
+    for await (const chunk of socket) {
+      if (!answer.includes("begun") && `${answer}${chunk}`.includes("begun"))
+        socket.write("\0 no HTTP \r\n\r\n", () => endAnswer());
+      answer += chunk;
+    }
+    expect(answer).toMatch(/^HTTP\/1\.1 200 .*begun.*ended\r\n0\r\n\r\nHTTP\/1\.1 400 /s);
   });
 
   test("are refused even after a complete answer", async () => {

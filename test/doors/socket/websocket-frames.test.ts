@@ -274,25 +274,60 @@ test("a client that stops reading is cut in time, and its upstream call aborted"
   await own.close();
 });
 
-test("a client that pings, and reads no answers, is no longer read from, and cut", async () => {
-  const own = await start({ stalledReaderMs: 400 });
-  const raw = await openRaw(own);
-  raw.socket.pause();
-  const pings = Buffer.concat(Array.from({ length: 500 }, () => frameOf(Buffer.alloc(125, 1), { opcode: 9 })));
-  let sent = 0;
-  // Both systems hold some megabytes of what is answered.
-  while (own.counts().stalled === 0 && sent < 200_000_000) {
-    if (raw.socket.writableNeedDrain) await delay(10);
-    else {
-      raw.socket.write(pings);
-      sent += pings.length;
-      await delay(0);
-    }
+describe("frames that ask for nothing", () => {
+  const floods: Readonly<Record<string, Buffer>> = {
+    pings: frameOf(Buffer.alloc(125, 1), { opcode: 9 }),
+    pongs: frameOf(Buffer.alloc(0), { opcode: 10 }),
+    receipts: frameOf(Buffer.from('{"type":"response.processed","response_id":"resp_1"}')),
+  };
+  const many = (frame: Buffer, count: number) => Buffer.concat(Array.from({ length: count }, () => frame));
+
+  for (const [what, frame] of Object.entries(floods)) {
+    test(`a hundred ${what} are taken, and no request is lost behind them`, async () => {
+      upstream.script = answer;
+      const raw = await openRaw(gateway);
+      raw.socket.write(many(frame, 100));
+      raw.frame(create);
+      await eventually(() => expect(raw.received().toString()).toContain("response.completed"));
+      raw.socket.destroy();
+    });
+
+    test(`a flood of ${what} closes the connection, also beside an answer, and nothing more of it is read`, async () => {
+      const { raw, exchange } = await answering();
+      raw.socket.write(many(frame, 5_000));
+      expect(await raw.closed).toBe(1008);
+      await exchange.left;
+    });
+
+    test(`a flood of ${what} is cut, also if its client neither reads nor stops`, async () => {
+      const raw = await openRaw(gateway);
+      raw.socket.pause();
+      const closed = new Promise((resolve) => raw.socket.once("close", resolve));
+      const drained = () => Promise.race([new Promise((resolve) => raw.socket.once("drain", resolve)), closed]);
+      let sent = 0;
+      for (; !raw.socket.destroyed && sent < 10_000; sent++) {
+        if (!raw.socket.write(many(frame, 500))) await drained();
+        await delay(0);
+      }
+      expect(sent).toBeLessThan(10_000);
+      await closed;
+    });
   }
-  expect(sent).toBeLessThan(200_000_000);
-  await eventually(() => expect(own.counts()).toMatchObject({ websocket: 0, stalled: 1 }));
-  raw.socket.destroy();
-  await own.close();
+
+  test("a message in more pieces than any client makes is refused before it is complete", async () => {
+    const raw = await openRaw(gateway);
+    raw.frame("{", { fin: false });
+    raw.socket.write(many(frameOf(Buffer.from(" "), { opcode: 0, fin: false }), 3_000));
+    expect(await raw.closed).toBe(1008);
+  });
+
+  test("more requests beside an answer than any client makes close the connection", async () => {
+    const { raw, exchange } = await answering();
+    raw.socket.write(many(frameOf(Buffer.from("{}")), 40));
+    expect(await raw.closed).toBe(1008);
+    expect(raw.received().toString().split("response_under_way").length).toBeLessThan(40);
+    await exchange.left;
+  });
 });
 
 test("the oldest idle connection makes room where there are too many", async () => {

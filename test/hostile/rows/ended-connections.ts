@@ -83,7 +83,7 @@ const keyless: Row = {
   async run(stage) {
     const { port } = stage.gateway;
     const clients: H2Client[] = [];
-    const done = await inTurns(350, 10, stage.signal, async (i) => {
+    const done = await inTurns(scaled(stage, 350), 10, stage.signal, async (i) => {
       const client = await openH2(port);
       clients.push(client);
       const isWatch = i % 2 === 0;

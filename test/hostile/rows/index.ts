@@ -6,9 +6,11 @@ import { endedConnections } from "./ended-connections.ts";
 import { expansion } from "./expansion.ts";
 import { floods } from "./floods.ts";
 import { heads } from "./heads.ts";
+import { keyless } from "./keyless.ts";
 import { money } from "./money.ts";
 import { namesAndGuesses } from "./names.ts";
 import { silentConnections } from "./silent-connections.ts";
+import { sockets } from "./sockets.ts";
 import { upstreams } from "./upstreams.ts";
 
 export const rows: readonly Row[] = [
@@ -18,6 +20,8 @@ export const rows: readonly Row[] = [
   ...bodies,
   ...expansion,
   ...floods,
+  ...sockets,
+  ...keyless,
   ...heads,
   ...upstreams,
   ...namesAndGuesses,
