@@ -334,7 +334,8 @@ export function otherModelUnpriced(model: string, tool: string): Refusal {
 // The path and the model.
 
 export function unknownPath(method: string, path: string): Refusal {
-  return new Refusal(Reason.UNKNOWN_PATH, `Invalid URL (${method} ${path}): nothing is served there.`);
+  const message = `Invalid URL (${method} ${path}): nothing is served there. Check the base address and the path.`;
+  return new Refusal(Reason.UNKNOWN_PATH, message);
 }
 
 /**
@@ -380,8 +381,18 @@ export function methodNotAllowed(method: string, allowed: readonly string[]): Re
 }
 
 export function modelNotFound(model: string): Refusal {
-  const message = `The model \`${model}\` does not exist or you do not have access to it.`;
+  if (model.trim() === "") return modelUnnamed();
+  const message =
+    `The model \`${model}\` does not exist or you do not have access to it. ` +
+    "`GET /v1/models` lists those that you may call.";
   return new Refusal(Reason.MODEL_NOT_FOUND, message, { param: "model", vendorMessage: `model: ${model}` });
+}
+
+/** modelUnnamed refuses a name that is empty or blank, in the words that clients look for: often the caller has not set a variable. */
+function modelUnnamed(): Refusal {
+  const message =
+    "The model `` does not exist: its name is empty. Name one in `model`; `GET /v1/models` lists those that you may call.";
+  return new Refusal(Reason.MODEL_NOT_FOUND, message, { param: "model", vendorMessage: "model: the name is empty" });
 }
 
 /** `name` is the name that the caller sent: it must not learn which model an alias stands for. */
@@ -675,6 +686,13 @@ export function cancelled(): Refusal {
 export function storageUnavailable(cause: unknown): Refusal {
   const message = "The gateway cannot write to its storage at the moment. Try again in 1 s.";
   return new Refusal(Reason.STORAGE_UNAVAILABLE, message, { cause, headers: { "retry-after": "1" } });
+}
+
+/** spendingUnknown refuses the first limit of a key while another gateway does not answer that may have let calls of the key through. */
+export function spendingUnknown(): Refusal {
+  const message =
+    "Another gateway does not answer, and may have calls of this key: what they cost is not known. Try again in 1 s, or disable the key until then.";
+  return new Refusal(Reason.STORAGE_UNAVAILABLE, message, { headers: { "retry-after": "1" } });
 }
 
 /** ratesUnavailable refuses a call whose rate cannot be counted. */

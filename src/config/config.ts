@@ -5,6 +5,7 @@
  */
 import { readFileSync } from "node:fs";
 import { defaultTiers, type Tier } from "../call/tiers.ts";
+import { codeOf, fileRemedy } from "../runtime/write-trouble.ts";
 import { type BuiltInCatalogue, builtInCatalogue } from "./catalogue/built-in.ts";
 import { cataloguePricesOf, inUnits } from "./catalogue/currency.ts";
 import { asWritten, withVendor } from "./catalogue/vendors.ts";
@@ -99,7 +100,8 @@ export function readConfig({
   const faults: Fault[] = [];
   const catalogue = builtInCatalogue();
   const check = (one: ConfigDocument): FileConfig => checked(one, catalogue.vendors, faults) ?? emptyFile;
-  const document = name === undefined ? undefined : readFile(name, { environment, excused, fileText }, faults);
+  const document =
+    name === undefined ? undefined : readFile(name, { environment, excused, fileText, givenFile }, faults);
   const alone = document ? check(document) : emptyFile;
   const settings = settingsOf(environment, faults);
   const ofEnvironment = name === undefined ? upstreamsOf(catalogue.vendors, environment, faults) : [];
@@ -118,14 +120,14 @@ export function readConfig({
 /** readFile reads gateway.yaml; undefined where that cannot be read, which is among the faults. */
 function readFile(
   file: string,
-  { environment, excused, fileText }: Pick<ReadConfigOptions, "excused" | "fileText"> & { environment: Environment },
+  { environment, excused, fileText, givenFile }: ReadConfigOptions & { environment: Environment },
   faults: Fault[],
 ): ConfigDocument | undefined {
   try {
     return readYaml(file, fileText ?? readFileSync(file, "utf8"), environment, excused);
   } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
-    faults.push({ file, ...placed("", problem("FILE_UNREADABLE", { code })) });
+    const why = `${fileRemedy(error)} (${givenFile === undefined ? "GATEWAY_CONFIG" : "--config"})`;
+    faults.push({ file, ...placed("", problem("FILE_UNREADABLE", { code: codeOf(error), why })) });
     return undefined;
   }
 }

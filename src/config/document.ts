@@ -15,6 +15,7 @@ import {
   type Scalar,
   visit,
 } from "yaml";
+import { codeOf, fileRemedy } from "../runtime/write-trouble.ts";
 import { type FaultReason, type Problem, problem } from "./fault-texts.ts";
 
 /** Fault is one mistake in a configuration, and its place. */
@@ -76,8 +77,8 @@ export function variableOf(environment: Environment, name: string): Variable {
   try {
     return { value: readFileSync(path, "utf8").replace(/\r?\n$/, "") };
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return { fault: problem("VARIABLE_FILE_UNREADABLE", { variable: name, code: code ?? "" }) };
+    const why = { code: codeOf(error), why: fileRemedy(error) };
+    return { fault: problem("VARIABLE_FILE_UNREADABLE", { variable: name, ...why }) };
   }
 }
 

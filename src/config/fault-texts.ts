@@ -7,14 +7,14 @@ import { counted } from "../runtime/words/counted.ts";
 
 export const faultTexts = {
   // The file.
-  FILE_UNREADABLE: "the file cannot be read (<code>)",
+  FILE_UNREADABLE: "the file cannot be read (<code>): <why>",
   FILE_EMPTY: "the file is empty, as one is that could not be written: write {} where it is to say nothing",
   YAML_BROKEN: "this is no YAML (<code>)",
   VARIABLE_NEEDED: "is missing, and <variable> is not set",
   REPLICA_ALONE: "is set, and DATABASE_URL, of which it is to be a replica, is not",
   PORT_TAKEN: "the port <port> is given twice: for calls and for metrics",
   VARIABLE_UNSET: "the environment variable <variable> is not set",
-  VARIABLE_FILE_UNREADABLE: "<variable>_FILE: the file that it points to cannot be read (<code>)",
+  VARIABLE_FILE_UNREADABLE: "<variable>_FILE: the file that it points to cannot be read (<code>): <why>",
 
   // Keys and types.
   MISSING: "is missing",
@@ -85,7 +85,8 @@ export const faultTexts = {
   TIER_NOT_ASCENDING: "expected more than for the tier before it",
   TIER_TAKEN: 'a second tier "<name>"',
   UPSTREAM_TAKEN: 'a second upstream "<name>"',
-  UPSTREAM_RESERVED: '"<name>" names the embedded models',
+  UPSTREAM_RESERVED:
+    '"<name>" stands for the embedded models, which are served under their own names alone. Choose another name or upstream',
   UPSTREAM_UNKNOWN: 'there is no upstream "<name>"',
   UPSTREAM_REMOVED:
     'there is no upstream "<name>". Remove the model too, give it another target, or disable the upstream instead',
@@ -116,6 +117,7 @@ export const faultTexts = {
   HEADER_OF_GATEWAY: "expected another header: the gateway itself writes this one",
   KEY_INDISPENSABLE:
     "no call can be without this key: `model`, `messages`, `input` and what `output_bound` names cannot be refused",
+  FACTOR_HIGH: 'expected at most 10: a factor multiplies prices, so "1.10" makes them a tenth higher',
 } as const;
 
 export type FaultReason = keyof typeof faultTexts;

@@ -39,7 +39,9 @@ export function checkReferences(document: ConfigDocument, faults: Fault[], vendo
       if (upstream === undefined || document.isUnset(at)) continue;
       const why = upstreams.has(upstream)
         ? misfit(upstream)
-        : problem("UPSTREAM_UNKNOWN", { name: document.writtenAt(at) });
+        : problem(upstream === embeddedUpstream ? "UPSTREAM_RESERVED" : "UPSTREAM_UNKNOWN", {
+            name: document.writtenAt(at),
+          });
       if (why) fault(at, why);
     }
   }

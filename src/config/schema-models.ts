@@ -6,13 +6,13 @@ import { profileSchema } from "./schema-profile.ts";
 import {
   apiKeySchema,
   credentialSchema,
-  factorSchema,
   headerNameSchema,
   modelIdSchema,
   modelNameSchema,
   moneySchema,
   nameSchema,
   ownHeaderSchema,
+  priceFactorSchema,
   secondsSchema,
   tokensSchema,
   upstreamUrlSchema,
@@ -305,7 +305,7 @@ export const priceSchema = z
       description: "Those of the service tier `batch`.",
       examples: [{ input: "0.55", output: "2.20" }],
     }),
-    regional: factorSchema.optional().meta({
+    regional: priceFactorSchema.optional().meta({
       description: "The factor of all of it in a region: by `inference_geo`, and at upstreams that are `regional`.",
       examples: ["1.1"],
     }),
@@ -412,6 +412,7 @@ export const vendorsSchema = z.strictObject({
   vendors: z.array(
     z.strictObject({
       name: nameSchema,
+      title: z.string(),
       kind: upstreamKind.default("openai"),
       base_url: urlSchema.optional(),
       key_variable: z.string(),

@@ -128,6 +128,16 @@ export const factorSchema = moneySchema
     title: "decimal in quotes, more than 0",
   });
 
+/** maxPriceFactor is the most by which prices are multiplied: what is beyond is a percentage or an amount in the wrong place. */
+const maxPriceFactor = 10;
+
+/** priceFactorSchema is a factor that makes prices somewhat higher or lower. */
+export const priceFactorSchema = factorSchema
+  .refine((value) => value <= maxPriceFactor * 10 ** moneyPlaces, faultTexts.FACTOR_HIGH)
+  .meta({
+    title: "decimal in quotes, more than 0, at most 10",
+  });
+
 export const networkSchema = z
   .union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], faultTexts.NETWORK_EXPECTED)
   .meta({ title: "address or network" });

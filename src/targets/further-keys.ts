@@ -1,21 +1,31 @@
 /**
- * FurtherKeys remembers of a target from which API keys' requests its server has refused members that OpenAI's API does not have, and
- * where they stood. That is forgotten after a while, so that the server is asked again. Each API key has its own: what one client sends
- * changes nothing for others.
+ * FurtherKeys remembers of a target what its server has refused of an API key's requests because it does not know it. That is forgotten
+ * after a while, so that the server is asked again. Each API key has its own: what one client sends changes nothing for others.
  */
+import type { RefusedMember } from "../call/request/refused-members.ts";
+
 export interface FurtherKeys {
-  /** Returns where the members stood that were refused; undefined where none were. */
-  refused(keyId: string): RefusedPlace | undefined;
-  note(keyId: string, place: RefusedPlace): void;
+  /** Returns what was refused; undefined where nothing was. */
+  refused(keyId: string): RefusedKeys | undefined;
+  note(keyId: string, refused: RefusedKeys): void;
 }
 
-/** RefusedPlace is where refused members stood: in messages and tools alone, or in the request itself, too. */
+/** RefusedPlace is where members stood that OpenAI's API does not have: in messages and tools alone, or in the request itself, too. */
 export type RefusedPlace = "messages" | "request";
+
+export interface RefusedKeys {
+  /** Undefined where no such members were refused. */
+  readonly place: RefusedPlace | undefined;
+  /** members are those that were refused by name. */
+  readonly members: readonly RefusedMember[];
+  /** betas are values of `anthropic-beta`. */
+  readonly betas: readonly string[];
+}
 
 const rememberedMs = 600_000;
 
 interface Noted {
-  readonly place: RefusedPlace;
+  readonly refused: RefusedKeys;
   readonly until: number;
 }
 
@@ -25,13 +35,13 @@ export function createFurtherKeys(clock: () => number): FurtherKeys {
   return {
     refused(keyId) {
       if (noted.size === 0) return undefined;
-      const { place, until = 0 } = noted.get(keyId) ?? {};
-      return until > clock() ? place : undefined;
+      const { refused, until = 0 } = noted.get(keyId) ?? {};
+      return until > clock() ? refused : undefined;
     },
-    note(keyId, place) {
+    note(keyId, refused) {
       const now = clock();
       for (const [id, { until }] of noted) if (until <= now) noted.delete(id);
-      noted.set(keyId, { place, until: now + rememberedMs });
+      noted.set(keyId, { refused, until: now + rememberedMs });
     },
   };
 }

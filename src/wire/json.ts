@@ -254,9 +254,12 @@ export function checkCount(count: number): void {
   if (count > maxMembers) throw new WireFault("type", `expected at most ${maxMembers} members`);
 }
 
+/** loneSurrogate is what a fault says of a text that is no Unicode. */
+export const loneSurrogate = "expected Unicode text, got a lone surrogate";
+
 /** checkText throws a WireFault for a text with lone surrogates. */
 export function checkText(text: string): void {
-  if (!text.isWellFormed()) throw new WireFault("type", "expected Unicode text, got a lone surrogate");
+  if (!text.isWellFormed()) throw new WireFault("type", loneSurrogate);
 }
 
 /** checkNumber throws a WireFault unless the number is finite. The parser reads `1e400` as infinity, which would be written as null. */

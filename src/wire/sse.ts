@@ -165,6 +165,8 @@ export class SseReader {
       this.#endFrame(frames);
       return;
     }
+    // Comments and blank lines may be all that comes, and nothing is made of them.
+    if (bytes[start] === colon && !this.#isBare) return;
     const isData = holdsAt(bytes, start, to, dataName);
     if (!isData && isObjectLine(bytes.subarray(start, to))) {
       this.#endFrame(frames);
@@ -217,12 +219,13 @@ export class SseReader {
   #endFrame(frames: SseFrame[]): void {
     if (this.#steps) this.#steps.count += 2 * this.#dataBytes;
     const event = this.#event;
+    this.#event = undefined;
+    if (this.#data.length === 0) return;
     if (this.#isBare && parsedJson(joinLines(this.#data).toString()) === undefined) this.#data = [];
     const isSeveral = this.#data.length > 1 && this.#data.every((line) => isObjectLine(line) || line.equals(endMark));
     if (this.#isBare && this.#data.length > 0) this.#saysData = true;
     const all = isSeveral || this.#data.length === 1 ? this.#data : [joinLines(this.#data)];
     for (const data of all) if (data.length > 0) frames.push({ event, data, raw: undefined });
-    this.#event = undefined;
     this.#isBare = false;
     this.#data = [];
     this.#dataBytes = 0;

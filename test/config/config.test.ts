@@ -421,7 +421,11 @@ models:
 
   test("of an upstream that would hide the embedded models", async () => {
     const text = 'upstreams: [{name: embedded, kind: openai, base_url: "http://127.0.0.1:1"}]';
-    expect(await faultsOf(text)).toEqual(['1: upstreams[0].name: "embedded" names the embedded models']);
+    const why =
+      '"embedded" stands for the embedded models, which are served under their own names alone. Choose another name or upstream';
+    expect(await faultsOf(text)).toEqual([`1: upstreams[0].name: ${why}`]);
+    const alias = "models: [{id: a, family: a, kind: chat, targets: [{upstream: embedded, model: embedded-chat}]}]";
+    expect(await faultsOf(alias)).toEqual([`1: models[0].targets[0].upstream: ${why}`]);
   });
 
   test("of an address whose query or user would be lost", async () => {
@@ -447,7 +451,8 @@ models:
 
   test("of a secret's file that cannot be read, without a word of what was meant to be its path", async () => {
     const text = `operator_key: "\${KEY}"\n`;
-    const missing = "_FILE: the file that it points to cannot be read (ENOENT)";
+    const missing =
+      "_FILE: the file that it points to cannot be read (ENOENT): there is no such file or folder. Correct the path";
     expect(await faultsOf(text, { KEY_FILE: "sk-no-path" })).toEqual([`1: KEY${missing}`]);
     expect(() => loadConfig(undefined, { XAI_API_KEY_FILE: "sk-no-path" })).toThrow(
       `environment: XAI_API_KEY${missing}`,
@@ -682,6 +687,17 @@ describe("the catalogue's prices, which are in dollars", () => {
   test("leave alone what gateway.yaml prices itself", async () => {
     const own = 'models: [{id: gpt-4.1, family: f, kind: chat, vendor: openai, price: {input: "2", output: "3"}}]';
     expect(priceOf(await at(own))).toEqual({ input: 2_000_000, output: 3_000_000 });
+  });
+
+  test("have no factor that is a percentage or an amount", async () => {
+    const most = 'expected at most 10: a factor multiplies prices, so "1.10" makes them a tenth higher';
+    const own = (regional: string) =>
+      `upstreams: [{name: openai, kind: openai, base_url: "http://127.0.0.1:1", api_key: k}]
+models: [{id: m, family: f, kind: chat, vendor: openai, price: {input: "2", output: "3", regional: "${regional}"}}]`;
+    expect(await faultsOf('catalogue_prices: {markup: "110"}')).toEqual([`1: catalogue_prices.markup: ${most}`]);
+    for (const wrong of ["1000000", "110", "10.000001"])
+      expect(await faultsOf(own(wrong))).toEqual([`2: models[0].price.regional: ${most}`]);
+    expect(await faultsOf(own("10"))).toEqual([]);
   });
 
   test("have no rate of nothing", async () => {

@@ -4,6 +4,7 @@
  */
 import { dirname, join } from "node:path";
 import { Alias, type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type Scalar } from "yaml";
+import { codeOf, fileRemedy } from "../../runtime/write-trouble.ts";
 import { ConfigError } from "../config-error.ts";
 
 /** Place is where a value is written. `line` counts from 1. */
@@ -37,7 +38,7 @@ export function readSource(file: string, readText: ReadText, depth = 0): Source 
   try {
     text = readText(file);
   } catch (error) {
-    throw fault(`the file cannot be read (${(error as NodeJS.ErrnoException).code}). Check its path`);
+    throw fault(`the file cannot be read (${codeOf(error)}): ${fileRemedy(error)}`);
   }
   const lines = new LineCounter();
   // Version 1.1 is what Python's readers take: `yes` is true, and `<<` merges.

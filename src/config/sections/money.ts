@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { faultTexts } from "../fault-texts.ts";
 import { priceSchema } from "../schema-models.ts";
-import { factorSchema } from "../values.ts";
+import { factorSchema, priceFactorSchema } from "../values.ts";
 
 /** unpricedValues: who may call models without a price for free: the first account, everybody, or nobody. */
 const unpricedValues = ["free_for_first_account", "free", "refused"] as const;
@@ -30,7 +30,7 @@ export const moneySettings = {
   catalogue_prices: z
     .strictObject({
       dollar: factorSchema.optional().meta({ description: "How many units a US dollar is.", examples: ["155"] }),
-      markup: factorSchema.optional().meta({ description: "A factor besides.", examples: ["1.10"] }),
+      markup: priceFactorSchema.optional().meta({ description: "A factor besides.", examples: ["1.10"] }),
     })
     .optional()
     .meta({

@@ -11,7 +11,9 @@
  */
 import { ChatCompletionSchema, type CreateChatCompletionRequest } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { CreateMessageRequestSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
+import { callersName } from "../../call/request/servers-words.ts";
 import { Wire } from "../../wire/wire.ts";
+import { inChatsWords } from "../foreign-bodies/chats-words.ts";
 import { Dropped } from "../paths/dropped.ts";
 import { byPrefix } from "../paths/prefixes.ts";
 import { readAnswer } from "../read-message.ts";
@@ -44,8 +46,9 @@ export const chatToMessages: Translation<"chat", "messages"> = {
   from: "chat",
   to: "messages",
   *translate(request, context) {
-    const chat = request.message();
-    const dropped = new Dropped();
+    const { request: usual, names, beside } = inChatsWords(request);
+    const chat = usual.message();
+    const dropped = new Dropped(beside);
     const { json, called } = yield* messageRequest(chat, context, dropped);
     const answerContext: AnswerContext = {
       id: `chatcmpl-${context.answerId}`,
@@ -56,8 +59,8 @@ export const chatToMessages: Translation<"chat", "messages"> = {
     };
     return {
       request: Wire.ofJson(CreateMessageRequestSchema, json),
-      dropped: yield* dropped.inOrderOf(request),
-      callersPath: (path) => callersPath(path, chat),
+      dropped: yield* dropped.named(names).inOrderOf(request),
+      callersPath: (path) => callersName(callersPath(path, chat), names),
       answer: byForm<"chat", "messages">(
         (body) => Wire.ofJson(ChatCompletionSchema, chatCompletion(readAnswer(body), body.json().usage, answerContext)),
         (frames) => chunksOf(frames, answerContext),

@@ -11,10 +11,12 @@
 
 import { ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
+import { callersName } from "../../call/request/servers-words.ts";
 import { makerOf } from "../../providers/profile/reasoning-seal.ts";
 import { asksForUsage } from "../../providers/usage/write-usage.ts";
 import { type JsonObject, textOrEmpty } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
+import { inChatsWords } from "../foreign-bodies/chats-words.ts";
 import { Dropped } from "../paths/dropped.ts";
 import { originOf } from "../paths/origins.ts";
 import { byPrefix } from "../paths/prefixes.ts";
@@ -49,8 +51,9 @@ export const chatToResponses: Translation<"chat", "responses"> = {
   from: "chat",
   to: "responses",
   *translate(request, context) {
-    const chat = request.json();
-    const dropped = new Dropped();
+    const { request: usual, names, beside } = inChatsWords(request);
+    const chat = usual.json();
+    const dropped = new Dropped(beside);
     const json = yield* responseRequest(chat, context, dropped);
     const answerContext: AnswerContext = {
       id: `chatcmpl-${context.answerId}`,
@@ -62,8 +65,11 @@ export const chatToResponses: Translation<"chat", "responses"> = {
     };
     return {
       request: Wire.ofJson(CreateResponseRequestSchema, json),
-      dropped: yield* dropped.inOrderOf(request),
-      callersPath: (path) => callersPath(path, json),
+      dropped: yield* dropped.named(names).inOrderOf(request),
+      callersPath: (path) => {
+        const known = callersPath(path, json);
+        return known === undefined ? undefined : callersName(known, names);
+      },
       answer: byForm<"chat", "responses">(
         (body) => Wire.ofJson(ChatCompletionSchema, chatCompletion(body.json(), answerContext), true),
         (frames) => chunksOf(frames, answerContext),

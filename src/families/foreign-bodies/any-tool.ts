@@ -23,9 +23,13 @@ function readTool(tool: JsonValue): AnyTool | undefined {
   const { type = null, function: called, custom, ...members } = tool;
   if (isObject(called)) return described("nested", "function", called, members);
   if (isObject(custom)) return described("nested", "custom", custom, members);
-  const { name, description, parameters, strict, format, input_schema: schema, ...rest } = members;
+  const { name, description, parameters, strict, format, input_schema, inputSchema, ...rest } = members;
+  // MCP's own name for a schema.
+  const schema = input_schema ?? inputSchema;
   const own = { name, description, parameters: parameters ?? schema, strict, format } as JsonObject;
   if ((type === null || type === "custom") && isObject(schema)) return described("schema", "function", own, rest);
+  // A tool without a type is a function: agents write what was in `functions`.
+  if (type === null) return described("flat", "function", own, rest);
   return type === "function" || type === "custom" ? described("flat", type, own, rest) : undefined;
 }
 
@@ -68,10 +72,14 @@ function hasEmptyList(schema: JsonValue | undefined): boolean {
 export function nestedTool(written: JsonValue): JsonValue {
   const tool = withObjectProperties(written);
   const read = readTool(tool);
-  if (!read || read.form === "nested") return tool;
+  if (!read || (read.form === "nested" && hasType(tool))) return tool;
   const { kind, name, description, parameters, strict, format, rest } = read;
   const own = kind === "function" ? { parameters, strict } : { format: nestedFormat(format) };
   return { ...rest, type: kind, [kind]: definedFields({ name, description, ...own }) };
+}
+
+function hasType(tool: JsonValue): boolean {
+  return isObject(tool) && (tool.type ?? null) !== null;
 }
 
 function nestedFormat(format: JsonValue | undefined): JsonValue | undefined {
@@ -80,10 +88,13 @@ function nestedFormat(format: JsonValue | undefined): JsonValue | undefined {
   return { type, grammar };
 }
 
+/** otherKeys are the members that a function of responses does not have. */
+const otherKeys = ["function", "custom", "input_schema", "inputSchema"] as const;
+
 /** flatTool returns the tool as responses has it. One that is of that form already stays. */
 export function flatTool(written: JsonValue): JsonValue {
   const tool = withObjectProperties(written);
-  const isOther = isObject(tool) && (isObject(tool.function) || isObject(tool.custom) || isObject(tool.input_schema));
+  const isOther = isObject(tool) && (!hasType(tool) || otherKeys.some((key) => isObject(tool[key])));
   const read = isOther ? readTool(tool) : undefined;
   if (!read) return tool;
   const { kind, name, description, parameters, strict, format, rest } = read;
@@ -93,7 +104,8 @@ export function flatTool(written: JsonValue): JsonValue {
 /** schemaTool returns the tool as the Messages API has it. A tool that is no function of another API stays. */
 export function schemaTool(written: JsonValue): JsonValue {
   const tool = withObjectProperties(written);
-  const read = isObject(tool) && tool.type === "function" ? readTool(tool) : undefined;
+  const isOther = isObject(tool) && (tool.type === "function" || (!hasType(tool) && !isObject(tool.input_schema)));
+  const read = isOther ? readTool(tool) : undefined;
   if (!read) return tool;
   const { name, description, parameters = { type: "object", properties: {} }, strict, rest } = read;
   return { ...rest, ...definedFields({ name, description, input_schema: parameters, strict }) };
@@ -117,7 +129,7 @@ function readChoice(choice: JsonValue): AnyChoice | undefined {
   const word = words.get(isObject(choice) ? choice.type : choice);
   if (word !== undefined) return { word };
   if (!isObject(choice)) return undefined;
-  const { type } = choice;
+  const { type = isObject(choice.custom) ? "custom" : "function" } = choice;
   const kind = type === "custom" ? "custom" : type === "tool" || type === "function" ? "function" : undefined;
   const named = [choice, choice.function, choice.custom].find((one) => isObject(one) && typeof one.name === "string");
   return kind && isObject(named) ? { kind, name: named.name as string } : undefined;
@@ -127,7 +139,7 @@ function readChoice(choice: JsonValue): AnyChoice | undefined {
 export function nestedChoice(choice: JsonValue): JsonValue {
   const read = readChoice(choice);
   if (read?.word !== undefined) return read.word;
-  if (!read?.kind || (isObject(choice) && isObject(choice[read.kind]))) return choice;
+  if (!read?.kind || (isObject(choice) && hasType(choice) && isObject(choice[read.kind]))) return choice;
   return { type: read.kind, [read.kind]: definedFields({ name: read.name }) };
 }
 
@@ -140,8 +152,8 @@ export function flatChoice(choice: JsonValue): JsonValue {
   return definedFields({ type: read.kind, name: read.name, namespace });
 }
 
-/** typesOfOthers are the types of choices that are none of the Messages API's. */
-const typesOfOthers: ReadonlySet<JsonValue | undefined> = new Set(["function", "custom", "required"]);
+/** typesOfOthers are the types of choices that are none of the Messages API's, or none at all. */
+const typesOfOthers: ReadonlySet<JsonValue | undefined> = new Set([undefined, "function", "custom", "required"]);
 
 /** messagesChoice returns the choice as the Messages API has it. */
 export function messagesChoice(choice: JsonValue): JsonValue {

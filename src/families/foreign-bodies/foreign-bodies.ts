@@ -5,12 +5,15 @@
  * On the path of chat a body with `input` and no `messages` is a request for a response: it becomes the equivalent chat request,
  * with its members that are chat's own. Flat tools, as in responses and the Messages API, become nested ones, and so does a
  * flat choice. Calls and results among the content, and `system` and `stop_sequences`, are the Messages API's, and
- * become chat's. A `prompt` is what the user says. On the path of completions the turns of a chat are the prompt (`prompt.ts`). The
- * paths of responses and messages have files of their own. Any other body is of its path already and stays as it came.
+ * become chat's, and settings of responses chat's (`chat-settings.ts`). A `prompt` is what the user says. On the path of
+ * completions the turns of a chat are the prompt (`prompt.ts`). The paths of responses and messages have files of their own. On all
+ * of them, and on that of embeddings, an `extra_body` is spread first (`extra-body.ts`). Any other body is of its path already and
+ * stays as it came.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { CreateCompletionRequestSchema } from "../../../gen/modelgateway/v1/completions_pb.ts";
+import { CreateEmbeddingsRequestSchema } from "../../../gen/modelgateway/v1/embeddings_pb.ts";
 import {
   CountMessageTokensRequestSchema,
   CreateMessageRequestSchema,
@@ -28,8 +31,11 @@ import { Wire } from "../../wire/wire.ts";
 import { callersPath as pathInResponse } from "../responses-to-chat/callers-path.ts";
 import { responsesToChat } from "../responses-to-chat/index.ts";
 import { nestedChoice, nestedTool } from "./any-tool.ts";
+import { hasOtherSettings, instructionsIn, settingsInChatWords } from "./chat-settings.ts";
+import { inOneBody, spreadKeys } from "./extra-body.ts";
 import { hasForeignParts, inChatParts } from "./foreign-parts.ts";
 import { inMessagesWords, needsMessagesWords } from "./messages-words.ts";
+import { hasOtherForms, inUsualForms } from "./other-forms.ts";
 import { promptOf } from "./prompt.ts";
 import { inResponsesWords, needsResponsesWords } from "./responses-words.ts";
 
@@ -53,6 +59,7 @@ type ReadForeign = (request: Wire) => CooperativeTask<ReadBody> | undefined;
 const readers: ReadonlyMap<DescMessage, ReadForeign> = new Map<DescMessage, ReadForeign>([
   [CreateChatCompletionRequestSchema, (request) => foreignToChat(request as unknown as ChatRequest)],
   [CreateCompletionRequestSchema, foreignToCompletions],
+  [CreateEmbeddingsRequestSchema, () => undefined],
   ...[CreateResponseRequestSchema, CountResponseTokensRequestSchema].map(
     (desc) => [desc, foreignWhere(needsResponsesWords, inResponsesWords)] as const,
   ),
@@ -61,12 +68,43 @@ const readers: ReadonlyMap<DescMessage, ReadForeign> = new Map<DescMessage, Read
   ),
 ]);
 
+/** isModelRequest reports requests that clients of models write, over what their users, tools and agents say. */
+export function isModelRequest(desc: DescMessage): boolean {
+  return readers.has(desc);
+}
+
 /**
  * readForeignBody returns undefined for a body that is of its path already. Throws a WireFault where it is no JSON object. The task
  * throws a Refusal, or the WireFault of JSON that does not fit.
  */
 export function readForeignBody(request: Wire): CooperativeTask<ReadBody> | undefined {
-  return readers.get(request.desc)?.(request);
+  const read = readers.get(request.desc);
+  if (!read) return undefined;
+  const keys = spreadKeys(request.outline());
+  return keys ? readSpread(request, read, keys) : readBody(request, read);
+}
+
+/** readSpread reads a body with these keys in its `extra_body`, where the caller is told of them. */
+function* readSpread(request: Wire, read: ReadForeign, keys: ReadonlySet<string>): CooperativeTask<ReadBody> {
+  const whole = changed(request, inOneBody(request.json()));
+  const task = readBody(whole.request, read);
+  const body = task ? yield* task : whole;
+  const written = (path: string) => (keys.has(path.replace(/[.[].*/s, "")) ? `extra_body.${path}` : path);
+  const callersPath = (path: string) => {
+    const own = body.callersPath(path);
+    return own === undefined ? undefined : written(own);
+  };
+  return { request: body.request, dropped: body.dropped.map(written), callersPath };
+}
+
+function readBody(request: Wire, read: ReadForeign): CooperativeTask<ReadBody> | undefined {
+  return hasOtherForms(request.outline()) ? readUsual(request, read) : read(request);
+}
+
+function* readUsual(request: Wire, read: ReadForeign): CooperativeTask<ReadBody> {
+  const usual = yield* withChanges(request, inUsualForms);
+  const task = read(usual.request);
+  return task ? yield* task : usual;
 }
 
 function foreignWhere(
@@ -80,7 +118,10 @@ function* withChanges(
   request: Wire,
   changesTo: (json: JsonObject) => CooperativeTask<Changes>,
 ): CooperativeTask<ReadBody> {
-  const changes = yield* changesTo(request.json());
+  return changed(request, yield* changesTo(request.json()));
+}
+
+function changed(request: Wire, changes: Changes): ReadBody {
   return { request: request.isLong ? request.rebuiltWith(changes) : request.with(changes), dropped: [], callersPath };
 }
 
@@ -99,7 +140,8 @@ function foreignToChat(request: ChatRequest): CooperativeTask<ReadBody> | undefi
   const isFlat = Array.isArray(tools) && tools.some((tool) => nestedTool(tool) !== tool);
   const isFlatChoice = choice !== undefined && nestedChoice(choice) !== choice;
   const isOfMessages = (system ?? stops ?? null) !== null || hasForeignParts(messages);
-  const isForeign = isFlat || isFlatChoice || isOfMessages || isObject(json.reasoning_effort);
+  const isSet = isObject(json.reasoning_effort) || hasOtherSettings(json);
+  const isForeign = isFlat || isFlatChoice || isOfMessages || isSet;
   return isForeign ? inChatWords(request, isFlat, isOfMessages) : undefined;
 }
 
@@ -111,11 +153,15 @@ function* saidIn({ prompt }: JsonObject): CooperativeTask<Changes> {
 function* inChatWords(request: ChatRequest, isFlat: boolean, isOfMessages: boolean): CooperativeTask<ReadBody> {
   const json = request.json();
   const { tools, tool_choice: choice, reasoning_effort: effort } = json;
-  const changes: Record<string, JsonValue | undefined> = {};
+  const changes = settingsInChatWords(json);
   if (isFlat) changes.tools = (tools as JsonValue[]).map(nestedTool);
   if (choice !== undefined) changes.tool_choice = nestedChoice(choice);
   if (isObject(choice) && choice.disable_parallel_tool_use === true) changes.parallel_tool_calls = false;
   if (isOfMessages) Object.assign(changes, yield* messagesInChatWords(json));
+  const instructions = instructionsIn(json);
+  if (typeof json.instructions === "string") changes.instructions = undefined;
+  if (instructions.length > 0)
+    changes.messages = [...instructions, ...((changes.messages ?? json.messages ?? []) as JsonValue[])];
   const reasoning = isObject(effort) ? inEffort(effort, json.reasoning) : { changes: {}, dropped: [] };
   Object.assign(changes, reasoning.changes);
   const chat = isOfMessages && request.isLong ? request.rebuiltWith(changes) : request.with(changes);

@@ -12,6 +12,7 @@ import { isThinking } from "../call-signature.ts";
 import { partsOf } from "../messages-to-chat/request/content.ts";
 import { toolResultOf } from "../messages-to-chat/request/tool-results.ts";
 import { readPart } from "../read-message.ts";
+import { mediaPart } from "./foreign-media.ts";
 import { withObjectInput, withUsualValues } from "./odd-values.ts";
 
 /** hasForeignParts reports whether some message has a part of another API, or values of another type. */
@@ -61,6 +62,8 @@ function chatPart(part: JsonValue): JsonValue {
   const { input_audio: sound } = rest;
   if (type === "input_audio" && typeof sound === "string" && !/^https?:/.test(sound))
     return { ...rest, type, input_audio: audioIn(sound) };
+  const media = mediaPart(part);
+  if (media) return media;
   const isFile = type === "input_file" && (typeof file_data === "string" || typeof file_id === "string");
   return isFile ? { ...rest, type: "file", file: definedFields({ filename, file_data, file_id }) } : part;
 }

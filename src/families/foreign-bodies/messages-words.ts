@@ -16,6 +16,7 @@ import {
 import type { Changes } from "../../wire/splice.ts";
 import { describedSchema } from "../tools/described-schema.ts";
 import { messagesChoice, schemaTool } from "./any-tool.ts";
+import { mediaPart } from "./foreign-media.ts";
 import { resultContent, usualContent, withObjectInput } from "./odd-values.ts";
 
 /** needsMessagesWords reports whether a body has anything of another API. It may be an outline. */
@@ -166,7 +167,7 @@ const dataUri = /^data:([^;,]*)(?:;[^,]*)?;base64,/i;
 
 /** ofOthers are the types of parts that are none of the Messages API's. */
 const ofOthers: ReadonlySet<JsonValue | undefined> = new Set([
-  ...["input_text", "output_text", "image_url", "input_image", "file"],
+  ...["input_text", "output_text", "image_url", "input_image", "file", "input_file"],
 ]);
 
 /** blockOf returns a part as a block; the same block where it is the Messages API's already. */
@@ -174,6 +175,7 @@ function blockOf(block: JsonValue): JsonValue {
   if (!isObject(block)) return block;
   if (block.type === "tool_use") return withObjectInput(block);
   if (block.type === "tool_result") return withUsualResult(block);
+  if (block.type === "image" && !isObject(block.source)) return blockOf(mediaPart(block) ?? null) ?? block;
   if (!ofOthers.has(block.type)) return block;
   const { type, image_url: image, detail: _, file, ...rest } = block;
   if (type === "input_text" || type === "output_text") return { ...rest, type: "text" };
@@ -181,8 +183,14 @@ function blockOf(block: JsonValue): JsonValue {
     const url = isObject(image) ? image.url : image;
     return typeof url === "string" ? { ...rest, type: "image", source: sourceOf(url) } : block;
   }
-  const data = isObject(file) ? file.file_data : undefined;
-  return typeof data === "string" ? { ...rest, type: "document", source: sourceOf(data) } : block;
+  return documentOf(isObject(file) ? file : rest, rest.cache_control) ?? block;
+}
+
+/** documentOf returns a file with its bytes or its address as a document; undefined where it has neither. */
+function documentOf({ file_data: data, file_url: address }: JsonObject, mark: JsonValue | undefined) {
+  const told = data ?? address;
+  if (typeof told !== "string") return undefined;
+  return definedFields({ type: "document", source: sourceOf(told), cache_control: mark });
 }
 
 /** withUsualResult returns a result whose content is a text or blocks; the same block where it is. */

@@ -7,6 +7,7 @@ import { definedFields, isObject, type JsonObject, type JsonValue, mappedList } 
 import type { Changes } from "../../wire/splice.ts";
 import { describedSchema } from "../tools/described-schema.ts";
 import { flatChoice, flatTool } from "./any-tool.ts";
+import { mediaPart } from "./foreign-media.ts";
 import { hasToolBlocks, inChatParts } from "./foreign-parts.ts";
 import { resultContent, textArguments, usualContent } from "./odd-values.ts";
 import { textOf } from "./prompt.ts";
@@ -147,7 +148,9 @@ function isNestedImage({ type, image_url: image }: JsonObject): boolean {
 
 /** partOf returns a part as responses has it; the same part where it is none of chat's. */
 function partOf(part: JsonValue, role: JsonValue | undefined): JsonValue {
-  if (!isObject(part) || !(ofChat.has(part.type) || isNestedImage(part))) return part;
+  if (!isObject(part)) return part;
+  if (part.type === "image" && !isObject(part.source)) return partOf(mediaPart(part) ?? null, role) ?? part;
+  if (!(ofChat.has(part.type) || isNestedImage(part))) return part;
   const { type, text, image_url: image, file, ...rest } = part;
   if (type === "text" && typeof text === "string") {
     return { ...rest, type: role === "assistant" ? "output_text" : "input_text", text };

@@ -5,6 +5,7 @@
  * Values that say nothing are not named: null, and empty texts, lists and objects.
  */
 
+import { callersName } from "../../call/request/servers-words.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import { isFilled, type JsonObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
@@ -25,6 +26,11 @@ export class Dropped {
     for (const [key, value] of Object.entries(extra ?? {})) {
       if (!known.includes(key) && value !== "" && isFilled(value)) this.add(under === "" ? key : `${under}.${key}`);
     }
+  }
+
+  /** named returns the same, by the keys that callers have in place of others. */
+  named(names: ReadonlyMap<string, string>): Dropped {
+    return names.size === 0 ? this : new Dropped([...this.#paths].map((path) => callersName(path, names)));
   }
 
   /** Returns the paths in the order of the request's members; within one member in the order of their addition. */

@@ -2,12 +2,13 @@
  * Puts the results of tools right behind their calls in the messages of a chat, as chat servers demand.
  *
  * Histories of agents may be broken: a result that comes after other messages moves to its call, a call without a
- * result gets one that says so, and a result without a call becomes text of the user's that says what it is. Complete
- * histories stay.
+ * result gets one that says so, and a result without a call becomes text of the user's that says what it is. Of several calls
+ * of a turn with one id the later get others. Complete histories stay. What has no id stays where it is.
  */
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
 import { madeLike } from "../paths/origins.ts";
+import { type CallPair, CallPairs } from "./call-pairs.ts";
 
 /** interrupted is the result of a call that has none. */
 export const interrupted = "The tool call was interrupted: there is no result.";
@@ -22,57 +23,74 @@ export function failedResult(text: string): string {
 
 interface Turn {
   readonly message: JsonObject;
-  /** By the id of the call; undefined where none has come. */
-  readonly results: Map<string, JsonObject | undefined>;
+  readonly pairs: readonly CallPair<JsonObject>[];
 }
 
-/** pairedResults returns the same list where every result stands right behind its calls. */
+/** pairedResults returns the same list where every result stands right behind its calls, and each call of a turn has an id of its own. */
 export function* pairedResults(messages: JsonObject[]): CooperativeTask<JsonObject[]> {
   if (yield* isPaired(messages)) return messages;
+  const calls = new CallPairs<JsonObject>("turn");
   const turns: Turn[] = [];
-  const turnOf = new Map<string, Turn>();
   for (const [i, message] of messages.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    const id = textOrEmpty(message.tool_call_id);
-    const called = message.role === "tool" ? turnOf.get(id) : undefined;
-    if (called && called.results.get(id) === undefined) {
-      called.results.set(id, message);
-      continue;
-    }
-    const turn = { message: message.role === "tool" ? asText(message) : message, results: new Map(noneYet(message)) };
-    turns.push(turn);
-    for (const callId of turn.results.keys()) turnOf.set(callId, turn);
+    const id = resultIdOf(message);
+    if (id === undefined) turns.push(turnOf(message, calls));
+    else if (!calls.answer(id, message)) turns.push({ message: asText(message), pairs: [] });
   }
   const paired: JsonObject[] = [];
-  for (const [i, { message, results }] of turns.entries()) {
+  for (const [i, { message, pairs }] of turns.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     paired.push(message);
-    for (const [id, result] of results) paired.push(result ?? { role: "tool", tool_call_id: id, content: interrupted });
+    for (const { id, result } of pairs) {
+      if (!result) paired.push({ role: "tool", tool_call_id: id, content: interrupted });
+      else paired.push(result.tool_call_id === id ? result : madeLike(result, { ...result, tool_call_id: id }));
+    }
   }
   return paired;
 }
 
-function noneYet(message: JsonObject): [string, undefined][] {
-  return callIdsOf(message).map((id) => [id, undefined]);
+function turnOf(message: JsonObject, calls: CallPairs<JsonObject>): Turn {
+  const ids = callIdsOf(message);
+  if (ids.length === 0) return { message, pairs: [] };
+  calls.beginTurn();
+  const pairs = ids.map((id) => calls.begin(id));
+  if (pairs.every(({ id }, i) => id === ids[i])) return { message, pairs };
+  const left = pairs.values();
+  const renamed = (message.tool_calls as JsonValue[]).map((call) =>
+    callIdOf(call) === undefined ? call : { ...(call as JsonObject), id: left.next().value?.id ?? "" },
+  );
+  return { message: madeLike(message, { ...message, tool_calls: renamed }), pairs };
 }
 
 function* isPaired(messages: readonly JsonObject[]): CooperativeTask<boolean> {
   let open = new Set<string>();
   for (const [i, message] of messages.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    if (message.role === "tool") {
-      if (!open.delete(textOrEmpty(message.tool_call_id))) return false;
-    } else {
+    const id = resultIdOf(message);
+    if (id !== undefined) {
+      if (!open.delete(id)) return false;
+    } else if (message.role !== "tool") {
       if (open.size > 0) return false;
-      open = new Set(callIdsOf(message));
+      const ids = callIdsOf(message);
+      open = new Set(ids);
+      if (open.size < ids.length) return false;
     }
   }
   return open.size === 0;
 }
 
+/** resultIdOf returns the id of the call that a message is the result of; undefined for any other message, and without an id. */
+function resultIdOf({ role, tool_call_id: id }: JsonObject): string | undefined {
+  return role === "tool" && typeof id === "string" && id !== "" ? id : undefined;
+}
+
 function callIdsOf({ role, tool_calls: calls }: JsonObject): string[] {
   if (role !== "assistant" || !Array.isArray(calls)) return [];
-  return calls.filter(isObject).map(({ id }) => textOrEmpty(id));
+  return calls.map(callIdOf).filter((id) => id !== undefined);
+}
+
+function callIdOf(call: JsonValue): string | undefined {
+  return isObject(call) && typeof call.id === "string" && call.id !== "" ? call.id : undefined;
 }
 
 function asText(result: JsonObject): JsonObject {

@@ -22,8 +22,8 @@ import {
   sessionKeyNotFound,
 } from "../../call/refusals.ts";
 import { type Tier, tierOf } from "../../call/tiers.ts";
-import { networkOf } from "../../limits/networks.ts";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
+import { networkOf } from "../../runtime/net/networks.ts";
 import type { KeyStore } from "../../storage/keys.ts";
 import type { SessionWithUser } from "../../storage/people/sessions.ts";
 import { type AuthenticateSession, isFromElsewhere } from "./authenticate-session.ts";

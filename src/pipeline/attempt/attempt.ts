@@ -31,7 +31,7 @@ import type { ModelCall } from "../complete/model-call.ts";
 import { billRefused } from "./billed-refusal.ts";
 import { droppedHeaders } from "./dropped-headers.ts";
 import { firstContentGate } from "./first-content-gate.ts";
-import { translate } from "./translate.ts";
+import { betasIn, translate } from "./translate.ts";
 import { withUntoldUsage } from "./untold-usage.ts";
 import { UpstreamStream } from "./upstream-stream.ts";
 
@@ -142,7 +142,7 @@ function requestTo(attempt: CallAttempt, record: AttemptRecord, clock: () => num
     form,
     request,
     model: candidate.target.model,
-    header,
+    header: candidate.refused ? withoutBetas(header, candidate.refused.betas) : header,
     signal: stream?.signal ?? signal,
     onLate: stream?.late,
     record,
@@ -150,6 +150,17 @@ function requestTo(attempt: CallAttempt, record: AttemptRecord, clock: () => num
     priority,
     traceHeaders: part.record.trace?.began(record) ?? passedTrace(header),
     timeouts: deadline === endless ? timeouts : { ...timeouts, totalMs: deadline - clock() },
+  };
+}
+
+/** withoutBetas returns the caller's headers without the values of `anthropic-beta` that the upstream has refused. */
+function withoutBetas(header: Call["header"], refused: readonly string[]): Call["header"] {
+  if (refused.length === 0) return header;
+  return (name) => {
+    const value = header(name);
+    if (name !== "anthropic-beta" || value === undefined) return value;
+    const left = betasIn(value).filter((beta) => !refused.includes(beta));
+    return left.length === 0 ? undefined : left.join(",");
   };
 }
 

@@ -1,50 +1,131 @@
 /**
- * Runs an attempt at a chat server, and runs it once more without the keys that OpenAI's API does not have where the server refuses the
- * request for one of them. Agents send such keys to every server, and of a server that nobody knows it cannot be said which it takes.
+ * Runs an attempt, and runs it again without what its server does not know where it refuses the request for that. Agents send such keys to
+ * every server, and of a server that nobody knows it cannot be said which it takes.
  *
- * The next calls with the same API key leave these keys out at once, until FurtherKeys forgets it. The caller sees both runs as one attempt.
+ * A chat server that refuses a key which OpenAI's API does not have gets no such keys. All others, and what else is refused, are left out by
+ * their names: members of requests for chats, messages and responses, as Claude Code's `context_management` and Codex's `client_metadata`,
+ * and values of `anthropic-beta`. The next calls with the same API key leave them out at once, until FurtherKeys forgets it. The caller
+ * sees all runs as one attempt.
+ *
+ * Sources: https://github.com/anthropics/claude-code/issues/21612, https://github.com/QuantumNous/new-api/issues/2975,
+ * https://github.com/lidge-jun/opencodex/issues/4853
  */
+import type { Operation } from "../../call/operations.ts";
 import { Refusal } from "../../call/refusals.ts";
-import type { PlainFitters, RequestFitter } from "../../providers/contract.ts";
+import { isSameMember, memberAt, type RefusedMember } from "../../call/request/refused-members.ts";
+import type { RequestFitter } from "../../providers/contract.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
-import { catchError, type MaybePromise } from "../../runtime/maybe-promise.ts";
-import type { RefusedPlace } from "../../targets/further-keys.ts";
+import { catchError } from "../../runtime/maybe-promise.ts";
+import type { RefusedKeys, RefusedPlace } from "../../targets/further-keys.ts";
+import type { JsonObject } from "../../wire/json.ts";
+import type { Candidate } from "../complete/candidates.ts";
 import { CallAttempt, type RunAttempt } from "./attempt.ts";
-import { isRelay } from "./translate.ts";
+import { type RefusedNames, refusedNames } from "./refused-names.ts";
+import { betasIn, isRelay } from "./translate.ts";
+
+const operations: ReadonlySet<Operation> = new Set(["chat", "messages", "responses", "count_tokens"]);
+
+/** mostRefusals is how often a request is sent again. Most servers name one key at a time. */
+const mostRefusals = 8;
+/** The most that is remembered of an API key: each of its calls is looked through for all of that. */
+const [mostNames, longestName] = [64, 200];
+
+const nothing: RefusedKeys = { place: undefined, members: [], betas: [] };
 
 /** inKnownKeys returns a function that runs attempts so. */
 export function inKnownKeys(run: RunAttempt): RunAttempt {
   return (attempt) => {
     const { candidate, part } = attempt;
-    const plain = candidate.operation === "chat" ? candidate.fitting?.plain : undefined;
-    return plain ? runFrom(candidate.state.furtherKeys.refused(part.caller.keyId), attempt, plain, run) : run(attempt);
+    if (!operations.has(candidate.operation)) return run(attempt);
+    const known = candidate.state.furtherKeys.refused(part.caller.keyId);
+    const first = known ? without(attempt, known) : attempt;
+    return catchError(
+      () => run(first),
+      (error) => runAgain(first, attempt, known ?? nothing, error, run),
+    );
   };
 }
 
-/** runFrom leaves out the keys in one place, and those in more where the server refuses what is left. */
-function runFrom(
-  place: RefusedPlace | undefined,
+/** runAgain leaves out what the server has refused, and what it refuses of the rest. */
+async function runAgain(
+  first: CallAttempt,
   attempt: CallAttempt,
-  plain: PlainFitters,
+  known: RefusedKeys,
+  error: unknown,
   run: RunAttempt,
-): MaybePromise<CallAttempt> {
-  const { modelCall, part, candidate, signal, isHedge } = attempt;
-  const fitted = place && { ...candidate, fitting: plain[place] };
-  const tried = fitted ? new CallAttempt(modelCall, part, fitted, signal, isHedge) : attempt;
-  if (place === "request") return run(tried);
-  return catchError(
-    () => run(tried),
-    async (error) => {
-      const wider = await refusedPlace(error, tried, plain.request);
-      if (!wider || wider === place) throw error;
-      const answered = await runFrom(wider, attempt, plain, run);
-      candidate.state.furtherKeys.note(part.caller.keyId, wider);
+): Promise<CallAttempt> {
+  let tried = first;
+  let refused = known;
+  let failure = error;
+  for (let times = 0; times < mostRefusals; times++) {
+    const further = await furtherRefused(failure, tried, refused, attempt.candidate.fitting?.plain?.request);
+    if (!further) break;
+    refused = further;
+    tried = without(attempt, refused);
+    try {
+      const answered = await run(tried);
+      attempt.candidate.state.furtherKeys.note(attempt.part.caller.keyId, refused);
       return answered;
-    },
-  );
+    } catch (again) {
+      failure = again;
+    }
+  }
+  throw failure;
 }
 
-/** How servers say that they do not know a key. */
+function without({ modelCall, part, candidate, signal, isHedge }: CallAttempt, refused: RefusedKeys): CallAttempt {
+  const { place } = refused;
+  const fitting = (place && candidate.fitting?.plain?.[place]) ?? candidate.fitting;
+  const left: Candidate = { ...candidate, fitting, refused };
+  return new CallAttempt(modelCall, part, left, signal, isHedge);
+}
+
+/** furtherRefused returns what was refused, with what a failure says; undefined where that is nothing new. */
+async function furtherRefused(
+  error: unknown,
+  tried: CallAttempt,
+  refused: RefusedKeys,
+  plain: RequestFitter | undefined,
+): Promise<RefusedKeys | undefined> {
+  // Without a record the gateway has refused the call, before it was sent.
+  if (!tried.record || !(error instanceof Refusal) || (error.status !== 400 && error.status !== 422)) return undefined;
+  const place = plain && tried.candidate.operation === "chat" ? await refusedPlace(error, tried, plain) : undefined;
+  if (place && place !== refused.place && refused.place !== "request") return { ...refused, place };
+  const names = refusedNames(error);
+  return names && withNames(refused, names, tried);
+}
+
+/** withNames returns undefined where the names are none of what was sent, or there are too many. */
+function withNames(
+  { place, members, betas }: RefusedKeys,
+  said: RefusedNames,
+  { translated, part }: CallAttempt,
+): RefusedKeys | undefined {
+  const request = translated.request.outline();
+  const found = said.named.flatMap((paths) => firstMember(request, paths));
+  const fresh = [...found.entries()].flatMap(([i, one]) => {
+    const earlier = [...members, ...found.slice(0, i)];
+    return earlier.some((known) => isSameMember(known, one)) ? [] : one;
+  });
+  const sent = betasIn(part.header("anthropic-beta")).filter((beta) => !betas.includes(beta));
+  const refusedBetas = said.betas === "all" ? sent : sent.filter((beta) => said.betas.includes(beta));
+  const names = [...fresh.map(({ path }) => path.join(".")), ...refusedBetas];
+  const known = members.length + betas.length;
+  if (names.length === 0 || known + names.length > mostNames || names.some((name) => name.length > longestName))
+    return undefined;
+  return { place, members: [...members, ...fresh], betas: [...betas, ...refusedBetas] };
+}
+
+/** firstMember returns the first member to which a path leads, of several in one text. */
+function firstMember(request: JsonObject, paths: readonly (readonly string[])[]): RefusedMember[] {
+  for (const path of paths) {
+    const member = memberAt(request, path);
+    if (member) return [member];
+  }
+  return [];
+}
+
+/** How servers say that they do not know a key of a chat. */
 const saysUnknown =
   /unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|extra|not permitted|not allowed|forbidden|additional|cannot find|no such|invalid/i;
 /** maxSaid is how much of a refusal is looked into, in characters. */
@@ -52,12 +133,10 @@ const maxSaid = 10_000;
 
 /** refusedPlace returns where the keys stand that a refusal names, of those that are not OpenAI's; undefined where it names none. */
 async function refusedPlace(
-  error: unknown,
-  { candidate, record, translated }: CallAttempt,
+  error: Refusal,
+  { candidate, translated }: CallAttempt,
   fitter: RequestFitter,
 ): Promise<RefusedPlace | undefined> {
-  // Without a record the gateway has refused the call, before it was sent.
-  if (!record || !(error instanceof Refusal) || (error.status !== 400 && error.status !== 422)) return undefined;
   const said = `${error.message} ${error.upstream?.body.toString() ?? ""}`.slice(0, maxSaid);
   if (!saysUnknown.test(said)) return undefined;
   const words = new Set(said.split(/[^\w-]+/));

@@ -4,10 +4,13 @@
  */
 import type { Call } from "../../call/call.ts";
 import type { Form, Input, Operation } from "../../call/operations.ts";
+import { Refusal } from "../../call/refusals.ts";
+import { withoutMembers } from "../../call/request/refused-members.ts";
 import { usableCalls } from "../../families/chat-to-chat/usable-calls.ts";
 import { withTexts } from "../../families/completions-to-chat/text-choices.ts";
 import { vectorsAsAsked } from "../../families/embeddings-encoding.ts";
 import { mapInSlices, translateAll } from "../../families/index.ts";
+import { type WholeHistory, wholeHistory } from "../../families/tools/whole-history.ts";
 import type { Translated, Translation } from "../../families/translation.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { estimatePromptTokens } from "../../tokens/prompt.ts";
@@ -26,7 +29,7 @@ export interface TranslateOptions {
   readonly arrivedAt: number;
 }
 
-type TranslatedCandidate = Pick<Candidate, "path" | "model" | "target" | "operation" | "fitting">;
+type TranslatedCandidate = Pick<Candidate, "path" | "model" | "target" | "operation" | "fitting" | "refused">;
 
 /** translate translates a call for a candidate, and fits it to what the upstream accepts. Throws a Refusal. */
 export function* translate(
@@ -35,7 +38,7 @@ export function* translate(
   options: TranslateOptions,
 ): CooperativeTask<Translated<Operation, Operation>> {
   const translated = yield* translateAlongPath(candidate, part, options);
-  const fit = yield* fitted(candidate, translated);
+  const fit = yield* withoutRefused(candidate, yield* fitted(candidate, translated), part);
   return fit.request === translated.request ? fit : { ...fit, request: yield* counted(fit.request, part) };
 }
 
@@ -45,10 +48,34 @@ export function* fitted(
   translated: Translated<Operation, Operation>,
 ): CooperativeTask<Translated<Operation, Operation>> {
   if (!fitting) return translated;
-  const { request, dropped } = yield* fitting.fit(operation, translated.request, path.every(isRelay));
+  const task = fitting.fit(operation, translated.request, path.every(isRelay));
+  const { request, dropped } = yield* inCallersPaths(task, translated.callersPath);
   if (request === translated.request && dropped.length === 0) return translated;
   const further = yield* mapInSlices(dropped, (path) => translated.callersPath(path) ?? []);
   return { ...translated, request, dropped: [...translated.dropped, ...further] };
+}
+
+/** Leaves out of a request what its server has refused, and names the values of `anthropic-beta` that are left out with it. */
+function* withoutRefused(
+  { refused }: Pick<Candidate, "refused">,
+  translated: Translated<Operation, Operation>,
+  { header }: Call,
+): CooperativeTask<Translated<Operation, Operation>> {
+  if (!refused) return translated;
+  const sent = betasIn(header("anthropic-beta"));
+  const betas = refused.betas.filter((beta) => sent.includes(beta)).map((beta) => `anthropic-beta.${beta}`);
+  const json = translated.request.isLong ? translated.request.json() : translated.request.outline();
+  const { changes, dropped } = yield* withoutMembers(json, refused.members);
+  if (Object.keys(changes).length === 0 && betas.length === 0) return translated;
+  const { isLong } = translated.request;
+  const request = isLong ? translated.request.rebuiltWith(changes) : translated.request.with(changes);
+  const named = yield* mapInSlices(dropped, (path) => translated.callersPath(path) ?? []);
+  return { ...translated, request: request as TranslatedRequest, dropped: [...translated.dropped, ...named, ...betas] };
+}
+
+/** betasIn returns the values of an `anthropic-beta`. */
+export function betasIn(header: string | undefined): string[] {
+  return (header ?? "").split(",").flatMap((beta) => beta.trim() || []);
 }
 
 /** isRelay reports whether a translation leaves a request in its own dialect. */
@@ -58,16 +85,30 @@ export function isRelay({ from, to }: Translation): boolean {
 
 /** translateAlongPath translates a call along a candidate's path. Throws a Refusal. */
 export function* translateAlongPath(
-  { path, model, target, operation, fitting }: TranslatedCandidate,
+  candidate: TranslatedCandidate,
   part: Call,
-  { form, arrivedAt }: TranslateOptions,
+  options: TranslateOptions,
 ): CooperativeTask<Translated<Operation, Operation>> {
+  const { path, operation } = candidate;
   // The fallback models concern the gateway, not the upstream.
   const isNamed = "models" in part.request.desc.field && part.request.outline().models !== undefined;
   const asked = (isNamed ? part.request.with({ models: undefined }) : part.request) as TranslatedRequest;
-  if (path.length === 0)
-    return { request: asked, dropped: [], callersPath: asItCame, answer: relayed(operation, asked, part) };
-  const translated = yield* translateAll(path, asked, {
+  const { request, callersPath } = yield* wholeHistory(path[0]?.from ?? operation, asked);
+  if (path.length > 0) {
+    const translated = translateWhole(candidate, request, part, options);
+    return request === asked ? yield* translated : yield* renamed(translated, callersPath);
+  }
+  const sent = request === asked ? asked : yield* counted(request, part);
+  return { request: sent, dropped: [], callersPath, answer: relayed(operation, request, part) };
+}
+
+function* translateWhole(
+  { path, model, target, operation, fitting }: TranslatedCandidate,
+  request: TranslatedRequest,
+  part: Call,
+  { form, arrivedAt }: TranslateOptions,
+): CooperativeTask<Translated<Operation, Operation>> {
+  const translated = yield* translateAll(path, request, {
     form,
     maxOutputTokens: model.maxOutputTokens,
     customTools: fitting?.customTools,
@@ -82,6 +123,29 @@ export function* translateAlongPath(
     estimateTokens: estimatePromptTokens,
   });
   return { ...translated, request: yield* counted(translated.request, part) };
+}
+
+/** renamed has whatever a translation names be named by the caller's paths. */
+function* renamed(
+  task: CooperativeTask<Translated<Operation, Operation>>,
+  callersPath: WholeHistory["callersPath"],
+): CooperativeTask<Translated<Operation, Operation>> {
+  const translated = yield* inCallersPaths(task, callersPath);
+  const dropped = yield* mapInSlices(translated.dropped, (path) => callersPath(path) ?? path);
+  const toCaller = (path: string) => {
+    const own = translated.callersPath(path);
+    return own === undefined ? undefined : callersPath(own);
+  };
+  return { ...translated, dropped, callersPath: toCaller };
+}
+
+/** inCallersPaths has what a task refuses be named by the caller's paths. */
+function* inCallersPaths<T>(task: CooperativeTask<T>, callersPath: WholeHistory["callersPath"]): CooperativeTask<T> {
+  try {
+    return yield* task;
+  } catch (error) {
+    throw error instanceof Refusal ? error.renamed(callersPath) : error;
+  }
 }
 
 /**

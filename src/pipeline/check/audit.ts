@@ -3,11 +3,12 @@
  * it is answered.
  *
  * An event has the fields that the contract names, in their public form, and nothing else. It never has a secret, and a subject
- * only if it has the form of an id, because somebody may have sent a secret in its place. Two kinds of refusals are not logged, so
- * that a flood of calls cannot fill the table: those for the rate, and those for the form of requests that anyone may send. An event
- * that cannot be written fails no call, because its action has been done.
+ * only if it has the form of an id, because somebody may have sent a secret in its place. A repetition under an `Idempotency-Key`
+ * says so, for it has done nothing; it is told all the same, since the process may have died before the event of the first. Two
+ * kinds of refusals are not logged, so that a flood of calls cannot fill the table: those for the rate, and those for the form of
+ * requests that anyone may send. An event that cannot be written fails no call, because its action has been done.
  */
-import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, DescMethod, JsonObject, Message } from "@bufbuild/protobuf";
 import { type Audit as AuditOption, Caller as Least } from "../../../gen/modelgateway/v1/access_pb.ts";
 import { type Answer, type Call, type Handler, here } from "../../call/call.ts";
 import { asRefusal, Reason, reasonWord } from "../../call/refusals.ts";
@@ -61,8 +62,8 @@ interface Plan {
   readonly accounts: readonly Reader[];
   /** Fields of the request, by their public names. */
   readonly tells: readonly string[];
-  /** Fields of the answer, by the names of their details. */
-  readonly answers: ReadonlyMap<string, Reader>;
+  /** Paths of fields of the answer, whose last names are those of their details. */
+  readonly answers: readonly string[];
   /** The field of the request with which a call changes nothing. */
   readonly unless: Reader | undefined;
   /** signsIn is whether the caller is known only from the answer. */
@@ -80,6 +81,8 @@ function planOf(method: DescMethod): Plan | undefined {
   const { input, output, parent } = method;
   if (method.methodKind !== "unary") throw broken(method, "streams, and has no answer to tell of");
   for (const name of audit.tells) if (!readerOf(input, name)) throw broken(method, `tells \`${name}\``);
+  for (const path of audit.answers)
+    if (!readerOf(output, path)) throw broken(method, `tells \`${path}\` of its answer`);
   const unless = audit.unless === "" ? undefined : readerOf(input, audit.unless);
   if (audit.unless !== "" && !unless) throw broken(method, `is none with \`${audit.unless}\``);
   return {
@@ -88,7 +91,7 @@ function planOf(method: DescMethod): Plan | undefined {
     subject: subjectOf(method, audit),
     accounts: accountPaths.flatMap((path) => readerOf(output, path) ?? []),
     tells: audit.tells,
-    answers: new Map(audit.answers.map((path) => [path.split(".").at(-1) ?? path, answerReader(method, path)])),
+    answers: audit.answers,
     unless,
     signsIn: caller === Least.ANYONE,
   };
@@ -99,12 +102,6 @@ function subjectOf(method: DescMethod, { subject }: AuditOption): Plan["subject"
   const found = { inAnswer: readerOf(method.output, subject), inRequest: readerOf(method.input, subject) };
   if (!found.inAnswer && !found.inRequest) throw broken(method, `has the subject \`${subject}\``);
   return found;
-}
-
-function answerReader(method: DescMethod, path: string): Reader {
-  const reader = readerOf(method.output, path);
-  if (!reader) throw broken(method, `tells \`${path}\` of its answer`);
-  return reader;
 }
 
 function broken({ parent, name }: DescMethod, why: string): Error {
@@ -182,7 +179,7 @@ async function write(
       ...actorOf(call, signedIn),
       account_id: told || named || ofUser || caller.accountId,
       subject,
-      details: detailsOf(plan, request, bound, answeredOf(plan, answered)),
+      details: detailsOf(plan, request, bound, [...answeredOf(plan, answered), ...replayOf(answer)]),
       refused: refusal ? reasonWord(refusal.reason) : "",
       address,
     });
@@ -225,10 +222,21 @@ export function detailsDone(method: DescMethod, request: Wire): string {
   return detailsOf(accessOf(method).audit ?? { tells: [] }, request, maxFieldLength.done);
 }
 
-/** answeredOf returns the details of an answer; none where the call was refused. */
-function answeredOf({ answers }: Plan, answered: Message | undefined): readonly (readonly [string, unknown])[] {
-  if (!answered) return [];
-  return [...answers].map(([name, reader]) => [name, reader(answered)]);
+/** answeredOf returns the details of an answer in their public form; none where the call was refused. */
+function answeredOf({ answers, method }: Plan, answered: Message | undefined): readonly (readonly [string, unknown])[] {
+  if (!answered || answers.length === 0) return [];
+  const json = Wire.ofMessage(method.output, answered).json();
+  return answers.map((path) => {
+    const names = path.split(".");
+    const value = names.reduce<unknown>((within, name) => (within as JsonObject | undefined)?.[name], json);
+    return [names.at(-1) ?? path, value];
+  });
+}
+
+/** replayOf returns the detail of an answer that repeats an earlier one. */
+function replayOf(answer: Answer | undefined): readonly (readonly [string, unknown])[] {
+  const isReplayed = answer?.kind === "whole" && answer.headers?.["x-gateway-replayed"] === "true";
+  return isReplayed ? [["replayed", true]] : [];
 }
 
 function detailsOf(

@@ -1,8 +1,9 @@
 /** Accepts calls whose body belongs to another API, and answers them as their path does. What the translation drops is named. */
 import type { Answer, Call, Handler } from "../../call/call.ts";
-import { Refusal, wouldBeDropped } from "../../call/refusals.ts";
+import { asRefusal, Refusal, wouldBeDropped } from "../../call/refusals.ts";
 import { type ReadBody, readForeignBody } from "../../families/foreign-bodies/foreign-bodies.ts";
 import { type CooperativeTask, runCooperatively } from "../../runtime/cooperative.ts";
+import { WireFault } from "../../wire/fault.ts";
 import { droppedHeaders } from "../attempt/dropped-headers.ts";
 import { isStrict } from "./strict.ts";
 
@@ -20,7 +21,7 @@ async function handleWritten(handle: Handler, call: Call, callersPath: ReadBody[
   try {
     return await handle(call);
   } catch (error) {
-    throw error instanceof Refusal ? error.renamed(callersPath) : error;
+    throw error instanceof Refusal || error instanceof WireFault ? asRefusal(error).renamed(callersPath) : error;
   }
 }
 

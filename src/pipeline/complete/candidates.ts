@@ -8,6 +8,7 @@ import { type Operation, operations } from "../../call/operations.ts";
 import { internal, invalidType, invalidValue, modelNotFound, Refusal } from "../../call/refusals.ts";
 import type { Provider, RequestFitter, Speak } from "../../providers/contract.ts";
 import type { Catalog, Model, Target } from "../../targets/catalog.ts";
+import type { RefusedKeys } from "../../targets/further-keys.ts";
 import type { TargetState, Targets } from "../../targets/targets.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { authorizeModel } from "../admit/authorize.ts";
@@ -28,6 +29,8 @@ export interface Candidate {
   readonly speak: Speak<Operation>;
   /** fitting is what the upstream accepts of a request; undefined: requests are sent as they are. */
   readonly fitting: RequestFitter | undefined;
+  /** refused is what is left out besides: its server has refused that. */
+  readonly refused?: RefusedKeys | undefined;
   /** hasQueue is whether calls may queue at the upstream. */
   readonly hasQueue: boolean;
   readonly state: TargetState;

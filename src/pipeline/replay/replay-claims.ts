@@ -2,8 +2,8 @@
  * Claims idempotency keys for running calls: one call at a time under each key. A second call in the same process waits for the
  * first; in another process it is refused, and may be repeated in a moment.
  *
- * The claim of a process that died expires when its holds do. While calls run, a timer extends their claims; without calls there is
- * no timer.
+ * The claim of a process that died expires when its holds do. While calls run, a timer extends their claims, and no others: one that
+ * the database did not let end expires too. Without calls there is no timer.
  */
 import { cancelled, idempotencyConflict, idempotencyRunning, replayTooLarge } from "../../call/refusals.ts";
 import { holdMs, sweepMs } from "../../ledger/contract.ts";
@@ -41,6 +41,7 @@ export type ClaimKey = (asking: Asking, signal: Signal) => Promise<HeldClaim | S
 
 /** RunningCall is a call that claims its key, or has claimed it. */
 interface RunningCall {
+  readonly requestId: string;
   readonly requestHash: string;
   /** Resolves once the database has decided on the claim. */
   readonly decided: Promise<void>;
@@ -55,7 +56,8 @@ export function createClaims(options: ClaimsOptions): ClaimKey {
   /** Claims a key that no call of this process claims or has claimed. From its first moment on no other does. */
   async function claimNow(asking: Asking, place: string) {
     const { promise: decided, resolve } = Promise.withResolvers<void>();
-    const call: RunningCall = { requestHash: asking.requestHash, decided, over: undefined };
+    const { requestId, requestHash } = asking;
+    const call: RunningCall = { requestId, requestHash, decided, over: undefined };
     running.enter(place, call);
     try {
       const now = clock();
@@ -86,7 +88,10 @@ export function createClaims(options: ClaimsOptions): ClaimKey {
 function createRunningCalls({ store, node, clock, onError }: ClaimsOptions) {
   const calls = new Map<string, RunningCall>();
   let renewing: NodeJS.Timeout | undefined;
-  const renew = () => void store.renew(node, clock() + holdMs).catch(onError);
+  const renew = () => {
+    const requestIds = Array.from(calls.values(), ({ requestId }) => requestId);
+    void store.renew(node, requestIds, clock() + holdMs).catch(onError);
+  };
   return {
     at: (place: string) => calls.get(place),
     enter(place: string, call: RunningCall): void {

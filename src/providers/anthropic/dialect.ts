@@ -4,8 +4,9 @@
  * In a request `model` is replaced and `stream` is set. Sampling settings that the caller's API version or the model
  * does not have are left out and named, and so are thinking that Claude has not signed, and fallback models: they have
  * prices and permissions of their own. Blank texts and images of a wrong type, which it would refuse, are mended
- * (`usable-content.ts`). Thinking, effort and tools are asked for as the model's generation takes them (`fit-generation.ts`). `anthropic-version` and `anthropic-beta` pass through. Errors keep the vendor's
- * wording, by which clients switch features off.
+ * (`usable-content.ts`), and so are instructions in mid-conversation (`late-instructions.ts`). Thinking, effort and tools are
+ * asked for as the model's generation takes them (`fit-generation.ts`). `anthropic-version` and `anthropic-beta` pass through.
+ * Errors keep the vendor's wording, by which clients switch features off.
  */
 
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
@@ -17,19 +18,21 @@ import type { Attempt, Provider, Speak } from "../contract.ts";
 import { type Dialect, requestBody } from "../dialect.ts";
 import { createRedact, type Redact } from "../errors/redact.ts";
 import { type ErrorDialect, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
+import { withForeignPieces } from "../frames/native/foreign-pieces.ts";
 import { isDefault } from "../profile/keys/refused.ts";
 import { lowerCased } from "../upstream/lower-cased.ts";
 import { checkOver, commonFields, secretsOf, speakOver } from "../upstream/speak.ts";
 import type { Timeouts } from "../upstream/timeouts.ts";
 import { createUpstream } from "../upstream/upstream.ts";
 import { createEventAccumulator } from "./accumulator.ts";
+import { withPlacedInstructions } from "./conversation/late-instructions.ts";
+import { requiresSignedThinking, withoutUnsigned } from "./conversation/unsigned-thinking.ts";
+import { withUsableContent } from "./conversation/usable-content.ts";
 import { anthropicFaults } from "./faults.ts";
 import { fitGeneration, refusedSampling } from "./fit-generation.ts";
 import { eventsOfMessage } from "./frames.ts";
 import { refusesSampling } from "./generation.ts";
 import { trackEvents } from "./tracker.ts";
-import { requiresSignedThinking, withoutUnsigned } from "./unsigned-thinking.ts";
-import { withUsableContent } from "./usable-content.ts";
 import { meterMessage } from "./usage.ts";
 import { changesOfMessage } from "./usual-message.ts";
 
@@ -82,7 +85,7 @@ function refusedKeys(request: JsonObject, thinking: JsonValue | undefined, model
 function dropUnsupported<O extends Operation>(speak: Speak<O>, isSigned: (model: string) => boolean): Speak<O> {
   return async (attempt) => {
     const { header, model } = attempt;
-    const asked = await withUsableContent(attempt.request);
+    const asked = await withPlacedInstructions(await withUsableContent(attempt.request), model);
     const signed = isSigned(model) ? await withoutUnsigned(asked) : { request: asked, dropped: [] };
     const given = signed.request.outline();
     const fitted = fitGeneration(signed.request, model);
@@ -106,6 +109,7 @@ function dropUnsupported<O extends Operation>(speak: Speak<O>, isSigned: (model:
 function anthropicDialect(credential: Record<string, string>, hide: Redact): Dialect {
   const errors = anthropicErrors(hide);
   const common = commonFields(credential);
+  const errorIn = anthropicFaults((json, bytes) => refusalOfErrorIn(json, bytes, errors));
   return {
     common: { whole: common, stream: common },
     headers({ header }) {
@@ -114,11 +118,11 @@ function anthropicDialect(credential: Record<string, string>, hide: Redact): Dia
     },
     body: (attempt) => requestBody(attempt),
     refusal: (error) => refusalOfAnswer(error, errors),
-    errorIn: anthropicFaults((json, bytes) => refusalOfErrorIn(json, bytes, errors)),
+    errorIn,
     changes: changesOfMessage,
     measure: meterMessage,
     namesEvents: true,
-    track: trackEvents,
+    track: (attempt) => withForeignPieces(trackEvents(attempt), errorIn),
     framesOf: eventsOfMessage,
     accumulator: createEventAccumulator,
   };

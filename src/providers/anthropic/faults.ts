@@ -14,11 +14,13 @@ import {
   type RefusalOf,
   saysAnything,
 } from "../errors/errors-in-answers.ts";
+import { isForeignToMessages } from "../frames/native/chat-as-message.ts";
 
 /** anthropicFaults returns a function that finds the refusal for JSON that is no answer and no frame of one. */
 export function anthropicFaults(refusalOf: RefusalOf) {
   return (json: JsonObject, bytes: Buffer, operation: Operation, place: ErrorPlace): Refusal | undefined => {
     if (namesError(json)) return refusalOf(json, bytes);
+    if (place === "frame" && isForeignToMessages(json)) return undefined;
     if (place === "frame" && typeof json.type === "string")
       return endsByFailure(json.delta) ? brokenByError() : undefined;
     if (place === "whole" && isAnswer(json, operation)) return endsByFailure(json) ? brokenByError() : undefined;

@@ -14,6 +14,7 @@ import { isObject } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { budgetOfEffort } from "../profile/reasoning-object.ts";
+import { resumesWithoutThinking, thinkingKeys } from "./conversation/unsigned-thinking.ts";
 import {
   generationOf,
   neverThinks,
@@ -25,7 +26,6 @@ import {
   thinksByBudget,
   withoutThinking,
 } from "./generation.ts";
-import { resumesWithoutThinking, thinkingKeys } from "./unsigned-thinking.ts";
 
 interface Fitted {
   readonly changes: Changes;

@@ -39,6 +39,12 @@ export function refusesPrefill(model: string): boolean {
   return number >= 406;
 }
 
+/** takesLateInstructions reports whether the model is known to take instructions in mid-conversation: Opus from 4.8, others from 5. */
+export function takesLateInstructions(model: string): boolean {
+  const { family, number = 0 } = generationOf(model) ?? {};
+  return number >= 500 || (family === "opus" && number >= 408);
+}
+
 /** thinksByBudget reports whether the model thinks within a token budget (up to 4.5), and not adaptively, by effort (from 4.6). */
 export function thinksByBudget(model: string): boolean {
   return budgetModels.test(model);

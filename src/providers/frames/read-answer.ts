@@ -9,7 +9,9 @@ import { isObject, parsedJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Dialect } from "../dialect.ts";
 import { namesError } from "../errors/errors-in-answers.ts";
-import { chatOf } from "./native-answers.ts";
+import { chatOf } from "./native/answers.ts";
+import { messageOfChat } from "./native/chat-as-message.ts";
+import { responseOfChat } from "./native/chat-as-response.ts";
 import { readJson } from "./read-json.ts";
 import { vectorsIn } from "./vectors.ts";
 
@@ -68,7 +70,13 @@ function unwrapped(bytes: Buffer, dialect: Dialect, operation: Operation): JsonO
 function listed(answer: JsonValue | undefined, operation: Operation): JsonObject[] {
   if (!isObject(answer) || namesError(answer)) return [];
   if (operation === "chat") return [chatOf(answer)].filter((native) => native !== undefined);
-  const { content, output, output_text: text } = answer;
+  const { choices, content, output, output_text: text } = answer;
+  const isOwn = operation === "responses" && answer.object === "response";
+  if (operation === "messages" || (operation === "responses" && !isOwn)) {
+    const chat = Array.isArray(choices) ? answer : chatOf(answer);
+    const native = chat && (operation === "messages" ? messageOfChat(chat) : responseOfChat(chat));
+    if (native) return [native];
+  }
   if (operation === "messages" && typeof content === "string" && content !== "")
     return [{ ...answer, content: [{ type: "text", text: content }] }];
   if (operation === "messages" && isObject(content) && typeof content.type === "string")

@@ -15,8 +15,8 @@ import type { Attempt, Provider, Speak } from "../contract.ts";
 import { type Dialect, requestBody, type StreamTracker } from "../dialect.ts";
 import { createRedact, type Redact } from "../errors/redact.ts";
 import { openAiErrors, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
-import { isDone } from "../frames/done.ts";
-import { createChunkReader } from "../frames/native-answers.ts";
+import { done as endMark, isDone } from "../frames/done.ts";
+import { createChunkReader } from "../frames/native/chunks.ts";
 import { fittingOf } from "../profile/fit.ts";
 import { createProfile, type Profile } from "../profile/profile.ts";
 import { lowerCased } from "../upstream/lower-cased.ts";
@@ -31,6 +31,7 @@ import type { TemplateReader } from "./delta-template.ts";
 import { openAiFaults } from "./faults.ts";
 import { chunksOfAnswer } from "./frames.ts";
 import { responsesDialect } from "./responses.ts";
+import { SearchCounter } from "./searches.ts";
 import { speakSpeech } from "./speech.ts";
 import { meterAnswer, meterChoice } from "./usage.ts";
 import { changesOfAnswer, UsualChunks, usualTexts } from "./usual-choices.ts";
@@ -132,6 +133,7 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
   let done = false;
   const seen = new ChoiceTracker(operation, asked);
   const counts = new ChatUsageReader();
+  const searches = new SearchCounter();
   const usual = operation === "chat" ? new UsualChunks(seen.asked) : undefined;
   const see = <O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined => {
     // The gateway asked for the usage: a caller who did not ask sees neither it nor the nulls that announce it.
@@ -158,7 +160,7 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
     take(frame, json) {
       const choices = json.choices ?? [];
       if (!Array.isArray(choices)) throw new TypeError("`choices` is no list");
-      for (const choice of choices) if (isObject(choice)) meterChoice(choice, meter);
+      for (const choice of choices) if (isObject(choice)) meterChoice(choice, searches, meter);
       seen.take(json, choices);
       if (counts.take(json)) meter.reportUsage(counts.reported);
       const visible = see(frame, json);
@@ -191,11 +193,15 @@ function withNativeChunks({ operation }: Attempt, tracker: StreamTracker, errorI
     take(frame, json) {
       if (json.choices !== undefined) return tracker.take(frame, json);
       read ??= createChunkReader();
-      const chunk = read(json);
-      if (!chunk) return tracker.take(frame, json);
-      const fault = errorIn(chunk, frame.bytes(), operation, "frame");
+      const piece = read(json);
+      if (!piece) return tracker.take(frame, json);
+      const { chunk, isLast } = piece;
+      const fault = chunk && errorIn(chunk, Buffer.from(JSON.stringify(chunk)), operation, "frame");
       if (fault) throw fault;
-      return tracker.take(Wire.ofJson(frame.desc, chunk, true), chunk);
+      const seen = chunk && tracker.take(Wire.ofJson(frame.desc, chunk, true), chunk);
+      // Their last event stands for the end mark.
+      if (isLast) tracker.isEndMark(endMark);
+      return seen;
     },
   };
 }

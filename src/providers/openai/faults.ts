@@ -14,6 +14,7 @@ import {
   type RefusalOf,
   saysAnything,
 } from "../errors/errors-in-answers.ts";
+import { isNativePiece } from "../frames/native/chunks.ts";
 import { membersOf } from "../usage/count.ts";
 
 /** openAiFaults returns a function that finds the refusal for JSON that is no answer and no chunk of one. */
@@ -23,7 +24,7 @@ export function openAiFaults(refusalOf: RefusalOf) {
     // Groq says in a chunk of an answer why it broke that off.
     if (isObject(json.x_groq) && namesError({ error: json.x_groq.error ?? null }))
       return refusalOfError({ choices: [], error: json.x_groq.error ?? null }, bytes, refusalOf);
-    if (!isPart(json, operation, place)) {
+    if (!isPart(json, operation, place) && !(place === "frame" && isNativePiece(json))) {
       // The status that MiniMax writes beside every answer says nothing here: it is not that of an error.
       const { base_resp: _, ...said } = json;
       if (saysAnything(said)) return refusalOf(said, bytes);

@@ -7,6 +7,7 @@ import type { Body } from "../../http1/client/index.ts";
 import type { Attempt } from "../contract.ts";
 import { type Dialect, requestBody } from "../dialect.ts";
 import type { RefusalOf } from "../errors/errors-in-answers.ts";
+import { withForeignEvents } from "../frames/native/foreign-pieces.ts";
 import { ResponseAccumulator } from "../responses/accumulator.ts";
 import { responsesFaults } from "../responses/faults.ts";
 import { eventsOfResponse } from "../responses/frames.ts";
@@ -20,15 +21,16 @@ export function responsesDialect(
   { common, refusal }: Pick<Dialect, "common" | "refusal">,
   refusalOf: RefusalOf,
 ): Dialect {
+  const errorIn = responsesFaults(refusalOf);
   return {
     common,
     body: bodyOf,
     refusal: (error) => (isOfUnknownPath(error) ? operationUnserved("responses") : refusal(error)),
-    errorIn: responsesFaults(refusalOf),
+    errorIn,
     changes: changesOfResponse,
     measure: meterResponse,
     namesEvents: true,
-    track: trackResponse,
+    track: (attempt) => withForeignEvents(trackResponse(attempt), errorIn),
     framesOf: eventsOfResponse,
     accumulator: () => new ResponseAccumulator(),
   };

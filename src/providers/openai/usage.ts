@@ -9,21 +9,28 @@ import { isObject } from "../../wire/json.ts";
 import type { Meter } from "../contract.ts";
 import { ChatUsageReader } from "../usage/chat-counts.ts";
 import { finishWord } from "../usage/finish-word.ts";
+import { SearchCounter } from "./searches.ts";
 
 /** meterAnswer reports a unary answer. */
 export function meterAnswer(answer: JsonObject, meter: Meter): void {
   const { choices } = answer;
   const counts = new ChatUsageReader();
-  if (counts.take(answer)) meter.reportUsage(counts.reported);
+  const reported = counts.take(answer) ? counts.reported : undefined;
+  if (reported) meter.reportUsage(reported);
   if (!Array.isArray(choices)) return;
+  const searches = reported?.searches === undefined ? new SearchCounter() : undefined;
   for (const choice of choices as Choice[]) {
     writeChoice(choice, meter);
     if (hasGivenUp(choice?.finish_reason)) meter.reportGivenUp();
+    const told = isObject(choice as JsonValue) ? searches?.take(choice as JsonObject) : undefined;
+    if (told !== undefined) meter.reportUsage({ searches: told });
   }
 }
 
-/** meterChoice reports a choice of a chunk. */
-export function meterChoice(choice: JsonObject, meter: Meter): void {
+/** meterChoice reports a choice of a chunk. What the usage at the end of the stream says of `searches` replaces what they are so far. */
+export function meterChoice(choice: JsonObject, searches: SearchCounter, meter: Meter): void {
+  const told = searches.take(choice);
+  if (told !== undefined) meter.reportUsage({ searches: told });
   writeChoice(choice, meter);
   if (hasGivenUp(choice.finish_reason)) meter.reportGivenUp();
 }

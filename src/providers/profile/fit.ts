@@ -3,6 +3,7 @@
  * would be refused are left out and named.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { callersName, serversWordsIn } from "../../call/request/servers-words.ts";
 import { efforts } from "../../config/schema-profile.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject } from "../../wire/json.ts";
@@ -14,7 +15,7 @@ import { type FittedJson, fitWith } from "./fit-json.ts";
 import { fitResponse } from "./fit-response.ts";
 import { marksBeside } from "./keys/cache-marks.ts";
 import { plainFittersOf } from "./keys/plain-keys.ts";
-import { isDefault, refusedIn, unknownIn } from "./keys/refused.ts";
+import { isDefault, refusedIn, refusesKey, unknownIn } from "./keys/refused.ts";
 import { fitMessages } from "./messages.ts";
 import type { Capabilities, ModelProfile } from "./profile.ts";
 import { besideEffort, effortIn } from "./reasoning-object.ts";
@@ -77,7 +78,17 @@ function mayReason({ efforts: taken, effort_default: byDefault }: Capabilities):
   return (taken ?? []).some((effort) => effort !== "none") || (byDefault ?? "none") !== "none";
 }
 
+/** fitChat fits a request in which the words of other servers, where this one refuses them, are chat's own. */
 function* fitChat(json: JsonObject, capabilities: Capabilities, isOwn: boolean): CooperativeTask<FittedJson> {
+  const isRefused = (key: string) => refusesKey(key, capabilities);
+  const words = capabilities.efforts ? serversWordsIn(json, isRefused) : undefined;
+  if (!words) return yield* fitUsual(json, capabilities, isOwn);
+  const { changes, dropped } = yield* fitUsual({ ...json, ...words.changes } as JsonObject, capabilities, isOwn);
+  const named = dropped.map((path) => callersName(path, words.names));
+  return { changes: { ...words.changes, ...changes }, dropped: [...new Set([...named, ...words.dropped])] };
+}
+
+function* fitUsual(json: JsonObject, capabilities: Capabilities, isOwn: boolean): CooperativeTask<FittedJson> {
   const word = effortByObject(json, capabilities);
   const asked = word === undefined ? json : { ...json, reasoning_effort: word };
   const effort = fitEffort(asked, capabilities);
@@ -121,8 +132,9 @@ function* fitChat(json: JsonObject, capabilities: Capabilities, isOwn: boolean):
 }
 
 /** effortByObject returns the effort in `reasoning`, where the server refuses that key; undefined where the request has an effort of its own. */
-function effortByObject({ reasoning, reasoning_effort: effort = null }: JsonObject, { refuses = [] }: Capabilities) {
-  return effort === null && refuses.includes("reasoning") ? effortIn(reasoning) : undefined;
+function effortByObject({ reasoning, reasoning_effort: effort = null }: JsonObject, capabilities: Capabilities) {
+  const { efforts: taken } = capabilities;
+  return effort === null && taken && refusesKey("reasoning", capabilities) ? effortIn(reasoning) : undefined;
 }
 
 /** namedIn returns what is lost of `reasoning`. `isTaken` says that its effort is not. */

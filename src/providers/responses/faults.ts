@@ -3,16 +3,17 @@
  * response, an empty one. None of them is passed on or charged as an answer.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { operationUnserved, type Refusal, upstreamFailed } from "../../call/refusals.ts";
+import { type Refusal, upstreamFailed } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
 import {
   brokenByError,
   type ErrorPlace,
+  isFailedEnd,
   namesError,
   type RefusalOf,
   saysAnything,
 } from "../errors/errors-in-answers.ts";
-import { isOfChat } from "./unserved.ts";
+import { isForeignToResponses } from "../frames/native/foreign-pieces.ts";
 
 /** responsesFaults returns a function that finds the refusal for JSON that is no response and no event of one. */
 export function responsesFaults(refusalOf: RefusalOf) {
@@ -26,13 +27,19 @@ export function responsesFaults(refusalOf: RefusalOf) {
     }
     if (place === "whole" && isFailed(json)) return ofFailed(json, refusalOf);
     if (namesError(json)) return refusalOfError(json, bytes, refusalOf);
-    if (isOfChat(json)) return operationUnserved("responses");
+    if (place === "frame" && isForeignToResponses(json))
+      return endsByFailure(json.choices) ? brokenByError() : undefined;
     if (place === "frame" && typeof json.type === "string") return undefined;
     if (place === "whole" && Array.isArray(json.output)) return faultOfWhole(json);
     if (saysAnything(json)) return refusalOf(json, bytes);
     if (place === "frame") return undefined;
     return upstreamFailed(place === "error" ? "it answered with an error" : "its answer is empty");
   };
+}
+
+/** endsByFailure reports whether the choice of a chat ended by its server's failure. */
+function endsByFailure(choices: JsonObject[string] | undefined): boolean {
+  return Array.isArray(choices) && choices.some((choice) => isObject(choice) && isFailedEnd(choice.finish_reason));
 }
 
 function isFailed({ object, status, output }: JsonObject): boolean {

@@ -20,7 +20,8 @@ export function begunResponse(response: JsonObject): JsonObject {
   return { ...response, status: "in_progress", output: [], usage: null, incomplete_details: null };
 }
 
-function eventsOfItem(item: JsonObject, output_index: number): JsonObject[] {
+/** eventsOfItem returns the events of an item, from its beginning to its end. */
+export function eventsOfItem(item: JsonObject, output_index: number): JsonObject[] {
   const { id: item_id = "" } = item;
   const at = { item_id, output_index };
   return [

@@ -13,7 +13,7 @@ import { ResponseItems } from "./items.ts";
 import { OutputPlaces } from "./output-places.ts";
 import { ResponseMetering } from "./usage.ts";
 import { UsualEvents } from "./usual-events.ts";
-import { usualEvent, withArguments } from "./usual-items.ts";
+import { isOfResponse, nested, usualEvent, withArguments } from "./usual-items.ts";
 
 export function trackResponse({ meter, model }: Pick<Attempt, "meter" | "model">): StreamTracker {
   const metering = new ResponseMetering(meter);
@@ -34,7 +34,9 @@ export function trackResponse({ meter, model }: Pick<Attempt, "meter" | "model">
     },
     isOver: () => isDoneSaid || end !== undefined,
     take(sent, told) {
-      const json = usualEvent(isEnd(told) ? withUsage(told) : told);
+      if (!isOfResponse(told)) return [];
+      const event = nested(told);
+      const json = usualEvent(isEnd(event) ? withUsage(event) : event);
       const frame = json === told ? sent : sent.with(json);
       metering.take(json);
       if (isEnd(json)) return lastFrames(frame, json);

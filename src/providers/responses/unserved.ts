@@ -2,7 +2,6 @@
  * Recognises a server without responses: a vendor's profile may stand for another server. No model was called, so
  * nothing is charged.
  */
-import type { JsonObject } from "@bufbuild/protobuf";
 import { readErrorBody } from "../errors/error-fields.ts";
 import { meaningOf } from "../errors/error-meaning.ts";
 import type { UpstreamError } from "../errors/upstream-error.ts";
@@ -16,9 +15,4 @@ export function isOfUnknownPath({ status, body, model }: UpstreamError): boolean
   const words = readErrorBody(body);
   if (meaningOf(words, status as number) === "model") return false;
   return !model || !(words.message ?? "").includes(model);
-}
-
-/** isOfChat reports a chat answer or chunk: some servers take any request for chat. */
-export function isOfChat({ object, choices }: JsonObject): boolean {
-  return Array.isArray(choices) && (object === "chat.completion" || object === "chat.completion.chunk");
 }

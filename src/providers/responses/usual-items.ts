@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { isObject, mappedList } from "../../wire/json.ts";
+import { definedFields, isObject, mappedList } from "../../wire/json.ts";
 
 /** changesOfResponse returns the members that are others in a usual response; undefined where none is. */
 export function changesOfResponse({ output, status }: JsonObject, operation: Operation): JsonObject | undefined {
@@ -21,6 +21,22 @@ const vllmEvents: ReadonlyMap<JsonValue | undefined, string> = new Map([
   ["response.reasoning_part.added", "response.content_part.added"],
   ["response.reasoning_part.done", "response.content_part.done"],
 ]);
+
+/** isOfResponse reports an event of a response. Strict clients throw at those that servers and proxies send of their own between these. */
+export function isOfResponse({ type }: JsonObject): boolean {
+  return typeof type !== "string" || type === "error" || type.startsWith("response.");
+}
+
+/** aboutAll finds the events that have the whole response, as far as it has come. */
+const aboutAll = /^response\.(created|queued|in_progress|completed|incomplete|done)$/;
+
+/** nested returns an event with its response where OpenAI has it: some servers write the members of the response into the event. */
+export function nested(event: JsonObject): JsonObject {
+  const { type = null, sequence_number, response: told, ...response } = event;
+  const isAbout = typeof type === "string" && aboutAll.test(type);
+  if (!isAbout || isObject(told) || (response.output === undefined && response.status === undefined)) return event;
+  return { type, ...definedFields({ sequence_number }), response };
+}
 
 /** usualEvent returns an event of a stream with its usual name and usual items; the same event where they are. */
 export function usualEvent(event: JsonObject): JsonObject {

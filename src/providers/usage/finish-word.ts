@@ -31,11 +31,11 @@ export type ChatWord = "stop" | "length" | "tool_calls" | "content_filter" | "fu
 
 /** chatWords are the words that servers have for each. */
 const chatWords: ReadonlyMap<string, ChatWord> = new Map([
-  ...["stop", "end_turn", "stop_sequence", "complete", "eos", "eos_token"].map(meaning("stop")),
+  ...["stop", "end_turn", "stop_sequence", "complete", "eos", "eos_token", "word"].map(meaning("stop")),
   ...["length", "max_tokens", "max_output_tokens", "model_length", "max_length"].map(meaning("length")),
   ...["max_new_tokens", "max_completion_tokens", "token_limit", "time_limit"].map(meaning("length")),
   ...["model_context_window_exceeded", "context_length_exceeded", "error_limit"].map(meaning("length")),
-  ...["length_limit", "max_tokens_reached", "output_limit", "truncated", "incomplete"].map(meaning("length")),
+  ...["length_limit", "max_tokens_reached", "output_limit", "truncated", "incomplete", "limit"].map(meaning("length")),
   ...["tool_calls", "tool_call", "tool_use", "tool_calling", "function_calls"].map(meaning("tool_calls")),
   ...["content_filter", "content_filtered", "safety", "recitation", "prohibited_content", "blocklist"].map(
     meaning("content_filter"),

@@ -5,6 +5,7 @@
  * Each vendor has its own words for the standard manner, which are one here. Values that are not strings are ignored.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isSearchedFor, searchSettingsOf } from "../../call/request/web-searches.ts";
 import type { Manner, ToldManner } from "../../call/usage.ts";
 import { isObject } from "../../wire/json.ts";
 
@@ -50,38 +51,38 @@ function wordOf(value: JsonValue | undefined, ordinaryWords: ReadonlySet<string>
 }
 
 /** sureSearchesOf counts the searches that OpenAI's and OpenRouter's options demand with each answer. */
-function sureSearchesOf({ web_search_options, plugins }: JsonObject): number {
-  const asked = isObject(web_search_options) ? 1 : 0;
-  if (!Array.isArray(plugins)) return asked;
-  return asked + plugins.filter((plugin) => isObject(plugin) && plugin.id === "web").length;
+function sureSearchesOf(request: JsonObject): number {
+  return (isObject(request.web_search_options) ? 1 : 0) + searchSettingsOf(request).plugins;
 }
 
 /** The number of searches assumed where the request sets no bound. */
 const usualSearches = 20;
 
-/** The names, at their vendors, of models that search for every answer: Perplexity's, OpenAI's, and any that OpenRouter searches for. */
-const alwaysSearching = /(?:^|[/:.])sonar(?:-|$)|-search-(?:preview|api)(?:-|$)|:online$/;
+/** The names, at their vendors, of models that search for every answer: Perplexity's and OpenAI's. */
+const ofSearchers = /(?:^|[/:.])sonar(?:-|$)|-search-(?:preview|api)(?:-|$)/;
+
+function alwaysSearches(model: string): boolean {
+  return ofSearchers.test(model) || isSearchedFor(model);
+}
+
+/** Groq's systems, which search as they see fit. */
+const ofSystems = /(?:^|\/)compound(?:-|$)/;
 
 /** unaskedSearchesOf returns the most web searches that a model of this name makes for a request that asks for none. */
 export function unaskedSearchesOf(model: string): number {
-  return alwaysSearching.test(model) ? usualSearches : 0;
+  return alwaysSearches(model) || ofSystems.test(model) ? usualSearches : 0;
 }
 
 /** switchedSearchesOf counts the searches that a request lets the model make by Alibaba's switch. */
 function switchedSearchesOf(request: JsonObject): number {
-  return isSwitchedOn(request) ? usualSearches : 0;
-}
-
-/** isSwitchedOn takes whatever a server may read as true for it. */
-function isSwitchedOn({ enable_search }: JsonObject): boolean {
-  return (enable_search ?? false) !== false;
+  return searchSettingsOf(request).isSwitchedOn ? usualSearches : 0;
 }
 
 /** isSearchCertain reports whether a search is made whatever the model thinks of it. */
 function isSearchCertain(request: JsonObject): boolean {
   const { model, search_options } = request;
-  if (typeof model === "string" && alwaysSearching.test(model)) return true;
-  return isSwitchedOn(request) && isObject(search_options) && search_options.forced_search === true;
+  if (typeof model === "string" && alwaysSearches(model)) return true;
+  return searchSettingsOf(request).isSwitchedOn && isObject(search_options) && search_options.forced_search === true;
 }
 
 /** The types of web search tools, in all families; the last is Groq's. */
@@ -121,12 +122,10 @@ export function toolFee(tool: JsonObject): "search" | "other" | undefined {
  * toolSearchesOf counts the searches that the model may make: by tools, which items may add, too, and at xAI by parameters. The bound of all
  * calls is one of responses: no server of another API heeds it.
  */
-function toolSearchesOf({ tools, input, messages, search_parameters, max_tool_calls: most }: JsonObject): number {
-  let searches = 0;
-  if (isObject(search_parameters) && search_parameters.mode !== "off") {
-    searches += boundOf(search_parameters.max_search_results);
-  }
-  searches += searchesBy(tools);
+function toolSearchesOf(request: JsonObject): number {
+  const { tools, input, messages, max_tool_calls: most } = request;
+  const { parameters } = searchSettingsOf(request);
+  let searches = searchesBy(tools) + (parameters ? boundOf(parameters.max_search_results) : 0);
   if (Array.isArray(input)) for (const item of input) if (isObject(item)) searches += searchesBy(item.tools);
   const isBounded = messages === undefined && Number.isSafeInteger(most) && (most as number) >= 0;
   return isBounded ? Math.min(searches, most as number) : searches;

@@ -9,6 +9,8 @@ import { countOf, membersOf } from "./count.ts";
 /** usageBeside returns a usage by names that `ChatUsageReader` reads; undefined where there is none. */
 export function usageBeside(json: JsonObject): JsonObject | undefined {
   const { timings, meta, usageMetadata, usage_metadata, prompt_eval_count, inputTextTokenCount } = json;
+  const completed = usageOfCompletion(json);
+  if (completed) return completed;
   if (timings) return usageOfTimings(membersOf(timings));
   const named = usageMetadata ?? usage_metadata ?? json["amazon-bedrock-invocationMetrics"];
   if (isObject(named)) return named;
@@ -16,6 +18,16 @@ export function usageBeside(json: JsonObject): JsonObject | undefined {
   const prompt = countOf(prompt_eval_count) ?? countOf(inputTextTokenCount);
   // Ollama's own API counts both, Amazon's Titan the text that becomes a vector.
   return prompt === undefined ? undefined : counted(prompt, countOf(json.eval_count));
+}
+
+/**
+ * usageOfCompletion reads what llama.cpp's own completion tells, and text-generation-inference in its last piece. A prompt of 0 is one that
+ * nobody told.
+ */
+function usageOfCompletion({ tokens_predicted, tokens_evaluated, details }: JsonObject): JsonObject | undefined {
+  const { generated_tokens, input_length } = membersOf(details);
+  const output = countOf(tokens_predicted) ?? countOf(generated_tokens);
+  return output === undefined ? undefined : counted(countOf(tokens_evaluated) ?? countOf(input_length) ?? 0, output);
 }
 
 /**

@@ -290,7 +290,13 @@ describe("a stream", () => {
     const first = await create({ input: "hi", stream: true });
     expect(first.body.output.map(({ type }: Any) => type)).toEqual(["function_call", "message"]);
     await create({ previous_response_id: first.body.id, input: "and?" });
-    expect(asked.at(-1).input.map(({ type }: Any) => type)).toEqual(["message", "function_call", "message", "message"]);
+    expect(asked.at(-1).input.map(({ type }: Any) => type)).toEqual([
+      "message",
+      "function_call",
+      "function_call_output",
+      "message",
+      "message",
+    ]);
   });
 
   test("that is made of a whole answer announces each text of its reasoning, as the vendor's SDK expects", async () => {
@@ -689,7 +695,7 @@ describe("an invalid answer", () => {
       /./,
     ],
     ["nothing", (exchange) => exchange.json(200, {}), false, 502, /./],
-    ["a chat answer", (exchange) => exchange.json(200, { choices: [{ message: { content: "hi" } }] }), false, 502, /./],
+    ["a chat without a word", (exchange) => exchange.json(200, { choices: [{ message: {} }] }), false, 502, /./],
     [
       "an error in its place",
       (exchange) => exchange.json(200, { error: { message: "Slow down.", code: "rate_limit_exceeded" } }),

@@ -157,11 +157,13 @@ test("a caller who wants all or nothing is refused", async () => {
 test("it is forgotten after ten minutes", () => {
   let now = 0;
   const keys = createFurtherKeys(() => now);
-  keys.note("a", "messages");
-  keys.note("b", "request");
-  expect([keys.refused("a"), keys.refused("b"), keys.refused("c")]).toEqual(["messages", "request", undefined]);
+  const refused = { place: "messages", members: [], betas: [] } as const;
+  const more = { place: undefined, members: [{ path: ["user"], of: null }], betas: ["a"] } as const;
+  keys.note("a", refused);
+  keys.note("b", more);
+  expect([keys.refused("a"), keys.refused("b"), keys.refused("c")]).toEqual([refused, more, undefined]);
   now = 600_000;
   expect(keys.refused("a")).toBeUndefined();
-  keys.note("c", "request");
-  expect([keys.refused("b"), keys.refused("c")]).toEqual([undefined, "request"]);
+  keys.note("c", more);
+  expect([keys.refused("b"), keys.refused("c")]).toEqual([undefined, more]);
 });

@@ -153,6 +153,22 @@ describe("an act", () => {
     expect(await everything()).not.toContain(operatorKey);
   });
 
+  test("that repeats another under its Idempotency-Key says that it did nothing", async () => {
+    await ask("OperatorService.CreateAccount", { name: "once" });
+    const recharge = { account: "once", kind: "ENTRY_KIND_RECHARGE", amount: "5000000" };
+    const headers = { ...bearer(operatorKey), "idempotency-key": "invoice 17" };
+    const acts = await actsOf(async () => {
+      await ask("OperatorService.RecordEntry", recharge, headers);
+      await ask("OperatorService.RecordEntry", recharge, headers);
+      await ask("OperatorService.RecordEntry", { ...recharge, amount: "6000000" }, headers);
+    });
+    expect(acts).toMatchObject([
+      { details: '{"kind":"recharge","amount":"5.00"}' },
+      { details: '{"kind":"recharge","amount":"5.00","replayed":true}' },
+      { details: '{"kind":"recharge","amount":"6.00"}', refused: "IDEMPOTENCY_CONFLICT" },
+    ]);
+  });
+
   test("of the command line has no address", async () => {
     const command = operatorClient(gateway.storage, loadConfig(undefined, {}));
     await command(OperatorService.method.createAccount, { name: "by command" });

@@ -64,13 +64,7 @@ const nobodys: Readonly<Record<string, (exchange: ScriptedExchange) => void>> = 
     exchange.head(404, { "content-type": "text/html" });
     exchange.end("<html><body>404 page not found</body></html>");
   },
-  "an answer of chat": answerAsOpenAi404,
 };
-
-/** Answers every request as chat, whatever its path. */
-function answerAsOpenAi404(exchange: ScriptedExchange): void {
-  answerAsOpenAi({ ...exchange, path: "/v1/chat/completions" });
-}
 
 const tools = [{ type: "function", function: { name: "f", parameters: { type: "object", properties: {} } } }];
 const requests: Readonly<Record<string, JsonObject>> = {
@@ -100,7 +94,26 @@ describe.each(Object.entries(nobodys))("a server that answers responses by %s", 
   });
 });
 
+/** Answers every request as chat, whatever its path. */
+function answerAsChat(exchange: ScriptedExchange): void {
+  answerAsOpenAi({ ...exchange, path: "/v1/chat/completions" });
+}
+
 describe("is not asked by chat", () => {
+  test.each(
+    Object.entries(requests).flatMap(([path, body]) => [false, true].map((stream) => ({ path, body, stream }))),
+  )("one that answers responses by a chat, for $path, stream: $stream", async ({ path, body, stream }) => {
+    await start(answerAsChat);
+    for (const _ of [1, 2]) {
+      asked = [];
+      const told = await call(path, { ...body, stream });
+      expect(told.status, told.text).toBe(200);
+      expect(asked).toEqual(["/v1/responses"]);
+      // It has been billed: it is not made again.
+      if (!stream) expect(Number(told.cost) * 1e6).toBe(9 * cost.input + 2 * cost.output);
+    }
+  });
+
   test.each([
     [
       "one that does not know the model",

@@ -31,6 +31,13 @@ const isNo =
     !types.includes(type);
 const ofMessage = ({ output_index }: Any) => output_index === 1;
 
+/** Codex's own server, proxies before it, and others send these between the events of a response. */
+const ownEvents = [
+  { type: "codex.rate_limits", rate_limits: { allowed: true } },
+  { type: "responsesapi.websocket_timing", timing: { ttft: 1 } },
+  ...[{ type: "keepalive", sequence_number: 0 }, { type: "ping" }, { type: "ping", cost: "0" }],
+];
+
 /** A server of an open model reasons in its own words, and vLLM announces them by an event that nobody else knows. */
 const thought = { id: "rs_v1", type: "reasoning", summary: [], content: [{ type: "reasoning_text", text: "Hm." }] };
 const at = { item_id: thought.id, output_index: 0, content_index: 0 };
@@ -58,6 +65,9 @@ describe.each<[string, Any[]]>([
   ["without ids of items, which do not begin", whole.filter(isNo("response.output_item.added")).map(withoutIds)],
   ["that is a last event alone", whole.slice(-1)],
   ["whose message is in its last event alone", whole.filter((event) => !ofMessage(event))],
+  ["whose response stands in its events themselves", whole.map(unwrapped)],
+  ["that ends without an output", whole.map((event) => ("response" in event ? withOutput(event, null) : event))],
+  ["with events of the server's own", whole.flatMap((event) => [...ownEvents, event])],
   ["as OpenAI sends it", whole],
 ])("a stream %s", (_, events) => {
   test("is whole to the SDK", async () => {
@@ -107,6 +117,20 @@ test.each([
 
 test("a stream as OpenAI sends it gets no further events", async () => {
   expect((await toldOf(whole)).map(({ type }) => type)).toEqual(whole.map(({ type }) => type));
+});
+
+/** unwrapped returns an event with the members of its response in place of it. */
+function unwrapped({ response, ...event }: Any): Any {
+  return { ...response, ...event };
+}
+
+function withOutput(event: Any, output: unknown): Any {
+  return { ...event, response: { ...event.response, output } };
+}
+
+test("what is no event of a response does not reach the caller", async () => {
+  const told = await toldOf(whole.flatMap((event) => [...ownEvents, event]));
+  expect(told.map(({ type }) => type)).toEqual(whole.map(({ type }) => type));
 });
 
 function withoutPlaces(event: Any): Any {

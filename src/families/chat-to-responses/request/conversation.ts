@@ -10,9 +10,8 @@ import { definedFields, isObject, type JsonObject, type JsonValue, textOrEmpty }
 import { withBreakpoints } from "../../cache-marks.ts";
 import { unsignedId } from "../../call-signature.ts";
 import type { Dropped } from "../../paths/dropped.ts";
-import { interrupted, withHeading } from "../../tools/paired-results.ts";
+import { pairedItems } from "../../tools/paired-items.ts";
 import type { ReasoningItems, TranslationContext } from "../../translation.ts";
-import { isCall } from "../answer/parts.ts";
 import { contentOf, textOfParts } from "./content.ts";
 import { PastReasoning } from "./reasoning.ts";
 
@@ -27,35 +26,12 @@ export function* itemsOf(
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     if (isObject(message)) yield* conversation.take(marksCache ? marked(message) : message, `messages[${i}]`);
   }
-  return pairedItems(conversation.items);
+  return (yield* pairedItems(conversation.items)) as JsonObject[];
 }
 
 /** marked marks what is an item of its own: the model's turns are put together anew. */
 function marked(message: JsonObject): JsonObject {
   return ["system", "developer", "user"].includes(message.role as string) ? withBreakpoints(message) : message;
-}
-
-/**
- * pairedItems returns the same items where every call has its result. A call without one gets one that says so, and a
- * result without a call becomes text of the user's.
- */
-function pairedItems(items: JsonObject[]): JsonObject[] {
-  const called = new Set(items.filter(isCall).map(({ call_id: id }) => id));
-  const answered = new Set(items.filter(isResult).map(({ call_id: id }) => id));
-  const isPaired = called.size === answered.size && [...called].every((id) => answered.has(id));
-  if (isPaired) return items;
-  return items.flatMap((item): JsonObject[] => {
-    const { type, call_id: id = null, output } = item;
-    if (isResult(item) && !called.has(id)) {
-      return [{ type: "message", role: "user", content: withHeading(output, "input_text") }];
-    }
-    const isOpen = isCall(item) && !answered.has(id);
-    return isOpen ? [item, { type: `${type}_output`, call_id: id, output: interrupted }] : [item];
-  });
-}
-
-function isResult({ type }: JsonObject): boolean {
-  return type === "function_call_output" || type === "custom_tool_call_output";
 }
 
 class Conversation {

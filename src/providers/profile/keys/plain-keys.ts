@@ -19,7 +19,10 @@ const settings = [
   ...["tool_choice", "tools", "top_logprobs", "top_p", "user", "verbosity", "web_search_options"],
 ];
 
-const ofMessages = { cache_marks: "none" as const, thoughts: "none" as const, message_keys: [] };
+/** media are parts of content that OpenAI's API does not have, and many servers do: no refusal of another key says that they are refused. */
+const media = ["audio_url", "video_url", "document_url", "document"];
+
+const ofMessages = { cache_marks: "none" as const, thoughts: "none" as const, message_keys: media };
 
 /** plainFittersOf returns fitters for a model's server by what it refuses; undefined where its profile says which keys it takes. */
 export function plainFittersOf(

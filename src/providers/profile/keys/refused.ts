@@ -25,6 +25,11 @@ export function unknownIn(json: JsonObject, { request_keys: taken }: Capabilitie
   return Object.keys(json).filter((key) => !taken.includes(key) && !ofEveryCall.includes(key));
 }
 
+/** refusesKey reports whether a server refuses a key always, or does not know it, where all are known that it takes. */
+export function refusesKey(key: string, { refuses = [], request_keys: taken }: Capabilities): boolean {
+  return refuses.includes(key) || (taken !== undefined && !taken.includes(key));
+}
+
 /** Default values. Nothing is lost when they are left out. */
 const defaults: ReadonlyMap<string, JsonValue> = new Map<string, JsonValue>([
   ["temperature", 1],

@@ -1,5 +1,5 @@
 /** What clients send back of earlier answers reaches servers that check every key without what they would refuse. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { fittingOf } from "../../../../src/providers/profile/fit.ts";
 import { createProfile } from "../../../../src/providers/profile/profile.ts";
@@ -94,4 +94,58 @@ test.each([
   expect(json).toMatchObject({ ...usual, ...own, stream: true });
   expect(Object.keys(others).filter((key) => key in json)).toEqual([]);
   expect(dropped).toEqual(["provider", "chat_template_kwargs", "min_p", "session_id"]);
+});
+
+describe("parts of content that a server does not know", () => {
+  const saying = (...parts: JsonObject[]): JsonObject[] => [{ role: "user", content: parts }];
+  const strict = ["openai", "groq", "mistral", "google"] as const;
+  const sound = (url: string) => ({ type: "audio_url", audio_url: { url } });
+
+  test.each(strict)("a sound in a data URI is one in OpenAI's words: %s", (vendor) => {
+    for (const [type, format] of [
+      ["wav", "wav"],
+      ["x-wav", "wav"],
+      ["mpeg", "mp3"],
+      ["flac", "flac"],
+    ]) {
+      const { messages, dropped } = fitBy(vendor, "m", saying(sound(`data:audio/${type};base64,UklGRg==`)));
+      expect(messages).toEqual(
+        saying({ type: "input_audio", input_audio: { data: "UklGRg==", format } as JsonObject }),
+      );
+      expect(dropped).toEqual([]);
+    }
+  });
+
+  test.each(strict)("what the user shows is refused by its place: %s", (vendor) => {
+    for (const part of [
+      sound("https://a.example/a.mp3"),
+      { type: "video_url", video_url: { url: "https://a.example/a.mp4" } },
+      { type: "novel", novel: 1 },
+    ]) {
+      const fit = () => fitBy(vendor, "m", saying({ type: "text", text: "what is it?" }, part));
+      expect(fit).toThrow(/messages\[0\]\.content\[1\]\.type/);
+    }
+  });
+
+  test.each(["openai", "groq", "google"])("what the model thought is left out and named: %s", (vendor) => {
+    const thinking = { type: "thinking", thinking: "hm" };
+    const history = (...content: JsonObject[]) => [
+      { role: "user", content: "hi" },
+      { role: "assistant", content },
+      { role: "user", content: "go on" },
+    ];
+    const { messages, dropped } = fitBy(vendor, "m", history(thinking, { type: "text", text: "ok" }));
+    expect((messages as JsonObject[])[1]?.content).toEqual(
+      vendor === "openai" ? [{ type: "text", text: "ok" }] : expect.anything(),
+    );
+    expect(JSON.stringify(messages)).not.toContain("thinking");
+    expect(dropped).toEqual(["messages[1].content[0]"]);
+  });
+
+  test("parts of a vendor's own reach it", () => {
+    const file = { type: "document_url", document_url: "https://a.example/a.pdf", document_name: "a" };
+    expect(fitBy("mistral", "m", saying(file)).messages).toEqual(saying(file));
+    const document = { type: "document", document: { data: { a: 1 }, id: "d" } };
+    expect(fitBy("groq", "m", saying(document)).messages).toEqual(saying(document));
+  });
 });

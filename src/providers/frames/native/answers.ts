@@ -1,11 +1,12 @@
 /**
- * Answers of other APIs than the one that was asked → answers of chat: proxies and servers that are half compatible pass on what Ollama's own
- * API, Cohere, Gemini, Bedrock's Converse, Anthropic or text-generation-inference say. They have been billed, so they are not asked again.
- * Of streams, those of Ollama and Gemini are read, whose pieces have the form of their whole answers. Other members stay beside the choices:
- * some hold the usage.
+ * Answers of other APIs than the one that was asked → answers of chat. Proxies and servers that are half compatible pass on what Ollama's
+ * own API, Cohere, Gemini, Bedrock's Converse, Anthropic, the Responses API, llama.cpp or text-generation-inference say. They have been
+ * billed, so they are not asked again. `chunks.ts` reads their streams. Other members stay beside the choices: some hold the usage.
  */
-import { newId } from "../../runtime/ids.ts";
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
+import { newId } from "../../../runtime/ids.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { endOfResponse, messageOfItems } from "./response-events.ts";
+import { writtenInput } from "./said.ts";
 
 /** chatOf returns the answer of chat that a native one is; undefined for anything else. */
 export function chatOf(answer: JsonObject): JsonObject | undefined {
@@ -14,28 +15,9 @@ export function chatOf(answer: JsonObject): JsonObject | undefined {
   return { ...headOf(answer, newChatId()), object: "chat.completion", created: seconds(), choices };
 }
 
-/** createChunkReader returns a function that reads the pieces of one stream: it returns the chunk of chat that a piece is, if it is one. */
-export function createChunkReader(): (piece: JsonObject) => JsonObject | undefined {
-  const id = newChatId();
-  const created = seconds();
-  let calls = 0;
-  /** Each call is whole, and the next one of its stream. */
-  function numbered(one: JsonObject): JsonObject {
-    const { message } = one;
-    if (!isObject(message) || !Array.isArray(message.tool_calls)) return one;
-    const all = message.tool_calls.map((call) => (isObject(call) ? { ...call, index: calls++ } : call));
-    return { ...one, message: { ...message, tool_calls: all } };
-  }
-  return (piece) => {
-    const choices = choicesOfPiece(piece).map(numbered);
-    if (choices.length === 0) return undefined;
-    return { ...headOf(piece, id), object: "chat.completion.chunk", created, choices };
-  };
-}
-
 /** choicesOfPiece returns choices whose messages are the next parts of them, also where a piece has no more than an end. */
-function choicesOfPiece(piece: JsonObject): JsonObject[] {
-  const { candidates, message, done } = piece;
+export function choicesOfPiece(piece: JsonObject): JsonObject[] {
+  const { candidates, message, done, response, token } = piece;
   if (Array.isArray(candidates)) {
     return candidates.filter(isObject).flatMap((candidate, place) => {
       const { finishReason = null } = candidate;
@@ -44,28 +26,55 @@ function choicesOfPiece(piece: JsonObject): JsonObject[] {
       return [choice(indexIn(candidate, place), {}, finishReason)];
     });
   }
-  if (!isObject(message) || typeof done !== "boolean") return [];
-  return [choice(0, plainMessage(message), done ? (endOf(piece) ?? "stop") : null)];
+  if (isCompletion(piece)) return choiceOfCompletion(piece);
+  if (isObject(token) && typeof token.text === "string") return [choice(0, tokenMessage(token), endOf(piece))];
+  if (typeof done !== "boolean") return [];
+  const said = isObject(message)
+    ? plainMessage(message)
+    : typeof response === "string"
+      ? { content: response }
+      : undefined;
+  return said ? [choice(0, said, done ? (endOf(piece) ?? "stop") : null)] : [];
+}
+
+/** isCompletion reports a piece, or the whole, of llama.cpp's own completion. */
+function isCompletion({ content, stop, tokens_predicted }: JsonObject): boolean {
+  return typeof content === "string" && (typeof stop === "boolean" || tokens_predicted !== undefined);
+}
+
+function choiceOfCompletion({ content = "", stop, ...piece }: JsonObject): JsonObject[] {
+  const end = piece.stopped_limit === true ? "length" : (endOf(piece) ?? "stop");
+  return [choice(0, { role: "assistant", content }, stop === false ? null : end)];
+}
+
+/** tokenMessage returns what a token of text-generation-inference says. A special one, as that of the end, is no text. */
+function tokenMessage({ text = "", special }: JsonObject): JsonObject {
+  return { content: special === true ? "" : text };
 }
 
 /** headOf returns what stands beside the choices, with an id of the server's own where it has one. */
-function headOf(answer: JsonObject, id: string): JsonObject {
-  const rest = Object.fromEntries(Object.entries(answer).filter(([key]) => !told.has(key)));
+export function headOf(answer: JsonObject, id: string): JsonObject & { readonly id: string } {
+  const isBeside = (key: string) => (answer.object === "response" ? ofResponse.has(key) : !told.has(key));
+  const rest = Object.fromEntries(Object.entries(answer).filter(([key]) => isBeside(key)));
   return { ...rest, id: textOrEmpty(answer.id) || id, model: textOrEmpty(answer.model) };
 }
 
-function newChatId(): string {
+export function newChatId(): string {
   return `chatcmpl-${newId("ans")}`;
 }
 
-function seconds(): number {
+export function seconds(): number {
   return Math.floor(Date.now() / 1000);
 }
 
+/** ofResponse are the members of a response that a chat has, too. */
+const ofResponse: ReadonlySet<string> = new Set(["usage", "service_tier", "metadata"]);
+
 /** told are the members that the choices tell. */
 const told: ReadonlySet<string> = new Set([
-  ...["message", "candidates", "output", "content", "generated_text", "response", "type", "role", "done", "details"],
+  ...["message", "candidates", "output", "content", "generated_text", "response", "type", "role", "done"],
   ...["finish_reason", "done_reason", "stop_reason", "stop_sequence", "stopReason", "created_at"],
+  ...["token", "stop", "stop_type", "stopping_word", "prompt", "generation_settings", "text", "chat_history"],
 ]);
 
 function choicesIn(answer: JsonObject): JsonObject[] {
@@ -74,9 +83,29 @@ function choicesIn(answer: JsonObject): JsonObject[] {
   // Ollama and Cohere have chat's message without a list of choices.
   if (isObject(message) && textOrEmpty(message.role) !== "") return [choice(0, plainMessage(message), endOf(answer))];
   if (isObject(output) && isObject(output.message)) return choiceOfParts(0, output.message.content, endOf(answer));
+  if (Array.isArray(output) && answer.object === "response") return choiceOfResponse(answer, output.filter(isObject));
+  if (isCompletion(answer)) return choiceOfCompletion(answer);
   if (type === "message" && Array.isArray(content)) return choiceOfParts(0, content, endOf(answer));
+  if (typeof answer.generation_id === "string") return choiceOfFirstCohere(answer);
   const text = typeof generated === "string" ? generated : done === true ? response : undefined;
   return typeof text === "string" ? [choice(0, { role: "assistant", content: text }, endOf(answer))] : [];
+}
+
+function choiceOfResponse(response: JsonObject, items: readonly JsonObject[]): JsonObject[] {
+  const message = messageOfItems(items);
+  const hasCalled = message.tool_calls !== undefined;
+  if (!hasCalled && !message.content && !message.refusal) return [];
+  return [choice(0, message, endOfResponse(response, hasCalled))];
+}
+
+/** choiceOfFirstCohere reads the first version of Cohere's API. */
+function choiceOfFirstCohere({ text = "", tool_calls: called, finish_reason: end = null }: JsonObject): JsonObject[] {
+  const calls = (Array.isArray(called) ? called.filter(isObject) : []).map(({ name, parameters }) =>
+    callOf({ id: "", name, input: parameters }),
+  );
+  if (text === "" && calls.length === 0) return [];
+  const message = { role: "assistant", content: text, ...(calls.length > 0 ? { tool_calls: calls } : {}) };
+  return [choice(0, message, end === "COMPLETE" && calls.length > 0 ? "tool_calls" : end)];
 }
 
 function choiceOfCandidate(candidate: JsonObject, place: number): JsonObject[] {
@@ -90,9 +119,9 @@ function indexIn({ index }: JsonObject, place: number): number {
 }
 
 /** endOf returns why an answer ended, by the name of whichever API. */
-function endOf({ finish_reason, done_reason, stop_reason, stopReason, details }: JsonObject): JsonValue {
+function endOf({ finish_reason, done_reason, stop_reason, stopReason, stop_type, details }: JsonObject): JsonValue {
   const inDetails = isObject(details) ? details.finish_reason : undefined;
-  return finish_reason ?? done_reason ?? stop_reason ?? stopReason ?? inDetails ?? null;
+  return finish_reason ?? done_reason ?? stop_reason ?? stopReason ?? stop_type ?? inDetails ?? null;
 }
 
 function choice(index: number, message: JsonObject, finish_reason: JsonValue): JsonObject {
@@ -113,8 +142,7 @@ function plainCall(call: JsonValue): JsonValue {
 
 /** callOf returns a call of chat. One without an id gets one later, as those of other servers. */
 function callOf({ id, name = "", input = {} }: NativeCall): JsonObject {
-  const written = typeof input === "string" ? input : JSON.stringify(input);
-  return { ...(id === "" ? {} : { id }), type: "function", function: { name, arguments: written } };
+  return { ...(id === "" ? {} : { id }), type: "function", function: { name, arguments: writtenInput(input) } };
 }
 
 function choiceOfParts(index: number, parts: JsonValue | undefined, end: JsonValue): JsonObject[] {
@@ -122,10 +150,12 @@ function choiceOfParts(index: number, parts: JsonValue | undefined, end: JsonVal
   const text = said.map(textIn).join("");
   const thinking = said.map(thinkingIn).join("");
   const calls = said.flatMap(callIn).map(callOf);
+  const signed = said.filter(isSigned);
   if (text === "" && thinking === "" && calls.length === 0) return [];
   const message = {
     ...{ role: "assistant", content: text === "" && calls.length > 0 ? null : text },
     ...(thinking === "" ? {} : { reasoning_content: thinking }),
+    ...(signed.length === 0 ? {} : { thinking_blocks: signed }),
     ...(calls.length > 0 ? { tool_calls: calls } : {}),
   };
   return [choice(index, message, end)];
@@ -140,6 +170,12 @@ function thinkingIn({ type, text, thought, thinking, reasoningContent: reasoning
   if (type === "thinking") return textOrEmpty(thinking);
   const told = isObject(reasoning) ? reasoning.reasoningText : undefined;
   return isObject(told) ? textOrEmpty(told.text) : "";
+}
+
+/** isSigned reports thinking of the Messages API that goes back to its maker as it was. */
+function isSigned({ type, signature, data }: JsonObject): boolean {
+  if (type === "redacted_thinking") return textOrEmpty(data) !== "";
+  return type === "thinking" && textOrEmpty(signature) !== "";
 }
 
 interface NativeCall {

@@ -4,11 +4,11 @@
  * model that says nothing is removed. A user's that says nothing is left for Claude to refuse.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { MaybePromise } from "../../runtime/maybe-promise.ts";
-import { isObject, mappedList } from "../../wire/json.ts";
-import type { Changes } from "../../wire/splice.ts";
-import type { Wire } from "../../wire/wire.ts";
-import { pictureType } from "./picture-type.ts";
+import type { MaybePromise } from "../../../runtime/maybe-promise.ts";
+import { isObject, mappedList } from "../../../wire/json.ts";
+import type { Changes } from "../../../wire/splice.ts";
+import type { Wire } from "../../../wire/wire.ts";
+import { pictureType } from "../picture-type.ts";
 
 /** TypeOf returns the media type of an image's bytes; undefined where they do not tell. */
 type TypeOf = (source: JsonObject) => string | undefined;

@@ -8,11 +8,11 @@
  * think within a budget.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
-import { isObject } from "../../wire/json.ts";
-import { Wire } from "../../wire/wire.ts";
-import { isSealedReasoning } from "../profile/reasoning-seal.ts";
-import { isMadeCitation, isSealedSignature } from "../profile/sealed-signature.ts";
+import { andThen, type MaybePromise } from "../../../runtime/maybe-promise.ts";
+import { isObject } from "../../../wire/json.ts";
+import { Wire } from "../../../wire/wire.ts";
+import { isSealedReasoning } from "../../profile/reasoning-seal.ts";
+import { isMadeCitation, isSealedSignature } from "../../profile/sealed-signature.ts";
 
 /**
  * requiresSignedThinking reports whether thinking in a request for this model must be signed by its vendor. Other vendors speak the same

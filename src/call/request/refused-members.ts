@@ -1,0 +1,117 @@
+/**
+ * Members of a request that its server has refused by name. What was refused in one entry of a list is left out in all of them, so that a
+ * conversation need not be refused once for each turn.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
+import { isObject, mappedByTasks } from "../../wire/json.ts";
+import type { Changes } from "../../wire/splice.ts";
+
+/** anyEntry stands in a path for the place in a list. */
+const anyEntry = "*";
+
+export interface RefusedMember {
+  readonly path: readonly string[];
+  /** The type of the object that has the member, null where it has none: servers check each type by itself. */
+  readonly of: JsonValue;
+}
+
+/** needed are members without which a request asks for something else, or for nothing. */
+const needed: ReadonlySet<string> = new Set([
+  ...["model", "messages", "input", "prompt", "system", "instructions", "stream", "n", "stop", "stop_sequences"],
+  ...["max_tokens", "max_completion_tokens", "max_output_tokens", "previous_response_id", "conversation"],
+  ...["tools", "functions", "tool_choice", "function_call", "response_format", "output_format", "format"],
+  ...["logprobs", "top_logprobs", "modalities", "audio"],
+  ...["type", "role", "content", "text", "name", "id", "output", "arguments", "function", "custom"],
+  ...["tool_calls", "tool_call_id", "tool_use_id", "call_id", "source", "data", "media_type", "url", "image_url"],
+  ...["file", "file_data", "file_id", "signature", "thinking", "summary", "encrypted_content"],
+]);
+
+/** schemas are members whose content is nobody's to change. */
+const schemas: ReadonlySet<string> = new Set(["input_schema", "parameters", "schema", "json_schema"]);
+
+/**
+ * memberAt finds the member that a server names by this path in a request, which may be an outline. Words that are no members are passed
+ * over: servers name the types of objects between them. It returns undefined for a path that leads nowhere, and for members that a request
+ * cannot do without.
+ */
+export function memberAt(request: JsonObject, words: readonly string[]): RefusedMember | undefined {
+  const path: string[] = [];
+  let at: JsonValue | undefined = request;
+  let holder: JsonObject = request;
+  let last: string | undefined;
+  for (const [i, word] of words.entries()) {
+    last = undefined;
+    if (isObject(at) && isTag(word, at, words[i + 1])) continue;
+    if (Array.isArray(at) && /^\d+$/.test(word)) {
+      at = at[Number(word)];
+      path.push(anyEntry);
+    } else if (isObject(at) && Object.hasOwn(at, word)) {
+      holder = at;
+      at = at[word];
+      path.push(word);
+      last = word;
+    }
+  }
+  if (last === undefined || isNeeded(last, at, path)) return undefined;
+  return { path, of: holder.type ?? null };
+}
+
+/** isTag reports a word that is the type of the object, and not the member of that name: the next is a member beside it. */
+function isTag(word: string, object: JsonObject, next: string | undefined): boolean {
+  return object.type === word && next !== undefined && Object.hasOwn(object, next);
+}
+
+function isNeeded(key: string, value: JsonValue | undefined, path: readonly string[]): boolean {
+  // A switch for thinking stands at the top; a block has its text there.
+  const isSwitch = path.length === 1 && key === "thinking";
+  const hasFormat = isObject(value) && (value.format ?? null) !== null;
+  return (!isSwitch && needed.has(key)) || hasFormat || path.some((one) => schemas.has(one));
+}
+
+/** isSameMember reports whether two are the same. */
+export function isSameMember(one: RefusedMember, other: RefusedMember): boolean {
+  return one.of === other.of && one.path.join(".") === other.path.join(".");
+}
+
+export interface WithoutMembers {
+  readonly changes: Changes;
+  /** The paths of what was left out. */
+  readonly dropped: readonly string[];
+}
+
+/** withoutMembers returns what becomes of a request without these members. */
+export function* withoutMembers(
+  request: JsonObject,
+  members: readonly RefusedMember[],
+): CooperativeTask<WithoutMembers> {
+  const dropped: string[] = [];
+  let left: JsonValue = request;
+  for (const { path, of } of members) left = yield* without(left, path, { of, at: "", dropped });
+  const kept = left as JsonObject;
+  const changed = Object.keys(request).filter((key) => kept[key] !== request[key]);
+  return { changes: Object.fromEntries(changed.map((key) => [key, kept[key]])), dropped };
+}
+
+interface Place {
+  readonly of: JsonValue;
+  /** The path so far. */
+  readonly at: string;
+  readonly dropped: string[];
+}
+
+function* without(value: JsonValue, path: readonly string[], place: Place): CooperativeTask<JsonValue> {
+  const [key = "", ...rest] = path;
+  if (Array.isArray(value) && key === anyEntry)
+    return yield* mappedByTasks(value, (one, i) => without(one, rest, { ...place, at: `${place.at}[${i}]` }));
+  if (!isObject(value) || !Object.hasOwn(value, key)) return value;
+  const { [key]: told = null, ...others } = value;
+  const at = place.at === "" ? key : `${place.at}.${key}`;
+  if (rest.length > 0) {
+    const inner = yield* without(told, rest, { ...place, at });
+    return inner === told ? value : { ...value, [key]: inner };
+  }
+  if ((value.type ?? null) !== place.of) return value;
+  if (told !== null) place.dropped.push(at);
+  return others;
+}

@@ -1,0 +1,159 @@
+/**
+ * Forms that no path has as its own and that have one meaning: the roles of LangChain's and Gemini's turns, Gemini's parts and lists of
+ * functions, a choice that is the bare name of an offered tool, and a format that is a word. They are read before the words of other APIs.
+ * A form without a meaning stays as it is, so that validation refuses it by the path that the caller wrote.
+ */
+import { invalidType } from "../../call/refusals.ts";
+import { isHuge } from "../../providers/profile/schemas/root-schema.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
+import { isObject, type JsonObject, type JsonValue, mappedList } from "../../wire/json.ts";
+import type { Changes } from "../../wire/splice.ts";
+
+/** hasOtherForms reports whether a body has any of them. It may be an outline. */
+export function hasOtherForms(json: JsonObject): boolean {
+  const { messages, input, tools } = json;
+  return (
+    [messages, input].some((turns) => Array.isArray(turns) && turns.some(isOther)) ||
+    (Array.isArray(tools) && tools.some(hasDeclarations)) ||
+    isBareName(json.tool_choice) ||
+    usualFormat(json.response_format) !== json.response_format
+  );
+}
+
+/** inUsualForms returns the changes to such a body. */
+export function* inUsualForms(json: JsonObject): CooperativeTask<Changes> {
+  const { tools, tool_choice: choice, response_format: format } = json;
+  const changes: Record<string, JsonValue | undefined> = {};
+  for (const key of ["messages", "input"]) {
+    const turns = json[key];
+    if (Array.isArray(turns)) changes[key] = yield* usualTurns(turns, key);
+  }
+  if (Array.isArray(tools) && tools.some(hasDeclarations)) changes.tools = yield* usualTools(tools);
+  const offered = changes.tools ?? tools;
+  if (isBareName(choice) && isOffered(choice, offered)) changes.tool_choice = { type: "function", name: choice };
+  if (format !== undefined) changes.response_format = usualFormat(format);
+  return changes;
+}
+
+function* usualTurns(turns: JsonValue[], path: string): CooperativeTask<JsonValue[]> {
+  const usual: JsonValue[] = [];
+  for (const [i, turn] of turns.entries()) {
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    usual.push(usualTurn(turn, `${path}[${i}].parts`));
+  }
+  return usual;
+}
+
+const roles: ReadonlyMap<JsonValue | undefined, string> = new Map([
+  ["human", "user"],
+  ["ai", "assistant"],
+  ["model", "assistant"],
+]);
+
+function isOther(turn: JsonValue): boolean {
+  return isObject(turn) && (roles.has(turn.role) || hasParts(turn));
+}
+
+function hasParts({ parts, content = null }: JsonObject): boolean {
+  return Array.isArray(parts) && parts.length > 0 && content === null;
+}
+
+/**
+ * usualTurn returns a turn with a role and a content that all APIs have; the same one where it has these. Throws a Refusal for parts at
+ * `path` that have no meaning: the turn would be empty without them.
+ */
+function usualTurn(turn: JsonValue, path: string): JsonValue {
+  if (!isObject(turn) || !isOther(turn)) return turn;
+  const role = roles.get(turn.role);
+  const named = role === undefined ? turn : { ...turn, role };
+  if (!hasParts(named)) return named;
+  const { parts, ...rest } = named;
+  const content = (parts as JsonValue[]).map(contentPart);
+  const unknown = content.indexOf(undefined);
+  if (unknown !== -1) throw invalidType(`${path}[${unknown}]`, "expected a text or an image; others go into `content`");
+  return { ...rest, content: content as JsonValue[] };
+}
+
+/** contentPart returns a text or an image of Gemini's; undefined for any other part. */
+function contentPart(part: JsonValue): JsonObject | undefined {
+  if (!isObject(part)) return undefined;
+  const { type = "text", text, thought, inlineData, inline_data: inline = inlineData } = part;
+  if (typeof text === "string" && type === "text" && thought !== true) return { type, text };
+  if (!isObject(inline)) return undefined;
+  const { data, mimeType, mime_type: media_type = mimeType } = inline;
+  const isImage = typeof media_type === "string" && media_type.startsWith("image/") && typeof data === "string";
+  return isImage ? { type: "image", source: { type: "base64", media_type, data } } : undefined;
+}
+
+function declarationsOf(tool: JsonValue): JsonValue {
+  if (!isObject(tool)) return null;
+  return tool.function_declarations ?? tool.functionDeclarations ?? null;
+}
+
+function hasDeclarations(tool: JsonValue): boolean {
+  return Array.isArray(declarationsOf(tool));
+}
+
+/** usualTools returns tools in which the functions of Gemini's lists, whose schemas have types in capitals, stand alone. */
+function* usualTools(tools: JsonValue[]): CooperativeTask<JsonValue[]> {
+  const usual: JsonValue[] = [];
+  for (const tool of tools) {
+    const declared = declarationsOf(tool);
+    for (const one of Array.isArray(declared) ? declared : []) {
+      yield;
+      usual.push(declaredFunction(one));
+    }
+    if (!Array.isArray(declared)) usual.push(tool);
+  }
+  return usual;
+}
+
+function declaredFunction(declared: JsonValue): JsonValue {
+  if (!isObject(declared)) return declared;
+  const { parametersJsonSchema, parameters = parametersJsonSchema, ...rest } = declared;
+  if (parameters === undefined) return { type: "function", ...rest };
+  return { type: "function", ...rest, parameters: isHuge(parameters) ? parameters : lowerTypes(parameters) };
+}
+
+/** mostNested is how deep a schema is read: deeper ones are refused elsewhere. */
+const mostNested = 64;
+
+function lowerTypes(schema: JsonValue, depth = 0): JsonValue {
+  if (depth > mostNested) return schema;
+  if (Array.isArray(schema)) return mappedList(schema, (one) => lowerTypes(one, depth + 1));
+  if (!isObject(schema)) return schema;
+  const entries = Object.entries(schema).map(([key, value]): [string, JsonValue] => {
+    const isType = key === "type" && typeof value === "string" && types.has(value);
+    return [key, isType ? value.toLowerCase() : lowerTypes(value, depth + 1)];
+  });
+  return Object.fromEntries(entries);
+}
+
+const types: ReadonlySet<string> = new Set(["OBJECT", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "NULL"]);
+
+/** words are the choices that are none of a tool. */
+const words: ReadonlySet<string> = new Set(["auto", "none", "required", "any"]);
+
+function isBareName(choice: JsonValue | undefined): choice is string {
+  return typeof choice === "string" && !words.has(choice);
+}
+
+function isOffered(name: string, tools: JsonValue | undefined): boolean {
+  if (!Array.isArray(tools)) return false;
+  return tools.filter(isObject).some((tool) => {
+    const own = isObject(tool.function) ? tool.function : tool;
+    return own.name === name;
+  });
+}
+
+/** usualFormat returns a format as an object of a type that chat has; the same value where it is one, or has no meaning. */
+function usualFormat(format: JsonValue | undefined): JsonValue | undefined {
+  if (typeof format === "string" && formats.has(format)) return { type: formats.get(format) as string };
+  return isObject(format) && format.type === "json" ? { ...format, type: "json_object" } : format;
+}
+
+const formats: ReadonlyMap<string, string> = new Map([
+  ["json", "json_object"],
+  ["json_object", "json_object"],
+  ["text", "text"],
+]);

@@ -1,0 +1,116 @@
+/**
+ * Gives every call among the items of a response its result. What is broken in a history becomes what it becomes in a chat
+ * (`paired-results.ts`); results may stand anywhere behind their calls.
+ */
+import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { compactionTypes } from "../responses-to-chat/compaction.ts";
+import { type CallPair, CallPairs } from "./call-pairs.ts";
+import { interrupted, withHeading } from "./paired-results.ts";
+
+type ResultOf = (call_id: string) => JsonObject;
+
+/**
+ * missingResults make the result of a call that has none, by the type of the call. A screen that nobody has seen cannot be made: calls of a
+ * computer stay as they are.
+ */
+const missingResults: ReadonlyMap<JsonValue | undefined, ResultOf> = new Map<JsonValue | undefined, ResultOf>([
+  ["function_call", (call_id) => ({ type: "function_call_output", call_id, output: interrupted })],
+  ["custom_tool_call", (call_id) => ({ type: "custom_tool_call_output", call_id, output: interrupted })],
+  // Codex answers calls of its local shell so, too.
+  ["local_shell_call", (call_id) => ({ type: "function_call_output", call_id, output: interrupted })],
+  [
+    "apply_patch_call",
+    (call_id) => ({ type: "apply_patch_call_output", call_id, status: "failed", output: interrupted }),
+  ],
+  ["shell_call", (call_id) => ({ type: "shell_call_output", call_id, output: [interruptedShell] })],
+]);
+
+const interruptedShell = { stdout: "", stderr: interrupted, outcome: { type: "exit", exit_code: 1 } };
+
+const results: ReadonlySet<JsonValue | undefined> = new Set([
+  ...["function_call_output", "custom_tool_call_output"],
+  ...["local_shell_call_output", "apply_patch_call_output", "shell_call_output"],
+]);
+
+/** withTexts are the types of results that may stand as a text without their call. */
+const withTexts: ReadonlySet<JsonValue | undefined> = new Set(["function_call_output", "custom_tool_call_output"]);
+
+/** elsewhere are the types of items that stand for others, among which a call or its result may be. */
+const elsewhere: ReadonlySet<JsonValue | undefined> = new Set(["item_reference", ...compactionTypes]);
+
+/** pairedItems returns the same list where every call has its result and an id of its own. */
+export function* pairedItems(items: JsonValue[]): CooperativeTask<JsonValue[]> {
+  if (yield* isPaired(items)) return items;
+  const calls = new CallPairs<JsonObject>("conversation");
+  /** pairs are those of calls, and those of results, by their place. */
+  const pairs: (CallPair<JsonObject> | undefined)[] = [];
+  let isCalling = false;
+  for (const [i, item] of items.entries()) {
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (isCall(item) && !isCalling) calls.beginTurn();
+    isCalling = isCall(item);
+    if (isCall(item)) pairs.push(calls.begin(item.call_id));
+    else pairs.push(isResult(item) ? calls.answer(item.call_id, item) : undefined);
+  }
+  const isWhole = !items.some(isElsewhere);
+  const paired: JsonValue[] = [];
+  /** missing are the results that go behind those of the calls which the model made at once. */
+  let missing: JsonObject[] = [];
+  for (const [i, item] of items.entries()) {
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    const pair = pairs[i];
+    if (isCall(item) && pair) {
+      paired.push(pair.id === item.call_id ? item : { ...item, call_id: pair.id });
+      const result = pair.result || !isWhole ? undefined : missingResults.get(item.type)?.(pair.id);
+      if (result) missing.push(result);
+      continue;
+    }
+    if (isResult(item) && pair) {
+      paired.push(pair.id === item.call_id ? item : { ...item, call_id: pair.id });
+      continue;
+    }
+    for (const result of missing) paired.push(result);
+    missing = [];
+    paired.push(isResult(item) && isWhole && withTexts.has(item.type) ? asText(item) : item);
+  }
+  for (const result of missing) paired.push(result);
+  return paired;
+}
+
+function* isPaired(items: readonly JsonValue[]): CooperativeTask<boolean> {
+  const used = new Set<string>();
+  const open = new Set<string>();
+  for (const [i, item] of items.entries()) {
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (isCall(item)) {
+      if (used.size === used.add(item.call_id).size) return false;
+      open.add(item.call_id);
+    } else if (isResult(item) && !open.delete(item.call_id)) return false;
+  }
+  return open.size === 0;
+}
+
+/** isElsewhere also reports results of a local shell that name their call by `id` alone, as OpenAI's reference has them. */
+function isElsewhere(item: JsonValue): boolean {
+  if (!isObject(item)) return false;
+  return elsewhere.has(item.type) || (item.type === "local_shell_call_output" && !isId(item.call_id));
+}
+
+type OfCall = JsonObject & { readonly call_id: string };
+
+function isCall(item: JsonValue): item is OfCall {
+  return isObject(item) && missingResults.has(item.type) && isId(item.call_id);
+}
+
+function isResult(item: JsonValue): item is OfCall {
+  return isObject(item) && results.has(item.type) && isId(item.call_id);
+}
+
+function isId(id: JsonValue | undefined): id is string {
+  return typeof id === "string" && id !== "";
+}
+
+function asText({ output }: JsonObject): JsonObject {
+  return { type: "message", role: "user", content: withHeading(output, "input_text") };
+}

@@ -1,0 +1,83 @@
+/** Reads in a refusal which members of a request, and which values of `anthropic-beta`, its server does not know. */
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { Refusal } from "../../call/refusals.ts";
+import { isObject, parsedJson } from "../../wire/json.ts";
+
+export interface RefusedNames {
+  /** named has what each text names, as the words of paths of which the first that leads to a member is meant. */
+  readonly named: readonly Paths[];
+  /** betas are the values that are named, or `all` where the server names none. */
+  readonly betas: readonly string[] | "all";
+}
+
+type Paths = readonly (readonly string[])[];
+
+/** How servers say that they do not know a member. What they say of a value, as that it is too large, is another matter. */
+const saysUnknown = new RegExp(
+  [
+    "extra inputs are not permitted|extra_forbidden|additional propert|cannot find field|no such field",
+    "(?:unknown|unsupported|unexpected|unrecogni[sz]ed) (?:request )?(?:parameter|field|name|argument|key|property)",
+    "(?:parameter|field|argument|key|property)\\b.{0,80}\\b(?:is|are) (?:not (?:supported|allowed|permitted|recogni[sz]ed)|un(?:known|supported|expected))",
+  ].join("|"),
+  "is",
+);
+
+/** quoted also finds the keys of JSON within a text, but for the colon behind them. */
+const quoted = /["'`]([\w$][\w$.[\]-]*)["'`](?!\s*:)/g;
+const before = /([\w$][\w$.[\]-]*)(?::|\r?\n)\s*extra inputs are not permitted/gi;
+const behind = /(?:parameter|argument|field|property|key)s?(?:\(s\))?(?: supplied)?:?\s+([A-Za-z_$][\w$.[\]-]*)/gi;
+/** located finds what Pydantic says of a member's place, as JSON or as Python prints it. */
+const located = /[[(]\s*["']body["']\s*,([^\])]{1,500})[\])]/g;
+
+/** maxSaid is how much of a refusal is looked into, in characters. */
+const maxSaid = 10_000;
+/** The most names in one text that are tried: each is, within each other. */
+const mostNames = 24;
+/** deepest is how deep texts may stand in the body of a refusal. */
+const deepest = 6;
+
+/** refusedNames returns undefined where a refusal says nothing of the kind. */
+export function refusedNames({ message, upstream }: Refusal): RefusedNames | undefined {
+  const body = upstream?.body.toString().slice(0, maxSaid) ?? "";
+  const said = [message.slice(0, maxSaid), ...textsIn(parsedJson(body) ?? body)];
+  const betas = betasIn(said);
+  const telling = said.filter((text) => saysUnknown.test(text));
+  const places = telling.length > 0 ? placesIn(body).map((place) => [place]) : [];
+  const named = [...telling.map(pathsIn), ...places].filter((paths) => paths.length > 0);
+  return named.length === 0 && betas.length === 0 ? undefined : { named, betas };
+}
+
+function textsIn(json: JsonValue, depth = 0): string[] {
+  if (typeof json === "string") return [json];
+  if (depth > deepest || typeof json !== "object" || json === null) return [];
+  const values = isObject(json) ? Object.values(json) : json;
+  return values.flatMap((value) => textsIn(value, depth + 1));
+}
+
+/** pathsIn returns the paths in a text. Some servers name the object first, and then its member: that comes before one of the request. */
+function pathsIn(text: string): Paths {
+  const names = [quoted, before, behind].flatMap((pattern) => [...text.matchAll(pattern)].map(([, name = ""]) => name));
+  const paths = [...new Set(names)].slice(0, mostNames).map(wordsOf);
+  const single = paths.filter((path) => path.length === 1);
+  const within = paths.filter((path) => path.length > 1).flatMap((path) => single.map((word) => [...path, ...word]));
+  return [...within, ...paths];
+}
+
+function wordsOf(path: string): string[] {
+  return path.split(/[.[\]]+/).filter((word) => word !== "");
+}
+
+function placesIn(body: string): string[][] {
+  return [...body.matchAll(located)].map(([, words = ""]) => words.match(/[\w$-]+/g) ?? []);
+}
+
+/** betasIn reads what Anthropic, Vertex and Bedrock say; the latter does not name the value. */
+function betasIn(said: readonly string[]): RefusedNames["betas"] {
+  if (said.some((text) => /invalid beta flag/i.test(text))) return "all";
+  const texts = said.filter(
+    (text) => /anthropic-beta/i.test(text) && /unexpected|invalid|unknown|unsupported/i.test(text),
+  );
+  return texts.flatMap((text) =>
+    [...text.matchAll(/[`'"]([\w.-]+-\d{4}-?\d{2}-?\d{2})[`'"]/g)].map(([, beta = ""]) => beta),
+  );
+}

@@ -1,0 +1,94 @@
+/**
+ * Instructions in mid-conversation. Claude takes them from Opus 4.8 on, each between a user's turn and the model's; older models, and most
+ * other servers of this API, refuse the whole request for one, and Claude Code writes them for every model. Where they stand otherwise, or
+ * the model is not known to take them, they become texts of the user's turn beside them, between the tags that Claude Code has for them: the
+ * beginning of the prompt stays the same, so that its cache does.
+ *
+ * Sources: https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages,
+ * https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-mid-conversation-system.html
+ */
+import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { MaybePromise } from "../../../runtime/maybe-promise.ts";
+import { isObject } from "../../../wire/json.ts";
+import type { Wire } from "../../../wire/wire.ts";
+import { takesLateInstructions } from "../generation.ts";
+
+/** withPlacedInstructions returns the request with instructions where its model takes them; the same request where all are. */
+export function withPlacedInstructions<D extends DescMessage>(request: Wire<D>, model: string): MaybePromise<Wire<D>> {
+  const { messages: outlined } = request.outline();
+  if (!Array.isArray(outlined) || !outlined.some(isInstruction)) return request;
+  const messages = request.json().messages as JsonValue[];
+  const joined = withoutNeighbours(messages);
+  const takes = takesLateInstructions(model);
+  const placed = folded(joined, (i) => takes && isPlaced(joined, i));
+  if (placed.length === messages.length && placed.every((turn, i) => turn === messages[i])) return request;
+  return request.isLong
+    ? request.rebuiltWith({ messages: placed }).writeInSlices()
+    : request.with({ messages: placed });
+}
+
+function isInstruction(turn: JsonValue | undefined): turn is JsonObject {
+  return isObject(turn) && turn.role === "system";
+}
+
+/** withoutNeighbours joins instructions that follow each other. */
+function withoutNeighbours(turns: readonly JsonValue[]): JsonValue[] {
+  const joined: JsonValue[] = [];
+  for (const turn of turns) {
+    const last = joined.at(-1);
+    if (isInstruction(turn) && isInstruction(last))
+      joined[joined.length - 1] = { ...last, content: [...blocksOf(last), ...blocksOf(turn)] };
+    else joined.push(turn);
+  }
+  return joined;
+}
+
+/** isPlaced reports whether the model takes instructions in this place. */
+function isPlaced(turns: readonly JsonValue[], i: number): boolean {
+  const { role: next = "assistant" } = (turns[i + 1] ?? {}) as JsonObject;
+  const before = turns[i - 1];
+  if (!isObject(before) || next !== "assistant") return false;
+  const last = blocksOf(before).at(-1);
+  return before.role === "user" || (isObject(last) && /^server_tool_use$|_tool_result$/.test(`${last.type}`));
+}
+
+/** folded has instructions be texts of the user's turns beside them. Those that hold more than texts stay, for their server to decide on. */
+function folded(turns: readonly JsonValue[], stays: (i: number) => boolean): JsonValue[] {
+  const placed: JsonValue[] = [];
+  /** waiting are texts behind a turn of the model: results of its calls come before them. */
+  let waiting: JsonValue[] = [];
+  for (const [i, turn] of turns.entries()) {
+    const texts = isInstruction(turn) && !stays(i) ? textsOf(turn) : undefined;
+    const last = placed.at(-1);
+    if (texts && isUsers(last)) placed[placed.length - 1] = { ...last, content: [...blocksOf(last), ...texts] };
+    else if (texts) waiting.push(...texts);
+    else if (waiting.length === 0) placed.push(turn);
+    else {
+      if (isUsers(turn)) placed.push({ ...turn, content: [...blocksOf(turn), ...waiting] });
+      else placed.push({ role: "user", content: waiting }, turn);
+      waiting = [];
+    }
+  }
+  return waiting.length === 0 ? placed : [...placed, { role: "user", content: waiting }];
+}
+
+function isUsers(turn: JsonValue | undefined): turn is JsonObject {
+  return isObject(turn) && turn.role === "user";
+}
+
+function blocksOf({ content }: JsonObject): JsonValue[] {
+  if (Array.isArray(content)) return content;
+  return typeof content === "string" && content !== "" ? [{ type: "text", text: content }] : [];
+}
+
+/** textsOf returns the texts of instructions between tags; undefined where they hold anything else. */
+function textsOf(turn: JsonObject): JsonValue[] | undefined {
+  const blocks = blocksOf(turn);
+  const texts = blocks.filter((block) => isObject(block) && typeof block.text === "string") as JsonObject[];
+  if (texts.length < blocks.length) return undefined;
+  return texts.map((block) => ({ ...block, text: tagged(block.text as string) }));
+}
+
+function tagged(text: string): string {
+  return text.includes("<system-reminder>") ? text : `<system-reminder>\n${text}\n</system-reminder>`;
+}

@@ -1,0 +1,261 @@
+/** Servers that refuse members of requests by name, in their own words, get the request without them, in the same call and in the next. */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+import { ask } from "../../support/ask.ts";
+import { modelAt } from "../../support/gateway.ts";
+import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
+import { answerAsAnthropic, answerAsOpenAi, outputMessage, respond, responseAnswer } from "../../support/vendors.ts";
+
+const { upstream, gateway } = scriptedStage(
+  (base_url) => ({
+    upstreams: [
+      { name: "claude", kind: "anthropic", base_url },
+      { name: "own", kind: "openai", base_url, profile: { operations: { responses: "/responses" } } },
+      { name: "chats", kind: "openai", base_url },
+    ],
+    models: [
+      modelAt("claude", "claude", "claude-sonnet-4-6"),
+      modelAt("own", "responses", "m"),
+      modelAt("chats", "chat", "m"),
+    ],
+    embeddedModels: false,
+  }),
+  { perTest: true },
+);
+
+const invalid = "invalid_request_error";
+
+function answer(exchange: ScriptedExchange): void {
+  if (exchange.path.endsWith("/messages")) answerAsAnthropic(exchange);
+  else if (exchange.path.endsWith("/responses")) respond(exchange, responseAnswer([outputMessage("hi")]));
+  else answerAsOpenAi(exchange);
+}
+
+/** refusing answers with the first of these bodies whose members a request still has. */
+function refusing(
+  ...refusals: readonly (readonly [has: (asked: JsonObject) => boolean, status: number, body: JsonValue])[]
+) {
+  upstream.script = (exchange) => {
+    const [, status, body] = refusals.find(([has]) => has(exchange.asked)) ?? [];
+    if (status === undefined) answer(exchange);
+    else exchange.json(status, body as JsonObject);
+  };
+}
+
+const ofAnthropic = (message: string) => ({ type: "error", error: { type: invalid, message } });
+const ofOpenAi = (message: string) => ({ error: { message, type: invalid, param: null, code: null } });
+const list = (value: JsonValue | undefined) => (Array.isArray(value) ? (value as JsonObject[]) : []);
+const anyTool = (key: string) => (asked: JsonObject) => list(asked.tools).some((tool) => key in tool);
+const has = (key: string) => (asked: JsonObject) => key in asked;
+
+const tools = ["a", "b"].map((name) => ({ name, input_schema: { type: "object" }, eager_input_streaming: true }));
+const thought = { type: "thinking", thinking: "hm", signature: "sig", cache_control: { type: "ephemeral" } };
+const text = (more: JsonObject = {}) => ({ type: "text", text: "hi", ...more });
+
+const ofClaudeCode: JsonObject = {
+  max_tokens: 99,
+  messages: [{ role: "user", content: [text({ cache_control: { type: "ephemeral", scope: "global" } })] }],
+  context_management: { edits: [] },
+  tools,
+};
+
+async function send(path: string, body: JsonObject, headers: Record<string, string> = {}) {
+  const before = upstream.received.length;
+  const { status, text: said, dropped } = await ask(gateway, `/v1${path}`, body, { headers });
+  const asked = upstream.received.slice(before);
+  return { status, said, dropped, times: asked.length, sent: asked.at(-1)?.asked as JsonObject, last: asked.at(-1) };
+}
+
+describe("messages", () => {
+  const scoped = ({ messages }: JsonObject) =>
+    list(messages).some(({ content }) =>
+      list(content).some(({ cache_control: mark }) => mark && "scope" in (mark as object)),
+    );
+
+  test.each([
+    ["Anthropic's", (path: string) => ofAnthropic(`${path}: Extra inputs are not permitted`)],
+    [
+      "LiteLLM's",
+      (path: string) => ofOpenAi(`{"message":"${path}: Extra inputs are not permitted"}. Received Model Group=x`),
+    ],
+    [
+      "a router's",
+      (path: string) =>
+        ofOpenAi(`1 request validation errors: Extra inputs are not permitted, field: '${path}', value: True`),
+    ],
+  ])("in %s words", async (_, say) => {
+    refusing(
+      [has("context_management"), 400, say("context_management")],
+      [anyTool("eager_input_streaming"), 400, say("tools.1.custom.eager_input_streaming")],
+      [scoped, 400, say("messages.0.content.0.text.cache_control.ephemeral.scope")],
+    );
+    const first = await send("/messages", { model: "claude", ...ofClaudeCode });
+    expect([first.status, first.times], first.said).toEqual([200, 4]);
+    expect(first.dropped?.split(", ").sort()).toEqual([
+      "context_management",
+      "messages[0].content[0].cache_control.scope",
+      "tools[0].eager_input_streaming",
+      "tools[1].eager_input_streaming",
+    ]);
+    expect(first.sent.messages).toEqual([{ role: "user", content: [text({ cache_control: { type: "ephemeral" } })] }]);
+    const next = await send("/messages", { model: "claude", ...ofClaudeCode, stream: true });
+    expect([next.status, next.times]).toEqual([200, 1]);
+  });
+
+  test("of objects of one type only where the others are taken", async () => {
+    const messages = [
+      { role: "user", content: [text({ cache_control: { type: "ephemeral" } })] },
+      { role: "assistant", content: [thought, text()] },
+      { role: "user", content: "go on" },
+    ];
+    const isMarked = ({ messages: turns }: JsonObject) =>
+      list(turns).some(({ content }) =>
+        list(content).some((block) => block.type === "thinking" && "cache_control" in block),
+      );
+    refusing([
+      isMarked,
+      400,
+      ofAnthropic("messages.1.content.0.thinking.cache_control: Extra inputs are not permitted"),
+    ]);
+    const { status, sent, dropped } = await send("/messages", { model: "claude", max_tokens: 99, messages });
+    expect([status, dropped]).toEqual([200, "messages[1].content[0].cache_control"]);
+    expect(sent.messages).toMatchObject([{ content: [{ cache_control: { type: "ephemeral" } }] }, {}, {}]);
+  });
+
+  test("as FastAPI tells the place", async () => {
+    const place = {
+      type: "extra_forbidden",
+      loc: ["body", "context_management"],
+      msg: "Extra inputs are not permitted",
+    };
+    refusing([has("context_management"), 422, { detail: [place] }]);
+    const { status, dropped } = await send("/messages", { model: "claude", ...ofClaudeCode });
+    expect([status, dropped]).toEqual([200, "context_management"]);
+  });
+
+  test.each([
+    [
+      "Vertex's",
+      "Unexpected value(s) `advisor-tool-2026-03-01` for the `anthropic-beta` header. Please consult our documentation.",
+      "effort-2025-11-24",
+    ],
+    ["Bedrock's", "invalid beta flag", undefined],
+  ])("without the betas in %s words", async (_, message, left) => {
+    upstream.script = (exchange) => {
+      const sent = `${exchange.headers["anthropic-beta"] ?? ""}`;
+      if (sent.includes("advisor")) exchange.json(400, ofAnthropic(message));
+      else answer(exchange);
+    };
+    const body = { model: "claude", max_tokens: 99, messages: [{ role: "user", content: "hi" }] };
+    const betas = { "anthropic-beta": "effort-2025-11-24, advisor-tool-2026-03-01" };
+    const first = await send("/messages", body, betas);
+    expect([first.status, first.times], first.said).toEqual([200, 2]);
+    expect(first.last?.headers["anthropic-beta"]).toBe(left);
+    expect(first.dropped).toContain("anthropic-beta.advisor-tool-2026-03-01");
+    expect((await send("/messages", body, betas)).times).toBe(1);
+    expect((await send("/messages", body, { "anthropic-beta": "other-2026-01-01" })).dropped).toBeNull();
+    const strict = await send("/messages", body, { ...betas, "x-gateway-strict": "true" });
+    expect([strict.status, strict.times]).toEqual([400, 0]);
+  });
+});
+
+describe("responses", () => {
+  test.each([
+    ["client_metadata", { detail: "Unsupported parameter: client_metadata" }],
+    [
+      "access_programs",
+      ofOpenAi("Upstream request failed: [invalid_request_error] unknown parameter `access_programs`"),
+    ],
+    [
+      "metadata",
+      {
+        error: {
+          code: "unknown_parameter",
+          message: "Unknown parameter: 'metadata'.",
+          param: "metadata",
+          type: invalid,
+        },
+      },
+    ],
+  ])("without %s", async (key, body) => {
+    refusing([has(key), 400, body]);
+    const request = { model: "responses", input: "hi", store: false, [key]: { a: "b" } };
+    const { status, said, dropped, times } = await send("/responses", request);
+    expect([status, dropped, times], said).toEqual([200, key, 2]);
+  });
+
+  test("without what an item has", async () => {
+    const key = "internal_chat_message_metadata_passthrough";
+    const strange = ({ input }: JsonObject) => list(input).some((item) => key in item);
+    refusing([strange, 400, ofOpenAi(`[trace_id: 1] Unknown parameter: 'input[0].${key}'.`)]);
+    const input = [1, 2].map((n) => ({ type: "message", role: "user", content: `${n}`, [key]: { kinds: [] } }));
+    const { status, dropped, times } = await send("/responses", { model: "responses", input, store: false });
+    expect([status, dropped, times]).toEqual([200, `input[0].${key}, input[1].${key}`, 2]);
+  });
+});
+
+test("a key of OpenAI's own that a chat server refuses is left out", async () => {
+  refusing([
+    has("prompt_cache_key"),
+    400,
+    ofOpenAi("Extra inputs are not permitted, field: 'prompt_cache_key', value: 'x'"),
+  ]);
+  const body = { model: "chat", messages: [{ role: "user", content: "hi" }], prompt_cache_key: "x", seed: 1 };
+  const { status, dropped, sent } = await send("/chat/completions", body);
+  expect([status, dropped, sent.seed]).toEqual([200, "prompt_cache_key", 1]);
+});
+
+describe("what is told, and asked once", () => {
+  const ofMessages = { model: "claude", ...ofClaudeCode } as JsonObject;
+  test.each<[string, string, JsonObject, JsonObject]>([
+    ["a value", "/messages", ofMessages, ofAnthropic("max_tokens: 99 > 64, which is the maximum allowed number")],
+    ["a member that is needed", "/messages", ofMessages, ofAnthropic("tools: Extra inputs are not permitted")],
+    [
+      "the form of the answer",
+      "/messages",
+      { ...ofMessages, output_config: { format: { type: "json_schema", schema: {} } } },
+      ofAnthropic("output_config: Extra inputs are not permitted"),
+    ],
+    ["a member that was not sent", "/messages", ofMessages, ofAnthropic("speed: Extra inputs are not permitted")],
+    [
+      "a schema",
+      "/messages",
+      ofMessages,
+      ofAnthropic("tools.0.custom.input_schema.type: Extra inputs are not permitted"),
+    ],
+    [
+      "an effort",
+      "/responses",
+      { model: "responses", input: "hi", store: false, reasoning: { effort: "minimal" } },
+      ofOpenAi("Unsupported value: 'minimal' is not supported with this model."),
+    ],
+  ])("%s", async (_, path, body, refusal) => {
+    refusing([() => true, 400, refusal]);
+    const { status, times } = await send(path, body);
+    expect([status, times]).toEqual([400, 1]);
+  });
+
+  test("a server that refuses whatever is left is asked nine times at most", async () => {
+    upstream.script = (exchange) => {
+      const key = Object.keys(exchange.asked).find((one) => one.startsWith("k")) ?? "k";
+      exchange.json(400, ofAnthropic(`${key}: Extra inputs are not permitted`));
+    };
+    const many = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`k${i}`, true]));
+    const { status, times } = await send("/messages", { ...ofMessages, ...many });
+    expect([status, times]).toEqual([400, 9]);
+  });
+
+  test("what a key is refused beyond 64 names, and names of more than 200 characters", async () => {
+    upstream.script = (exchange) => {
+      const key = Object.keys(exchange.asked).find((one) => one.startsWith("k"));
+      if (key) exchange.json(400, ofAnthropic(`${key}: Extra inputs are not permitted`));
+      else answer(exchange);
+    };
+    const long = await send("/messages", { ...ofMessages, [`k${"e".repeat(200)}y`]: true });
+    expect([long.status, long.times]).toEqual([400, 1]);
+    const statuses: unknown[] = [];
+    for (let i = 0; i < 66; i++) statuses.push((await send("/messages", { ...ofMessages, [`k${i}`]: true })).status);
+    expect(statuses).toEqual([...Array(64).fill(200), 400, 400]);
+  });
+});
