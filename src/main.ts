@@ -1,10 +1,10 @@
 /**
- * The command line. Exit codes: 0 all went well, 2 the command or the configuration is wrong, 1 anything else. `model-gateway help
- * exit-codes` tells them apart.
+ * The command line. Exit codes: 0 all went well, 2 the command, a path that it names or the configuration is wrong, 1 anything else.
+ * `model-gateway help exit-codes` tells them apart.
  */
 import { helpHint, StartError, UsageError } from "./commands/line/errors.ts";
 import { ConfigError } from "./config/config-error.ts";
-import { diskMessage, StorageError, troubleOf } from "./runtime/write-trouble.ts";
+import { diskMessage, NamedFileError, StorageError, troubleOf } from "./runtime/write-trouble.ts";
 
 type Command = (args: readonly string[]) => Promise<void>;
 
@@ -75,7 +75,7 @@ const awayMessage = "the database does not answer. Look at its server and the ne
 
 /** Resolves when the command is over. Not awaited here: a module that awaits cannot be bundled into the executable. */
 export const done: Promise<void> = main(process.argv.slice(2)).catch((error: unknown) => {
-  const wrong = error instanceof UsageError || error instanceof ConfigError;
+  const wrong = error instanceof UsageError || error instanceof ConfigError || error instanceof NamedFileError;
   const isPlain = wrong || error instanceof StartError || error instanceof StorageError;
   const isAway = troubleOf(error) === "away";
   const message = isPlain ? error.message : isAway ? awayMessage : diskMessage(error);

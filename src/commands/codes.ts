@@ -18,14 +18,13 @@ export async function codes([action, ...args]: readonly string[]): Promise<void>
       return createCodes(args);
     case "list": {
       const { values } = readOptions("codes list", args);
+      if (values.batch !== undefined) checkBatch("codes list: --batch", values.batch);
       return withOperator(values.config, (ask) => listCodes(ask, values.batch));
     }
     case "revoke": {
       const { values, positionals } = readOptions("codes revoke", args);
       const batchId = positionals[0] as string;
-      // The argument may be a code in the wrong place: it is not repeated.
-      if (!batchId.startsWith("bat_"))
-        throw new UsageError("codes revoke wants an id that begins with bat_, as `codes list` shows it");
+      checkBatch("codes revoke", batchId);
       return withOperator(values.config, async (ask) => {
         const { revoked } = await ask(revokeRedeemCodes, { batchId });
         console.error(`Took back ${revoked} of the codes of ${batchId}.`);
@@ -35,11 +34,18 @@ export async function codes([action, ...args]: readonly string[]): Promise<void>
   throw wrongAction("codes");
 }
 
+/** checkBatch throws a UsageError for what is no batch. It may be a code in the wrong place, and is not repeated. */
+function checkBatch(what: string, batchId: string): void {
+  if (batchId.startsWith("bat_")) return;
+  throw new UsageError(`${what} wants an id that begins with bat_, as \`codes list\` shows it`);
+}
+
 async function createCodes(args: readonly string[]): Promise<void> {
   const { values } = readOptions("codes create", args);
   const amount = BigInt(readAmount("--amount", values.amount));
   const { count = "1", expires, note } = values;
-  if (!/^\d{1,9}$/.test(count)) throw new UsageError("--count: expected a whole number from 1 to 1000");
+  if (!/^\d{1,4}$/.test(count) || Number(count) < 1 || Number(count) > 1000)
+    throw new UsageError("--count: expected a whole number from 1 to 1000");
   const more = {
     ...(expires === undefined ? {} : { expiresAt: readFuture("--expires", expires) }),
     ...(note === undefined ? {} : { note }),

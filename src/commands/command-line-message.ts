@@ -17,12 +17,13 @@ const options: ReadonlyMap<string, string> = new Map([
   ["batch_id", "--batch"],
 ]);
 
-/** lists are the commands that list existing items, by the field that names one. */
+/** lists are where existing items are listed, by the field that names one. */
 const lists: ReadonlyMap<string, string> = new Map([
-  ["account", "accounts list"],
-  ["batch_id", "codes list"],
-  ["user_id", "users list"],
-  ["version", "config versions"],
+  ["account", "`model-gateway accounts list`"],
+  ["batch_id", "`model-gateway codes list`"],
+  ["user_id", "`model-gateway users list`"],
+  ["version", "`model-gateway config versions`"],
+  ["name", "`upstreams` of the configuration"],
 ]);
 
 export function commandLineMessage({ message, param, reason }: Refusal): string {
@@ -32,7 +33,7 @@ export function commandLineMessage({ message, param, reason }: Refusal): string 
   const field = param.replace(/\[.*$/, "");
   const list = lists.get(field);
   if (reason === Reason.RESOURCE_NOT_FOUND && list !== undefined) {
-    return message.replace(/ Check it\.$/, ` \`model-gateway ${list}\` shows those that there are.`);
+    return message.replace(/ Check it\.$/, ` ${list} shows those that there are.`);
   }
   const option = options.get(field) ?? `--${field.replaceAll("_", "-")}`;
   return message.replace(/^Invalid (?:value|type) for '[^']*':/, `${option}:`);

@@ -31,7 +31,9 @@ const maxUnits = 1_000_000_000;
 /** readAmount returns an amount, more than 0, in millionths of the unit. Throws a UsageError. */
 export function readAmount(option: string, text: string | undefined): number {
   if (text === undefined) throw new UsageError(`${option} is needed. ${helpHint()}`);
-  const read = parseDecimal(text);
+  // Beyond the bound no other bound is named.
+  const isBeyond = /^\d+(?:\.\d+)?$/.test(text) && Number(text) > maxUnits;
+  const read = isBeyond ? { value: Number.POSITIVE_INFINITY } : parseDecimal(text);
   if ("fault" in read) throw new UsageError(`${option}: expected ${read.fault}`);
   if (read.value > 0 && read.value <= maxUnits * 1_000_000) return read.value;
   throw new UsageError(`${option}: expected more than 0, and at most ${maxUnits}`);

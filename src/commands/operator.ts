@@ -75,7 +75,7 @@ export function operatorClient(
   configFile?: string,
   { stored = storedConfiguration(storage, config, configFile), testUpstream }: OperatorExtras = {},
 ): CallOperator {
-  const clock = Date.now;
+  const clock = storage.database?.now ?? Date.now;
   // This process calls no upstreams.
   const settings = () => config;
   const upstreams = () => [];

@@ -49,7 +49,7 @@ export async function users([action, ...args]: readonly string[]): Promise<void>
       return withStorage(values.config, async (storage, config) => {
         const { id, email } = await userOf(storage, positionals[0] as string);
         await operatorClient(storage, config)(updateUser, { userId: id, secondFactor: false });
-        show(`${email} signs in by the password alone from now on.`);
+        show(`${email} signs in by the password alone from now on. All sessions of before have ended.`);
       });
     }
     case "operator":

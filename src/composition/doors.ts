@@ -32,12 +32,14 @@ import { createKnownKeys } from "../pipeline/admit/known-keys.ts";
 import { audit } from "../pipeline/check/audit.ts";
 import { withMeant } from "../pipeline/check/foreign-bodies.ts";
 import { compileRules, createValidate } from "../pipeline/check/validate.ts";
+import { withWholeTexts } from "../pipeline/check/whole-texts.ts";
 import { createHandle, type ServedService } from "../pipeline/handle.ts";
 import { type Observer, observe } from "../pipeline/observe.ts";
 import { runInSlices, runUntil } from "../runtime/cooperative.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Parts, Shared } from "./parts.ts";
 import { createServices } from "./services.ts";
+import { logFailures } from "./trouble-log.ts";
 
 /** settleMs is how long rules wait after the start, in milliseconds: calls that came meanwhile are answered first. */
 const settleMs = 200;
@@ -142,8 +144,7 @@ function createGateway(
 ): Gateway {
   const { live, storage, log, clock } = parts;
   const { accelerators, limit } = shared;
-  const onError = (err: unknown) =>
-    log.error({ err }, "the audit log, or when a session was used, could not be written");
+  const onError = logFailures(log, "the audit log, or when a session was used, could not be written");
   const guessed = createGuessed({
     guesses: createGuesses({ limiter: shared.limits.guesses, settings: live.current }),
     onFailed: (failed) => {
@@ -152,7 +153,8 @@ function createGateway(
     onBeyond: reportTo(storage.auditEvents, { newId, clock, onError }),
   });
   const methods = services.flatMap(({ service }) => service.methods);
-  const answer = withMeant(createHandle(services, createValidate(accelerators.quickCheck), accelerators.quickCheck));
+  const validated = createHandle(services, createValidate(accelerators.quickCheck), accelerators.quickCheck);
+  const answer = withMeant(withWholeTexts(validated));
   const handle = audit(answer, methods, { storage, newId, clock, onError });
   const authenticate = createAuthentication(parts, shared, onError);
   const admit = createAdmit({ authenticate, limit: limit.limit, guessed });

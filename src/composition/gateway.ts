@@ -96,7 +96,7 @@ export interface Gateway {
 export async function startGateway(given: GatewayParts): Promise<Gateway> {
   const live = "live" in given ? given.live : createLiveConfig(given.config);
   const config = live.current();
-  const parts: Parts = { clock: Date.now, random: Math.random, ...given, config, live };
+  const parts: Parts = { clock: given.storage.database?.now ?? Date.now, random: Math.random, ...given, config, live };
   const { storage, log } = parts;
   const accelerators = await chooseAccelerators(config.accelerators);
   const shared = createShared(parts, accelerators, await startLimits(parts));

@@ -9,6 +9,7 @@ import { newId } from "../runtime/ids.ts";
 import type { Catalog, Model } from "../targets/catalog.ts";
 import { createCallLog } from "../telemetry/log.ts";
 import type { Parts, Shared } from "./parts.ts";
+import { logFailures } from "./trouble-log.ts";
 
 export interface Seeing {
   readonly observers: readonly Observer[];
@@ -53,7 +54,7 @@ function recordRefused({ storage, log, clock }: Parts, { catalog }: Shared) {
     node: newId("nod", clock()),
     modelId: createModelIds(catalog),
     clock,
-    onError: (err) => log.error({ err }, "refused calls could not be written; it is tried again"),
+    onError: logFailures(log, "refused calls could not be written; it is tried again"),
   });
 }
 

@@ -23,6 +23,7 @@ import type { Accelerators } from "./accelerators.ts";
 import { withEmbedded } from "./embedded-models.ts";
 import type { Limits, WorkerPlace } from "./limits.ts";
 import { createUpstreams, type Upstreams } from "./live/upstreams.ts";
+import { logFailures } from "./trouble-log.ts";
 
 /** Parts is what the gateway is given. */
 export interface Parts {
@@ -75,9 +76,8 @@ export function createShared(
   accelerators: Accelerators,
   limits: Limits,
 ): Shared {
-  const onError = (error: unknown) => log.error({ err: error }, "usage could not be written");
-  const onUncounted = (error: unknown) =>
-    log.error({ err: error }, "what a call used could not be counted, and is guessed");
+  const onError = logFailures(log, "usage could not be written");
+  const onUncounted = logFailures(log, "what a call used could not be counted, and is guessed");
   const hurry = new CallerAbort();
   const health = createHealth(clock);
   const first = live.current();

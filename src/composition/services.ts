@@ -39,6 +39,7 @@ import { usageService } from "../services/usage/usage.ts";
 import { createCatalog } from "../targets/catalog.ts";
 import type { Parts, Shared } from "./parts.ts";
 import { createProvider } from "./providers.ts";
+import { logFailures } from "./trouble-log.ts";
 
 export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const { config, live, storage, log, clock } = parts;
@@ -46,7 +47,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const { catalog, limit } = shared;
   const { complete, explain } = createModelCalls(parts, shared);
   const { background } = shared;
-  const onError = (err: unknown) => log.error({ err }, "a response could not be kept, and was returned as such");
+  const onError = logFailures(log, "a response could not be kept, and was returned as such");
   const responses = { store: storage.responses, background, clock, settings, onError };
   const { keys, transact, budgets, recall } = storage;
   const { accountRate, making } = limit;

@@ -4,6 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../call/operations.ts";
+import { isSearchedFor, searchesBySettings } from "../call/request/web-searches.ts";
 import { attachedTo } from "../tokens/media/attachments.ts";
 import { isObject } from "../wire/is-object.ts";
 import type { Wire } from "../wire/wire.ts";
@@ -36,7 +37,7 @@ export function inputBound(
   const tools = json.tools === undefined && json.functions === undefined ? 0 : toolsTokens;
   const text = Math.max(0, request.byteLength - attached.bytes);
   const total = text + attached.tokens + envelopeTokens * prompts + tools;
-  const fetched = usesVendorTools(json) || models.some((name) => searchedFor.test(name)) ? fetchedTokens : 0;
+  const fetched = usesVendorTools(json) || models.some(isSearchedFor) ? fetchedTokens : 0;
   return (contextWindow === undefined ? total : Math.min(total, contextWindow)) + fetched;
 }
 
@@ -44,9 +45,6 @@ export function inputBound(
 export function hasAttachments(request: Wire): boolean {
   return attachedTo(request).tokens > 0;
 }
-
-/** The names of models for which OpenRouter puts what it finds into the prompt. */
-const searchedFor = /:online$/;
 
 /**
  * usesVendorTools reports whether a request uses tools that run at the vendor, in any family: tools named by a type, MCP servers, web
@@ -58,13 +56,6 @@ export function usesVendorTools(request: JsonObject): boolean {
   if (hasVendorTool(tools) || searchesBySettings(request)) return true;
   // Items of the input may have tools.
   return Array.isArray(input) && input.some((item) => isObject(item) && hasVendorTool(item.tools));
-}
-
-/** searchesBySettings reports whether a request has the web searched by what is no tool: settings of Alibaba, xAI and OpenRouter. */
-function searchesBySettings({ enable_search, search_parameters, plugins }: JsonObject): boolean {
-  if ((enable_search ?? false) !== false) return true;
-  if (isObject(search_parameters) && search_parameters.mode !== "off") return true;
-  return Array.isArray(plugins) && plugins.some((plugin) => isObject(plugin) && plugin.id === "web");
 }
 
 function hasVendorTool(tools: JsonValue | undefined): boolean {

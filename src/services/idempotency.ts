@@ -23,7 +23,8 @@ export interface OnceResult<T> {
 
 /**
  * createOnce calls `make` in a transaction, with its stores, unless the call repeats an earlier one. Like all work in a transaction,
- * `make` may run twice. Throws a Refusal.
+ * `make` may run twice. Whatever may be refused at one time and not at another is looked at in `make`: a repetition succeeds also where the
+ * same request would be refused by now. Throws a Refusal.
  */
 export function createOnce<I extends DescMessage, T extends { readonly id: string }>(
   transact: Transact,

@@ -2,11 +2,11 @@
  * Backs up all data, the database and the journal beside it, into one file, while gateways go on writing. `restore.ts` makes a database
  * of such a file.
  */
-import { existsSync, rmSync, statSync } from "node:fs";
+import { rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { publish, unusedName } from "../runtime/files/durable-files.ts";
-import { StorageError } from "../runtime/write-trouble.ts";
+import { NamedFileError } from "../runtime/write-trouble.ts";
 import { readBackup } from "./engines/sqlite/backup/read-backup.ts";
 import { writeBackup } from "./engines/sqlite/backup/write-backup.ts";
 
@@ -60,10 +60,10 @@ export async function backUp({ database, file, replaces, version, clock, signal 
 
 function refuseFile(file: string, replaces: boolean): void {
   const there = statSync(file, { throwIfNoEntry: false });
-  if (there && !there.isFile()) throw new StorageError(`${file} is no file. Name a file for the back-up`);
-  if (there && !replaces) throw new StorageError(`${file} exists. Name another file, or replace it by --force`);
-  if (!existsSync(dirname(file)))
-    throw new StorageError(`there is no folder ${dirname(file)}. Make it, or name another`);
+  if (there && !there.isFile()) throw new NamedFileError(`${file} is no file. Name a file for the back-up`);
+  if (there && !replaces) throw new NamedFileError(`${file} exists. Name another file, or replace it by --force`);
+  if (!statSync(dirname(file), { throwIfNoEntry: false })?.isDirectory())
+    throw new NamedFileError(`there is no folder ${dirname(file)}. Make it, or name another`);
 }
 
 /** describeBackup checks a back-up, every byte of it, and returns what it is. Throws a StorageError where it is damaged or too new. */

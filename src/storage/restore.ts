@@ -62,7 +62,7 @@ export async function restore({ file, name, database, movesAside, recover, signa
     isDone = true;
     return { createdAt: header.created_at, version: header.version, proof, movedTo, hadLeftFor };
   } finally {
-    for (const end of ["", ...beside, ".lock"]) rmSync(staging + end, { force: true, recursive: true });
+    removeDatabase(staging);
     if (!isDone) folders.remove();
   }
 }
@@ -79,6 +79,11 @@ function partsAt(place: string): string[] {
     const there = lstatSync(path, { throwIfNoEntry: false });
     return there !== undefined && !(there.isDirectory() && readdirSync(path).length === 0);
   });
+}
+
+/** removeDatabase removes a database with all that is beside it. Nobody may have it open. */
+export function removeDatabase(place: string): void {
+  for (const end of ["", ...beside, ".lock"]) rmSync(place + end, { force: true, recursive: true });
 }
 
 function refusePlace(place: string, movesAside: boolean): void {

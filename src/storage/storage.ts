@@ -64,9 +64,10 @@ export interface Storage extends Stores, Changes {
   openBooks(hasJournal: boolean): OpenBooks;
   /**
    * Has what other gateways hold of an account without need given back, so that a refund is refused for none of it, and what their calls
-   * hold written, so that a key's limit is set below none of that. It takes half a second at most.
+   * hold written, so that a key's limit is set below none of that. It takes half a second at most. Resolves to whether all have done so:
+   * one may be cut off, or stand still.
    */
-  recall(accountId: string): Promise<void>;
+  recall(accountId: string): Promise<boolean>;
   /** Returns what a key may still spend: the lesser of its limit and its account's balance, less all holds. */
   available(keyId: string): MaybePromise<Available>;
   /** Counts the lines and parts of journals that were set aside for an operator. */
@@ -104,7 +105,7 @@ export function storageOver(path: string, { db, engine }: Awaited<ReturnType<typ
     ...overScope(scope),
     ...moneyOver(engine),
     // Nothing is held of it by this process beyond what a write sees: the books settle first.
-    recall: async () => {},
+    recall: async () => true,
     ...changes,
     writable,
     findings,

@@ -19,4 +19,7 @@ test("what is not there leads to the command that lists what is", () => {
   expect(commandLineMessage(resourceNotFound("version", "7", "version"))).toBe(
     "There is no version '7'. `model-gateway config versions` shows those that there are.",
   );
+  expect(commandLineMessage(resourceNotFound("upstream", "none", "name"))).toBe(
+    "There is no upstream 'none'. `upstreams` of the configuration shows those that there are.",
+  );
 });

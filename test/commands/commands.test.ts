@@ -451,7 +451,7 @@ describe("users", () => {
     expect((await commands.run(["users", "operator", "BOB@example.com"], own)).code).toBe(0);
     expect(await commands.run(["users", "no-second-factor", "bob@example.com"], own)).toMatchObject({
       code: 0,
-      stderr: "bob@example.com signs in by the password alone from now on.\n",
+      stderr: "bob@example.com signs in by the password alone from now on. All sessions of before have ended.\n",
     });
     const ends = await commands.run(["users", "no-operator", "ann@example.com"], own);
     expect(ends).toMatchObject({ code: 0, stderr: "ann@example.com does not operate the gateway from now on.\n" });
@@ -576,6 +576,7 @@ describe("a mistake ends with exit code 2 and words that say what to do:", () =>
       "keys needs one of: create, update, list, disable, enable, revoke",
     ],
     "an unknown option": [["keys", "list", "--acount", "x"], "Unknown option '--acount'"],
+    "an option that is a variable": [["accounts", "list", "--data-dir", "x"], "Set DATA_DIR in the environment"],
     "an option of another command": [["accounts", "list", "--name", "x"], "Unknown option '--name'"],
     "an option without its value": [["keys", "list", "--account"], "argument missing"],
     "an argument to serve": [["serve", "gateway.yaml"], "serve has an argument too many"],

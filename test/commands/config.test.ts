@@ -257,7 +257,7 @@ describe("models sync", () => {
     expect(versions.stdout).toContain(`models sync ${address}`);
     expect(stderr + versions.stdout).not.toContain(secret);
     expect((await at.run("models", "sync", "http://example.com/models.yaml")).stderr).toContain(
-      "expected an https address",
+      "expected a file, or an https address",
     );
     expect((await at.run("models", "sync", await at.file("b.yaml", "models: [{ id: x }]"))).stderr).toMatch(
       /b\.yaml:1: models\[0\]/,

@@ -206,7 +206,10 @@ describe("import litellm", () => {
     [["nginx", "x"], "import needs one of: litellm, litellm-keys, new-api"],
     [["litellm"], "import litellm needs CONFIG"],
     [["litellm", "a", "b"], "import litellm has an argument too many"],
-    [["litellm", "gone.yaml"], "gone.yaml: the file cannot be read (ENOENT). Check its path"],
+    [
+      ["litellm", "gone.yaml"],
+      "gone.yaml: the file cannot be read (ENOENT): there is no such file or folder. Correct the path",
+    ],
     [["litellm", "x", "--wrong"], "import litellm: Unknown option '--wrong'"],
   ])("refuses %j in a line", async (args, message) => {
     const { code, stdout, stderr } = await run(...args);

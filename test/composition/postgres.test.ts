@@ -17,6 +17,7 @@ import { environment } from "../support/environment.ts";
 import { eventually } from "../support/eventually.ts";
 import { openAccount, type Payer } from "../support/payer.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { begun, callOf, ended, hold, holdOf } from "../support/storage/books-stage.ts";
 import { type PostgresServer, postgresPrograms, startPostgres } from "../support/storage/postgres.ts";
 import { served, wholeAnswer } from "../support/upstreams/two-upstreams.ts";
 import { chatChunk } from "../support/vendors.ts";
@@ -259,6 +260,38 @@ describe.skipIf(!postgresPrograms)("three gateways over one Postgres", () => {
         mayEnd.resolve();
         expect(await calling).toBe(200);
       }
+    });
+
+    test("refuse a key's first limit while one does not say what its calls cost, and look at that once it does", async () => {
+      const payer = await openAccount({ storage: nodes[0].storage }, { admin: true });
+      const taken = { leaseId: "lea_cut", isOfKey: false };
+      const leases: string[] = [];
+      const open = nodes[0].storage.openBooks(true);
+      const cutOff = open({
+        ...{ node: "nod_cut", clock: Date.now, onError: () => {}, holding: () => [] },
+        recall: () => ({ records: [], leases: leases.splice(0) }),
+      });
+      closing.push(() => cutOff.close());
+      await cutOff.renew();
+      await hold(cutOff, holdOf("req_0", 100, { ...payer, lease: { id: taken.leaseId, isOfKey: false } }));
+      const setLimit = () =>
+        askRpc(
+          nodes[2],
+          "KeyService.UpdateKey",
+          { id: payer.keyId, creditLimit: { amount: "39" } },
+          bearer(payer.apiKey),
+        );
+      const told = await setLimit();
+      expect([told.status, JSON.stringify(told.json)]).toEqual([503, expect.stringContaining("STORAGE_UNAVAILABLE")]);
+      const call = callOf("req_1", 40, { account_id: payer.accountId, key_id: payer.keyId });
+      const of = { accountId: payer.accountId, keyId: payer.keyId };
+      await cutOff.write({
+        ...{ seq: 1, at: Date.now() },
+        entries: [{ ...begun("req_1", 100, taken), ...of }, ended(call, taken)],
+      });
+      leases.push(taken.leaseId);
+      expect((await setLimit()).status).toBe(400);
+      expect((await nodes[0].storage.reconcile()).findings).toEqual([]);
     });
 
     test("have metrics of the database and of the nodes", async () => {

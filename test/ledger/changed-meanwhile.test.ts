@@ -129,7 +129,9 @@ describe.each([
       const operator = new Operator(stage, payer);
       const stop = new AbortController();
       const { made, ended } = load(stage, payer.apiKey, stop.signal);
-      for (const until = performance.now() + lastsMs; performance.now() < until; await delay(10)) {
+      // On a slow machine each has to happen once all the same.
+      const isMade = () => operator.lowered > 0 && operator.refunded > 0 && made.some(({ status }) => status === 200);
+      for (const until = performance.now() + lastsMs; performance.now() < until || !isMade(); await delay(10)) {
         await operator.limit(await operator.look());
         await operator.refund();
       }
@@ -145,8 +147,6 @@ describe.each([
       const left = recharge - operator.refunded - cost;
       expect({ balance, spent, held, keyHeld }).toEqual({ balance: left, spent: cost, held: 0, keyHeld: 0 });
       expect(requests.map(({ outcome, waived }) => [outcome, waived])).toEqual(answered.map(() => [1, 0]));
-      for (const happened of [operator.lowered, operator.refunded, answered.length])
-        expect(happened).toBeGreaterThan(0);
     });
   });
 });

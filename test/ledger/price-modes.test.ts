@@ -43,9 +43,13 @@ const { upstream, gateway } = scriptedStage((baseUrl) => {
       paidModel("bare-claude", "anthropic", { price: rates(1, 10), max_output_tokens: 4096 }),
       paidModel("unknowing", "strict", { price: rates(1, 10) }),
       paidModel("in-region", "regional", { price }),
-      ...["sonar", "gpt-search", "online"].map((id) => {
-        const model =
-          { sonar: "perplexity/sonar-pro", "gpt-search": "gpt-4o-search-preview" }[id] ?? "some/model:online";
+      ...["sonar", "gpt-search", "online", "compound"].map((id) => {
+        const names = {
+          sonar: "perplexity/sonar-pro",
+          "gpt-search": "gpt-4o-search-preview",
+          compound: "groq/compound",
+        };
+        const model = names[id as keyof typeof names] ?? "some/model:online";
         const targets = [{ upstream: "openai", model, priority: 0, weight: 1 }];
         return paidModel(id, "openai", { price, context_window: 100_000, targets });
       }),
@@ -284,7 +288,8 @@ describe("the hold", () => {
     const wanted = async (model: string, more: Json = {}) =>
       (await explain("/v1/chat/completions", { model, ...chat, ...more })).wanted;
     const plain = await wanted("gpt");
-    for (const model of ["sonar", "gpt-search"]) expect(await wanted(model)).toBeGreaterThanOrEqual(plain + 20_000);
+    for (const model of ["sonar", "gpt-search", "compound"])
+      expect(await wanted(model)).toBeGreaterThanOrEqual(plain + 20_000);
     expect(await wanted("online")).toBeGreaterThan(plain + 1_000_000 + 20_000);
     const settings: Json[] = [
       { enable_search: true },
@@ -309,6 +314,81 @@ describe("the hold", () => {
     expect({ status, cost }).toEqual({ status: 200, cost: spent(1, 10) + searches * 1000 });
     const { requests } = await openBooks(gateway.database, gateway.storage).of({ apiKey, ...payer });
     expect(requests).toMatchObject([{ cost, waived: 0 }]);
+  });
+
+  const call = (name: string, index: number) => ({
+    index,
+    id: `c${index}`,
+    type: "function",
+    function: { name, arguments: "{}" },
+  });
+  const used = (index: number, type: string, more: Json = {}) => ({ index, type, arguments: "{}", ...more });
+
+  test.each<[string, Json, Json[], number]>([
+    [
+      "Moonshot's tool",
+      { model: "gpt", tools: [{ type: "builtin_function", function: { name: "$web_search" } }] },
+      [
+        { tool_calls: [call("$web_search", 0), call("$web_search", 1)] },
+        { tool_calls: [{ index: 1, function: { arguments: "" } }] },
+      ],
+      2,
+    ],
+    [
+      "other calls",
+      { model: "gpt", tools: [{ type: "function", function: { name: "web_search" } }] },
+      [{ tool_calls: [call("web_search", 0)] }],
+      0,
+    ],
+    [
+      "Groq's systems, told of with their results, too",
+      { model: "compound" },
+      [
+        { executed_tools: [used(0, "search")] },
+        { executed_tools: [used(0, "search", { output: "…" }), used(1, "visit")] },
+        { executed_tools: [used(2, "browser_search"), used(3, "python")] },
+      ],
+      2,
+    ],
+    ["Groq's systems, where they did not search", { model: "compound" }, [{ content: "hi" }], 0],
+  ])("covers the searches of %s, whole and streamed", async (_, body, deltas, searches) => {
+    const { apiKey, ...payer } = await openAccount(gateway, { recharge: 100_000_000 });
+    const listOf = (key: string) => deltas.flatMap((delta) => (delta[key] ?? []) as Json[]);
+    const lists = ["tool_calls", "executed_tools"].map((key) => [key, listOf(key)] as const);
+    const message = {
+      role: "assistant",
+      content: "ok",
+      ...Object.fromEntries(lists.filter(([, list]) => list.length > 0)),
+    };
+    upstream.script = (exchange) => {
+      const chunk = (delta: Json, finish_reason: string | null = null) => ({
+        id: "c",
+        model: "m",
+        created: 1,
+        object: "chat.completion.chunk",
+        choices: [{ index: 0, delta, finish_reason }],
+      });
+      if (exchange.asked.stream === true)
+        exchange.stream(...deltas.map((delta) => chunk(delta)), chunk({}, "stop"), {
+          ...chunk({}),
+          choices: [],
+          usage,
+        });
+      else
+        exchange.json(200, {
+          id: "c",
+          model: "m",
+          created: 1,
+          object: "chat.completion",
+          usage,
+          choices: [{ index: 0, message, finish_reason: "stop" }],
+        });
+    };
+    for (const stream of [false, true])
+      expect((await say("/v1/chat/completions", { ...chat, ...body, stream }, apiKey)).status).toBe(200);
+    const { requests } = await openBooks(gateway.database, gateway.storage).of({ apiKey, ...payer });
+    const cost = spent(1, 10) + searches * 1000;
+    expect(requests.map((one) => one.cost)).toEqual([cost, cost]);
   });
 
   test("is what an account needs: too little of it is refused, and tells how much", async () => {

@@ -1,7 +1,9 @@
 /**
  * Two who do the same thing at once, within a process or in two: the database decides, and one of them is told that the other was first.
  */
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { asRefusal } from "../../src/call/refusals.ts";
+import { holdMs, sweepMs } from "../../src/ledger/contract.ts";
 import { createClaims } from "../../src/pipeline/replay/replay-claims.ts";
 import { addUser } from "../../src/services/people/add-user.ts";
 import type { NewKey } from "../../src/storage/keys.ts";
@@ -59,6 +61,20 @@ describe.each(["within a process", "in two processes"])("%s", (where) => {
     expect(tried.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
     expect(await one.accounts.list()).toHaveLength(2);
     expect(await one.users.page({ limit: 10 })).toHaveLength(1);
+  });
+
+  test("who registers an address that is taken is told of the address, and of the account's name where that was chosen", async () => {
+    const init = { email: "ann@example.com", passwordHash: "x", operator: false, now };
+    const reasons = async (more: object = {}) => {
+      const add = (stores: Storage) => stores.transact((within) => addUser(within, { ...init, ...more }));
+      const tried = await Promise.allSettled([add(one), add(other)]);
+      return tried.flatMap((each) => (each.status === "rejected" ? [asRefusal(each.reason).message] : []));
+    };
+    const ofAddress = expect.stringContaining('There is a user "ann@example.com" already');
+    expect(await reasons()).toEqual([ofAddress]);
+    expect(await reasons()).toEqual([ofAddress, ofAddress]);
+    const ofName = expect.stringContaining('There is an account "ann@example.com" already');
+    expect(await reasons({ accountName: "ann@example.com" })).toEqual([ofName, ofName]);
   });
 
   test("an account gets one key where it may have one more", async () => {
@@ -224,9 +240,9 @@ describe("calls of one process under the same Idempotency-Key", () => {
     };
   });
 
-  const asking = (requestId: string, requestHash = "r") => ({
+  const asking = (requestId: string, requestHash = "r", keyHash = "k") => ({
     accountId: "acc_1",
-    keyHash: "k",
+    keyHash,
     requestHash,
     requestId,
   });
@@ -246,6 +262,32 @@ describe("calls of one process under the same Idempotency-Key", () => {
     await held.keep(Buffer.from("answer"));
     held.end();
     expect(await second).toMatchObject({ requestId: "req_1", answer: Buffer.from("answer") });
+  });
+
+  test("have their claims moved on as long as they run, and none that the database did not let end", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const free = () => Promise.reject(new Error("the database is away"));
+    const renewed = Promise.withResolvers<void>();
+    const renew: typeof storage.replays.renew = (...of) => {
+      renewed.resolve(storage.replays.renew(...of));
+      return renewed.promise;
+    };
+    const store = { ...storage.replays, free, renew };
+    let at = now;
+    const claim = createClaims({ store, node: "n", clock: () => at, onError: () => {} });
+    const [failed, runs] = [await claim(asking("req_1"), forever), await claim(asking("req_2", "r", "l"), forever)];
+    if (!("end" in failed && "end" in runs)) throw new Error("they were not made");
+    failed.end();
+    at += minute;
+    vi.advanceTimersByTime(sweepMs);
+    await renewed.promise;
+    const elsewhere = { node: "m", now: now + holdMs, expiresAt: now + 2 * holdMs };
+    const ask = async (keyHash: string) =>
+      (await storage.replays.claim({ ...asking("req_3", "r", keyHash), ...elsewhere })).kind;
+    expect(await ask("l")).toBe("running");
+    expect(await ask("k")).toBe("claimed");
+    runs.end();
   });
 
   test("are told by what the database has whose request is the wrong one, and not by who asked first", async () => {

@@ -1106,7 +1106,9 @@ export const AccountService: GenService<{
   },
   /**
    * Claims a redeem code: records its amount as a recharge. Limited to five calls a second. Refuses with NOT_FOUND for
-   * an unknown or expired code, and with CONFLICT (ALREADY_EXISTS) for a code that was claimed before.
+   * an unknown or expired code, and with CONFLICT (ALREADY_EXISTS) for a code that was claimed before, and for the same
+   * `Idempotency-Key` with another request. With an `Idempotency-Key` header, repeating the request within a day returns
+   * the same entry.
    *
    * @generated from rpc modelgateway.v1.AccountService.RedeemCode
    */

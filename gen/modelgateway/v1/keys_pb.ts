@@ -788,7 +788,7 @@ export const RotateKeyRequestSchema: GenMessage<RotateKeyRequest> = /*@__PURE__*
  */
 export type RotateKeyResponse = Message<"modelgateway.v1.RotateKeyResponse"> & {
   /**
-   * The key with its secret.
+   * The key with its secret. A replay under the same `Idempotency-Key` lacks the secret.
    *
    * @generated from field: modelgateway.v1.ApiKey key = 1;
    */
@@ -1338,6 +1338,9 @@ export const KeyService: GenService<{
   /**
    * Replaces a key's secret and returns the new one, only this once. The old secret stays valid for the requested
    * overlap; a secret from an earlier rotation becomes invalid at once.
+   *
+   * With an `Idempotency-Key` header, repeating the request within a day rotates nothing again and returns the key without
+   * its secret. Refuses with CONFLICT the same `Idempotency-Key` with another request.
    *
    * @generated from rpc modelgateway.v1.KeyService.RotateKey
    */

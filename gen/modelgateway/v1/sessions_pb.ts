@@ -1024,9 +1024,9 @@ export const SessionService: GenService<{
     output: typeof BeginSecondFactorResponseSchema;
   },
   /**
-   * Makes sign-in ask for a code from now on, and returns ten recovery codes, only this once. Refuses with
-   * SIGN_IN_FAILED if the code or the password is wrong, and with CONFLICT (ALREADY_EXISTS) if BeginSecondFactor was
-   * not called before.
+   * Makes sign-in ask for a code from now on, ends all other sessions of the user, which were begun without one, and
+   * returns ten recovery codes, only this once. Refuses with SIGN_IN_FAILED if the code or the password is wrong, and
+   * with CONFLICT (ALREADY_EXISTS) if BeginSecondFactor was not called before.
    *
    * @generated from rpc modelgateway.v1.SessionService.EnableSecondFactor
    */
@@ -1036,7 +1036,7 @@ export const SessionService: GenService<{
     output: typeof EnableSecondFactorResponseSchema;
   },
   /**
-   * Makes sign-in stop asking for a code. Refuses with SIGN_IN_FAILED if the password is wrong.
+   * Makes sign-in stop asking for a code, and ends all other sessions of the user. Refuses with SIGN_IN_FAILED if the password is wrong.
    *
    * @generated from rpc modelgateway.v1.SessionService.DisableSecondFactor
    */

@@ -42,7 +42,7 @@ export function natureOf(method: DescMethod, httpMethod: string, required: reado
   return {
     asksModel,
     isCharged,
-    isRepeatable: isCharged || method.name === "CreateKey",
+    isRepeatable: isCharged || /^(?:Create|Rotate)Key$/.test(method.name),
     hasBody: httpMethod === "POST",
     hasMembers: fields.some((name) => name !== "extra"),
     hasRequired: required.length > 0,

@@ -18,6 +18,7 @@ export async function applyFile(args: readonly string[]): Promise<void> {
   const { values, positionals } = readOptions("config apply", args);
   const file = positionals[0] as string;
   const written = file === "-" ? await text(process.stdin) : readArgument("config apply", file);
+  if (written.trim() === "") throw new ConfigError([{ file, ...placed("", problem("FILE_EMPTY")) }]);
   const yaml = readYaml(file, written, processEnvironment());
   const document = documentOf(file, yaml);
   const more = { dryRun: values["dry-run"] ?? false, ...(values.note === undefined ? {} : { note: values.note }) };

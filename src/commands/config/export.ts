@@ -1,5 +1,4 @@
 /** `model-gateway config export`: prints the stored configuration as YAML, masked, or writes all of it into a file for its owner. */
-import { writeFileSync } from "node:fs";
 import { stringify } from "yaml";
 import type { Json } from "../../config/stored/documents.ts";
 import { masked } from "../../config/stored/masks.ts";
@@ -9,6 +8,7 @@ import { UsageError } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
 import { storedConfiguration } from "../stored-configuration.ts";
 import { readVersion } from "./versions.ts";
+import { writeNewFile } from "./write-new-file.ts";
 
 /** exportAction is the action of the audit event of an export with secrets. */
 const exportAction = "Configuration.Exported";
@@ -25,7 +25,7 @@ export async function exportStored(args: readonly string[]): Promise<void> {
     const { version, document } = found;
     const text = textOf(version, isWhole ? document : masked(document), isWhole);
     if (file === undefined) process.stdout.write(text);
-    else writeNew(file, text);
+    else writeNewFile("--file", file, text, 0o600);
     if (!isWhole) return;
     const now = Date.now();
     await storage.auditEvents.insert({
@@ -40,14 +40,4 @@ function textOf(version: number, document: Json, isWhole: boolean): string {
   const masks = isWhole ? "Credentials are in it." : "`…` and what follows stand for stored credentials.";
   const body = Object.keys(document).length === 0 ? "{}\n" : stringify(document, { lineWidth: 0 });
   return `# ${what} ${masks}\n${body}`;
-}
-
-/** writeNew writes a file that does not exist yet, for its owner only. */
-function writeNew(path: string, text: string): void {
-  try {
-    writeFileSync(path, text, { flag: "wx", mode: 0o600 });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new UsageError(`--file: ${path} ${code === "EEXIST" ? "exists already" : `cannot be written (${code})`}`);
-  }
 }

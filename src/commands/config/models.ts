@@ -8,10 +8,12 @@ import { builtInCatalogue } from "../../config/catalogue/built-in.ts";
 import { readNewer, syncedCatalogue } from "../../config/catalogue/sync.ts";
 import { modelAsWritten } from "../../config/catalogue/written.ts";
 import type { UpstreamConfig } from "../../config/config.ts";
+import { connectionReason } from "../../config/discovery/connection-failure.ts";
 import { differencesOf } from "../../config/stored/differences.ts";
 import { entryName, type Json, listAt } from "../../config/stored/documents.ts";
 import { discard, get, readText } from "../../runtime/net/get.ts";
 import { counted } from "../../runtime/words/counted.ts";
+import { testMessage } from "../../services/configuration/test-reasons.ts";
 import { UsageError, wrongAction } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
 import { withOperatorAndStorage } from "../operator.ts";
@@ -57,7 +59,7 @@ function withoutQuery(source: string): string {
 }
 
 function isAddress(source: string): boolean {
-  return /^https?:/i.test(source);
+  return /^https?:|^[a-z][a-z\d+.-]+:\/\//i.test(source);
 }
 
 /** printModels prints what changes of each model: what is not listed is as the built-in catalogue has it. */
@@ -92,15 +94,23 @@ async function fetchText(address: string): Promise<string> {
   const url = URL.parse(address);
   const isNear = url?.hostname === "localhost" || url?.hostname === "127.0.0.1" || url?.hostname === "[::1]";
   // Prices decide over money: nobody on the way may change them.
-  if (!url || (url.protocol !== "https:" && !isNear)) throw new UsageError("models sync: expected an https address");
+  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isNear);
+  if (!url || !isSafe) throw new UsageError("models sync: expected a file, or an https address");
   const signal = AbortSignal.timeout(timeoutMs);
   try {
     const reply = await get(url, { signal });
     if (reply.statusCode === 200) return await readText(reply, maxBytes, signal);
     discard(reply);
-    throw new Error(`it answered with status ${reply.statusCode}`);
+    throw new Error(`It answered with status ${reply.statusCode}`);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new UsageError(`models sync: ${url.origin} was not read: ${code ?? message}`);
+    throw new UsageError(`models sync: ${url.origin} was not read. ${whyNot(error, url.host)}`);
   }
+}
+
+/** whyNot returns why an address was not read, and what to do. */
+function whyNot(error: unknown, host: string): string {
+  const { code = "", message } = error as NodeJS.ErrnoException;
+  const reason = connectionReason(error);
+  if (reason === undefined) return `${message}. Check the address`;
+  return testMessage(reason, { host, code, milliseconds: String(timeoutMs) }).replace(/\.$/, "");
 }

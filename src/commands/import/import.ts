@@ -2,12 +2,13 @@
  * `model-gateway import litellm CONFIG` and `import new-api CHANNELS`: make a gateway.yaml of another gateway's configuration. The
  * file goes to standard output or to `--out`; what was left out or changed goes to standard error, and into the file's comments.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import type { Imported } from "../../config/import/imported.ts";
 import { importLiteLlm } from "../../config/import/litellm/import-litellm.ts";
 import { importNewApi } from "../../config/import/new-api/import-new-api.ts";
 import { noteText } from "../../config/import/notes.ts";
-import { UsageError, wrongAction } from "../line/errors.ts";
+import { writeNewFile } from "../config/write-new-file.ts";
+import { wrongAction } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
 
 export async function importFrom([from, ...args]: readonly string[]): Promise<void> {
@@ -38,7 +39,7 @@ function report(
 ): void {
   const { text, notes, variables, models, upstreams } = imported;
   if (out === undefined) process.stdout.write(text);
-  else writeNew(out, text);
+  else writeNewFile("--out", out, text);
   for (const note of notes) console.error(noteText(note));
   console.error(
     `Wrote ${count(models, "model")} at ${count(upstreams, "upstream")}${out === undefined ? "" : ` to ${out}`}.`,
@@ -48,15 +49,3 @@ function report(
 }
 
 const count = (number: number, thing: string) => `${number} ${thing}${number === 1 ? "" : "s"}`;
-
-/** writeNew writes a file that does not exist yet. */
-function writeNew(path: string, text: string): void {
-  try {
-    writeFileSync(path, text, { flag: "wx" });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const why =
-      code === "EEXIST" ? "it exists already. Choose another name, or remove it" : `it cannot be written (${code})`;
-    throw new UsageError(`--out ${path}: ${why}`);
-  }
-}

@@ -85,8 +85,8 @@ Amounts are decimals in units, such as 12.50. Times look like
 1  It did not work: the message says what to do. \`health\`: not ready.
    \`reconcile\`, \`restore\`: something was found. \`migrate-to\`: something differs.
    \`serve\`: it could not start, or was stopped by a second signal.
-2  The command line or the configuration is wrong. Nothing was changed, and
-   repeating it without a correction is in vain.
+2  The command line, a path that it names or the configuration is wrong. Nothing
+   was changed, and repeating it without a correction is in vain.
 
 A gateway that is killed by a signal has 128 and the signal's number.`,
 };

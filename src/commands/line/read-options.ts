@@ -44,9 +44,8 @@ function parse(command: string, args: readonly string[], { options }: CommandSpe
   try {
     return parseArgs({ args: [...args], options: given, allowPositionals: true });
   } catch (error) {
-    throw new UsageError(
-      `${command}: ${looksLikeOption(args, options) ?? firstSentence(error as Error)}. ${helpHint(command)}`,
-    );
+    const fault = looksLikeOption(args, options) ?? namesVariable(args, options) ?? firstSentence(error as Error);
+    throw new UsageError(`${command}: ${fault}. ${helpHint(command)}`);
   }
 }
 
@@ -60,6 +59,26 @@ function looksLikeOption(args: readonly string[], options: CommandSpec["options"
     const { type, value = "a value", example } = optionAt(options, arg) ?? {};
     if (type !== "string" || !/^-[^-]/.test(args[i + 1] ?? "")) continue;
     return `${arg} needs ${value}${example === undefined ? "" : `, as ${example}`}, and no value begins with a hyphen`;
+  }
+  return undefined;
+}
+
+/** ofEnvironment are what people write as options, and the variables that set it. */
+const ofEnvironment: ReadonlyMap<string, string> = new Map([
+  ["port", "PORT"],
+  ["host", "HOST"],
+  ["data", "DATA_DIR"],
+  ["data-dir", "DATA_DIR"],
+  ["metrics-port", "METRICS_PORT"],
+]);
+
+/** namesVariable explains an option that is a variable of the environment, as `--port`; undefined where there is none. */
+function namesVariable(args: readonly string[], options: CommandSpec["options"]): string | undefined {
+  for (const arg of args) {
+    const [, name = ""] = /^--?([a-z-]+)/.exec(arg) ?? [];
+    const variable = ofEnvironment.get(name);
+    if (variable === undefined || Object.hasOwn(options, name)) continue;
+    return `--${name} is no option. Set ${variable} in the environment, as ${variable}=… model-gateway`;
   }
   return undefined;
 }

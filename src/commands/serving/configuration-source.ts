@@ -1,5 +1,6 @@
 /** Opens the source of the configuration over a storage: the file, and the versions that are stored. */
 import type { Logger } from "pino";
+import { logFailures } from "../../composition/trouble-log.ts";
 import type { Config, Environment } from "../../config/config.ts";
 import { createKeyRing } from "../../config/stored/key-ring.ts";
 import { type ConfigurationSource, openConfigurationSource } from "../../config/stored/source.ts";
@@ -33,6 +34,6 @@ export function openSource({
     givenFile: file,
     environment,
     readBefore,
-    onError: (err) => log.error({ err }, "versions of the configuration could not be looked for"),
+    onError: logFailures(log, "versions of the configuration could not be looked for"),
   });
 }

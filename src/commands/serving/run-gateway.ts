@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { withEmbedded } from "../../composition/embedded-models.ts";
 import { type Gateway, startGateway } from "../../composition/gateway.ts";
 import type { WorkerPlace } from "../../composition/limits.ts";
+import { logFailures } from "../../composition/trouble-log.ts";
 import { type Config, configFile, type Environment, unusedKeys } from "../../config/config.ts";
 import { createDiscovery, type Discovery } from "../../config/discovery/discover.ts";
 import { createLiveConfig, type ReplaceableConfig, withOperational } from "../../config/live/live-config.ts";
@@ -52,7 +53,7 @@ export async function runGateway(config: Config, options: RunOptions & ReadOptio
     log.warn({ memory: config.memory }, "another size of V8's young generation is set already");
   await refuseTakenPorts(config);
   let inForce = config;
-  const onError = (error: unknown) => log.error({ err: error }, "work on the database failed, and goes on");
+  const onError = logFailures(log, "work on the database failed, and goes on");
   const storage = await openConfigured(config, onError, () => inForce);
   log.info(enginesOf(config), "the gateway starts");
   const { file, environment, adapt = (one: Config) => one } = options;

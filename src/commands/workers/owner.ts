@@ -5,6 +5,7 @@
 import { createServer, type Server } from "node:net";
 import type { Logger } from "pino";
 import { createRetention } from "../../composition/retention.ts";
+import { logFailures } from "../../composition/trouble-log.ts";
 import { createWorkersMetrics, type WorkersMetrics } from "../../composition/workers-metrics.ts";
 import type { Config } from "../../config/config.ts";
 import { keepLimits } from "../../limits/owner/keep-limits.ts";
@@ -168,7 +169,7 @@ async function openShared(
   init: Pick<OwnerInit, "isSuccessor" | "onOutdated">,
   log: Logger,
 ): Promise<Shared> {
-  const onError = (err: unknown) => log.error({ err }, "work on the database failed, and goes on");
+  const onError = logFailures(log, "work on the database failed, and goes on");
   if (config.database) return overPostgres(await openConfigured(config, onError));
   const node = newId("nod");
   const of = { node, clock: Date.now, onError, ...init };

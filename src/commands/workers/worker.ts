@@ -7,6 +7,7 @@
  */
 import type { Logger } from "pino";
 import type { Gateway } from "../../composition/gateway.ts";
+import { logFailures } from "../../composition/trouble-log.ts";
 import { type Config, unusedKeys } from "../../config/config.ts";
 import { withOperational } from "../../config/live/live-config.ts";
 import type { Link } from "../../runtime/ipc/link.ts";
@@ -166,7 +167,7 @@ function openStorage(
   log: Logger,
   inForce: () => Config,
 ): Promise<Storage | StorageOfWorker> {
-  const onError = (err: unknown) => log.error({ err }, "work on the database failed, and goes on");
+  const onError = logFailures(log, "work on the database failed, and goes on");
   // Each worker is a node of its own there.
   if (config.database) return openConfigured(config, onError, inForce);
   return openStorageOfWorker(databasePath(config), config.durability, link);

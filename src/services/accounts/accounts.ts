@@ -20,9 +20,10 @@ import type { RequestStore } from "../../storage/calls/requests.ts";
 import type { BudgetStore } from "../../storage/money/budget-store.ts";
 import { readBudgets } from "../../storage/money/budgets.ts";
 import type { EntryStore } from "../../storage/money/entries.ts";
-import type { RedeemCodeStore } from "../../storage/money/redeem-codes.ts";
+import type { Claimed } from "../../storage/money/redeem-codes.ts";
 import type { Transact } from "../../storage/storage.ts";
 import type { Catalog } from "../../targets/catalog.ts";
+import { createOnce } from "../idempotency.ts";
 import { catalogMessage } from "../inference/catalog-message.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
@@ -38,7 +39,6 @@ export interface AccountParts {
   readonly transact: Transact;
   readonly budgets: BudgetStore;
   readonly entries: EntryStore;
-  readonly redeemCodes: RedeemCodeStore;
   readonly requests: Pick<RequestStore, "measureAttempts">;
   readonly catalog: Catalog;
   /** settings returns the tiers, lowest first. */
@@ -52,7 +52,7 @@ export interface AccountParts {
 }
 
 export function accountService(parts: AccountParts): ServiceImplementation<typeof AccountService> {
-  const { accounts, entries, redeemCodes, catalog, settings, unit, clock } = parts;
+  const { accounts, entries, catalog, settings, unit, clock } = parts;
   const shown = createShowAccount(parts);
   return {
     async getAccount({ caller }) {
@@ -66,19 +66,20 @@ export function accountService(parts: AccountParts): ServiceImplementation<typeo
       });
     },
     updateBudgets: updateBudgets(parts, shown),
-    async redeemCode({ request, caller }) {
-      const { code = "" } = request.message();
+    async redeemCode(call) {
+      const { code = "" } = call.request.message();
+      const { accountId } = call.caller;
       const now = clock();
-      const claim = { codeHash: hashRedeemCode(code), accountId: caller.accountId, entryId: newId("led", now), now };
-      const claimed = await redeemCodes.claim(claim);
-      if (claimed.kind === "recorded") {
-        const { entry, account } = claimed;
-        return whole(RedeemCodeResponseSchema, { entry: entryMessage(entry), account: await shown(account) });
-      }
-      if (claimed.kind === "none") throw redeemCodeNotFound();
-      if (claimed.kind === "claimed") throw conflict("CODE_CLAIMED");
-      if (claimed.kind === "full") throw creditedInFull(unit);
-      throw internal(new Error(`a redeem code could not be recorded: ${claimed.kind}`));
+      const { id, headers } = await createOnce(parts.transact, call, now, async ({ redeemCodes }) => {
+        const claim = { codeHash: hashRedeemCode(code), accountId, entryId: newId("led", now), now };
+        const claimed = await redeemCodes.claim(claim);
+        if (claimed.kind === "recorded") return claimed.entry;
+        throw unclaimed(claimed, unit);
+      });
+      const entry = await entries.find(id);
+      if (!entry) throw internal(new Error(`there is no ledger entry ${id}`));
+      const account = await shown(await own(accounts, call.caller));
+      return whole(RedeemCodeResponseSchema, { entry: entryMessage(entry), account }, headers);
     },
     async listCatalog({ caller }) {
       const { postpaid } = await own(accounts, caller);
@@ -97,6 +98,14 @@ export function accountService(parts: AccountParts): ServiceImplementation<typeo
       return whole(ListLedgerResponseSchema, { entries: items.map(entryMessage), ...next });
     },
   };
+}
+
+/** unclaimed says why a code was not claimed. */
+function unclaimed({ kind }: Claimed, unit: string): Error {
+  if (kind === "none") return redeemCodeNotFound();
+  if (kind === "claimed") return conflict("CODE_CLAIMED");
+  if (kind === "full") return creditedInFull(unit);
+  return internal(new Error(`a redeem code could not be recorded: ${kind}`));
 }
 
 type Rpc<M extends keyof ServiceImplementation<typeof AccountService>> = ServiceImplementation<

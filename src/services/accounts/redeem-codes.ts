@@ -23,20 +23,20 @@ export interface BatchInit {
   readonly now: number;
 }
 
-/** issueRedeemCodes creates and stores a batch. It returns the codes; they cannot be read again. */
+/** issueRedeemCodes creates and stores a batch. It returns its id and the codes, which cannot be read again. */
 export async function issueRedeemCodes(
   store: RedeemCodeStore,
   init: BatchInit,
-): Promise<{ batchId: string; codes: string[] }> {
+): Promise<{ readonly id: string; readonly codes: string[] }> {
   const { amount, count, expiresAt, note, now } = init;
-  const batchId = newId("bat", now);
+  const id = newId("bat", now);
   const codes = Array.from({ length: count }, newCode);
   await store.insert(
     codes.map((code): NewRedeemCode => {
       const kept = { code_hash: hashRedeemCode(code), code_mask: `${code.slice(0, 4)}…` };
       return {
         id: newId("cod", now),
-        batch_id: batchId,
+        batch_id: id,
         ...kept,
         amount,
         note,
@@ -45,7 +45,7 @@ export async function issueRedeemCodes(
       };
     }),
   );
-  return { batchId, codes };
+  return { id, codes };
 }
 
 function newCode(): string {

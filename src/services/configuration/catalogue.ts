@@ -32,6 +32,7 @@ export function catalogueRpcs({ stored }: { readonly stored: Pick<StoredConfigur
             needsKey: vendor.base_url !== undefined,
             keyVariable: vendor.key_variable,
             models: counts.get(vendor.name)?.length ?? 0,
+            title: vendor.title,
             discovers: vendor.discover ?? vendor.discover_elsewhere ?? false,
           })),
       });

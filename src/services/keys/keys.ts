@@ -18,7 +18,7 @@ import {
   UpdateKeyResponseSchema,
 } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import type { Caller, ServiceImplementation } from "../../call/call.ts";
-import { invalidValue, resourceNotFound } from "../../call/refusals.ts";
+import { invalidValue, resourceNotFound, spendingUnknown } from "../../call/refusals.ts";
 import { creditWhenRead } from "../../pipeline/admit/known-keys.ts";
 import type { AccountRate } from "../../pipeline/admit/limit.ts";
 import { formatAmount, formatDecimal } from "../../runtime/decimal.ts";
@@ -85,7 +85,6 @@ function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
       const now = clock();
       let hasMade = false;
       const giveBack = await parts.countCreation(accountId, call.method);
-      // Checks run inside `make`: a replay must succeed even if the same request would be refused now.
       const make = async ({ keys }: Stores) => {
         refuseUnknown(extra);
         const { key, secret } = await issueKey(keys, {
@@ -112,16 +111,21 @@ function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
         if (!hasMade) giveBack();
       }
     },
-    async rotateKey({ request, caller }) {
-      const { id = "", overlapSeconds = defaultOverlapSeconds, extra } = request.message();
+    async rotateKey(call) {
+      const { id = "", overlapSeconds = defaultOverlapSeconds, extra } = call.request.message();
+      const { accountId } = call.caller;
       refuseUnknown(extra, ["overlap_seconds"]);
       const now = clock();
-      const secret = newKeySecret();
-      const previousUntil = overlapSeconds === 0 ? null : now + overlapSeconds * 1000;
-      const fresh = { hash: hashKeySecret(secret), mask: maskKeySecret(secret), previousUntil };
-      const key = known(await keys.rotate(caller.accountId, id, fresh), id);
-      const shown = keyMessage(key, now, await keyBudgets(parts.budgets, [key], now), secret);
-      return whole(RotateKeyResponseSchema, { key: shown });
+      const rotate = async ({ keys }: Stores) => {
+        const secret = newKeySecret();
+        const previousUntil = overlapSeconds === 0 ? null : now + overlapSeconds * 1000;
+        const fresh = { hash: hashKeySecret(secret), mask: maskKeySecret(secret), previousUntil };
+        return { id, key: known(await keys.rotate(accountId, id, fresh), id), secret };
+      };
+      const { made, headers } = await createOnce(parts.transact, call, now, rotate);
+      const key = made?.key ?? known(await keys.find(accountId, id), id);
+      const shown = keyMessage(key, now, await keyBudgets(parts.budgets, [key], now), made?.secret);
+      return whole(RotateKeyResponseSchema, { key: shown }, headers);
     },
   };
 }
@@ -182,7 +186,10 @@ function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" |
   };
 }
 
-/** updateKey changes a key of an account. Throws a Refusal for one that there is not, and for a limit below what it has spent. */
+/**
+ * updateKey changes a key of an account. Throws a Refusal for one that there is not, for a limit below what it has spent, and for the first
+ * limit of a key of which other gateways may know more than is written.
+ */
 async function updateKey(
   { keys, recall, catalog, unit }: KeyParts,
   accountId: string,
@@ -190,11 +197,14 @@ async function updateKey(
   now: number,
 ): Promise<ApiKey> {
   const { id = "" } = message;
-  // A budget that is named by its id keeps it, so those of before are read.
-  const budgets = message.budgets && known(await keys.find(accountId, id), id).budgets;
-  const change = readChange(message, catalog, now, budgets ?? null);
-  // Calls that run at other gateways may hold, of a key without a limit, what is written only with their leases.
-  if ((change.credit_limit ?? null) !== null) await recall(accountId);
+  const before = known(await keys.find(accountId, id), id);
+  // A budget that is named by its id keeps it.
+  const change = readChange(message, catalog, now, before.budgets);
+  if ((change.credit_limit ?? null) !== null) {
+    const isWhole = await recall(accountId);
+    // Calls that run at other gateways may hold, of a key without a limit, what is written only with their leases.
+    if (!isWhole && before.credit_limit === null) throw spendingUnknown();
+  }
   const updated = await keys.update(accountId, id, change, now);
   if (updated.kind === "absent") throw notFound(id);
   if (updated.kind === "below") throw belowSpent(updated.key, unit);

@@ -12,6 +12,7 @@ import type { Account, AccountChange, AccountStore } from "../../storage/account
 import { accountMessage } from "../accounts/account-message.ts";
 import { accountBudgets, readBudgetList, readTimeZone } from "../accounts/budget-messages.ts";
 import { createShowAccount } from "../accounts/show-account.ts";
+import { createOnce } from "../idempotency.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
 import type { OperatorParts } from "./parts.ts";
@@ -37,12 +38,15 @@ export function operatorAccounts({ storage, settings, clock }: OperatorParts): R
   }
 
   return {
-    async createAccount({ request }) {
-      const { name = "", postpaid = false } = request.message();
+    async createAccount(call) {
+      const { name = "", postpaid = false } = call.request.message();
       const now = clock();
-      const id = newId("acc", now);
-      if (!(await accounts.insert({ id, name, postpaid: Number(postpaid), created_at: now }))) throw nameTaken(name);
-      return whole(CreateAccountResponseSchema, { account: await shown(await findAccount(accounts, id)) });
+      const { id, headers } = await createOnce(storage.transact, call, now, async ({ accounts }) => {
+        const account = { id: newId("acc", now), name, postpaid: Number(postpaid), created_at: now };
+        if (!(await accounts.insert(account))) throw nameTaken(name);
+        return account;
+      });
+      return whole(CreateAccountResponseSchema, { account: await shown(await findAccount(accounts, id)) }, headers);
     },
     async listAccounts({ request }) {
       const message = request.message();

@@ -47,7 +47,8 @@ function entryRpcs({ storage, settings, clock }: OperatorParts): EntryRpcs {
     async recordEntry(call) {
       const { account: named = "", kind = EntryKind.UNSPECIFIED, amount = 0n, note } = call.request.message();
       const [now, unit] = [clock(), settings().unit.code];
-      if (kind === EntryKind.REFUND) await recall((await findAccount(accounts, named)).id);
+      const refunded = kind === EntryKind.REFUND ? await accounts.find(named) : undefined;
+      if (refunded) await recall(refunded.id);
       const { id, headers } = await createOnce(transact, call, now, async ({ accounts, entries }) => {
         const { id: accountId } = await findAccount(accounts, named);
         const init = { accountId, kind, amount: Number(amount), note: note || null, unit, now };
@@ -100,15 +101,18 @@ function proofMessage(proof: Reconciliation): MessageInitShape<typeof ReconcileR
   };
 }
 
-function codeRpcs({ storage: { redeemCodes }, clock }: OperatorParts): CodeRpcs {
+function codeRpcs({ storage: { redeemCodes, transact }, clock }: OperatorParts): CodeRpcs {
   return {
-    async createRedeemCodes({ request }) {
-      const { amount = 0n, count = 1, expiresAt, note } = request.message();
+    async createRedeemCodes(call) {
+      const { amount = 0n, count = 1, expiresAt, note } = call.request.message();
       const now = clock();
       const ends = expiresAt ? timestampMs(expiresAt) : null;
-      if (ends !== null && ends <= now) throw invalidValue("expires_at", "expected a moment in the future");
       const init = { amount: Number(amount), count, expiresAt: ends, note: note || null, now };
-      return whole(CreateRedeemCodesResponseSchema, await issueRedeemCodes(redeemCodes, init));
+      const { id, made, headers } = await createOnce(transact, call, now, ({ redeemCodes }) => {
+        if (ends !== null && ends <= now) throw invalidValue("expires_at", "expected a moment in the future");
+        return issueRedeemCodes(redeemCodes, init);
+      });
+      return whole(CreateRedeemCodesResponseSchema, { batchId: id, codes: made?.codes ?? [] }, headers);
     },
     async listRedeemCodes({ request }) {
       const message = request.message();

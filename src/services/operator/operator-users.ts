@@ -11,6 +11,8 @@ import { LinkKind } from "../../../gen/modelgateway/v1/sessions_pb.ts";
 import type { ServiceImplementation } from "../../call/call.ts";
 import { conflict, invalidValue, resourceNotFound } from "../../call/refusals.ts";
 import type { UserRow } from "../../storage/people/users.ts";
+import type { Stores } from "../../storage/storage.ts";
+import { createOnce } from "../idempotency.ts";
 import { pageOf } from "../page.ts";
 import { defaultValidMs, issueLink, linkUrl } from "../people/links.ts";
 import { userMessage } from "../people/user-message.ts";
@@ -24,12 +26,7 @@ type Rpcs = Pick<
 >;
 
 export function operatorUsers({ storage, clock }: OperatorParts): Rpcs {
-  const { accounts, users, links } = storage;
-  const known = async (id: string): Promise<UserRow> => {
-    const user = await users.find(id);
-    if (!user) throw unknownUser(id);
-    return user;
-  };
+  const { users } = storage;
   return {
     async listUsers({ request }) {
       const message = request.message();
@@ -37,14 +34,16 @@ export function operatorUsers({ storage, clock }: OperatorParts): Rpcs {
       const { items, next } = await pageOf(message, "usr", (after, limit) => users.page({ search, after, limit }));
       return whole(ListUsersResponseSchema, { users: items.map(userMessage), ...next });
     },
-    async updateUser({ request }) {
+    async updateUser({ request, caller }) {
       const { userId = "", operator, secondFactor } = request.message();
-      const { id } = await known(userId);
-      await storage.transact(async ({ users }) => {
+      const { id } = await known(users, userId);
+      await storage.transact(async ({ users, sessions }) => {
         if (operator !== undefined && (await users.setOperator(id, operator)) === "last") throw lastOperator();
-        if (secondFactor === false) await users.disableFactor(id);
+        if (secondFactor !== false) return;
+        await users.disableFactor(id);
+        await sessions.revokeAll(id, caller.sessionId);
       });
-      return whole(UpdateUserResponseSchema, { user: userMessage(await known(userId)) });
+      return whole(UpdateUserResponseSchema, { user: userMessage(await known(users, userId)) });
     },
     async removeUser({ request }) {
       const { userId = "" } = request.message();
@@ -53,22 +52,33 @@ export function operatorUsers({ storage, clock }: OperatorParts): Rpcs {
       if (removed === "last") throw lastOperator();
       return whole(RemoveUserResponseSchema, { userId });
     },
-    async createLink({ request, peer }) {
-      const { userId, account, email, validSeconds } = request.message();
+    async createLink(call) {
+      const { userId, account, email, validSeconds } = call.request.message();
       if (userId !== undefined && (account ?? email) !== undefined) throw eitherPasswordOrInvitation();
       const kind = userId === undefined ? LinkKind.INVITATION : LinkKind.PASSWORD;
-      const { id, token, expiresAt } = await issueLink(links, {
-        kind,
-        email,
-        userId: userId === undefined ? undefined : (await known(userId)).id,
-        accountId: account === undefined ? undefined : (await findAccount(accounts, account)).id,
-        validMs: validSeconds === undefined ? defaultValidMs : validSeconds * 1000,
-        now: clock(),
-      });
-      const url = linkUrl(peer.rootUrl, kind, token);
-      return whole(CreateLinkResponseSchema, { linkId: id, url, expiresAt: timestampFromMs(expiresAt) });
+      const now = clock();
+      const validMs = validSeconds === undefined ? defaultValidMs : validSeconds * 1000;
+      const issue = async ({ links, users, accounts }: Stores) =>
+        issueLink(links, {
+          ...{ kind, email, now, validMs },
+          userId: userId === undefined ? undefined : (await known(users, userId)).id,
+          accountId: account === undefined ? undefined : (await findAccount(accounts, account)).id,
+        });
+      const { id, made, headers } = await createOnce(storage.transact, call, now, issue);
+      const link = made && {
+        url: linkUrl(call.peer.rootUrl, kind, made.token),
+        expiresAt: timestampFromMs(made.expiresAt),
+      };
+      return whole(CreateLinkResponseSchema, { linkId: id, ...link }, headers);
     },
   };
+}
+
+/** known throws a Refusal if there is no such user. */
+async function known(users: Stores["users"], id: string): Promise<UserRow> {
+  const user = await users.find(id);
+  if (!user) throw unknownUser(id);
+  return user;
 }
 
 function unknownUser(id: string) {

@@ -31,8 +31,7 @@ const maxName = 200;
 export async function addUser(stores: UserStores, init: UserInit): Promise<string> {
   const { email, passwordHash, now } = init;
   const id = newId("usr", now);
-  const accountName = init.accountName ?? email.slice(0, maxName);
-  const account_id = init.accountId ?? (await addAccount(stores.accounts, accountName, now));
+  const account_id = init.accountId ?? (await addAccount(stores, init));
   const user = { id, account_id, email, password_hash: passwordHash, created_at: now };
   if (!(await stores.users.insert({ ...user, is_operator: Number(init.operator) }))) {
     throw conflict("EMAIL_TAKEN", { email });
@@ -40,8 +39,11 @@ export async function addUser(stores: UserStores, init: UserInit): Promise<strin
   return id;
 }
 
-async function addAccount(accounts: AccountStore, name: string, now: number): Promise<string> {
+async function addAccount({ accounts, users }: UserStores, { email, accountName, now }: UserInit): Promise<string> {
   const id = newId("acc", now);
+  const name = accountName ?? email.slice(0, maxName);
   if (await accounts.insert({ id, name, created_at: now })) return id;
+  // An account without a chosen name is named after the address. The refusal then names the address, not the account.
+  if (accountName === undefined && (await users.findByEmail(email))) throw conflict("EMAIL_TAKEN", { email });
   throw conflict("ACCOUNT_NAME_TAKEN", { name });
 }

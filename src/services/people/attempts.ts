@@ -7,7 +7,7 @@
 import type { Peer } from "../../call/call.ts";
 import { tooManyAttempts } from "../../call/refusals.ts";
 import type { Limiter, Rate } from "../../limits/limiter.ts";
-import { networkOf } from "../../limits/networks.ts";
+import { networkOf } from "../../runtime/net/networks.ts";
 import { passwordsWaiting } from "../../runtime/secrets.ts";
 
 /** Attempts counts attempts. Each method throws a Refusal when there were too many. */

@@ -1,6 +1,6 @@
 /**
  * The second factor: codes of an authenticator app, and recovery codes for people who have lost it. Each code signs in
- * once.
+ * once. Whoever switches it on or off ends all other sessions of the user: they were begun by other proofs than are asked for now.
  *
  * Source: RFC 6238, with SHA-1, six digits and 30 seconds, which every app supports. The clocks may differ by one time
  * step.
@@ -17,11 +17,13 @@ import type { Caller, ServiceImplementation } from "../../call/call.ts";
 import { conflict, proofFailed, sessionEnded } from "../../call/refusals.ts";
 import { hashToken, verifyPassword } from "../../runtime/secrets.ts";
 import type { UserRow, UserStore } from "../../storage/people/users.ts";
+import type { Storage } from "../../storage/storage.ts";
 import { whole } from "../whole.ts";
 import type { Attempts } from "./attempts.ts";
+import { requireSession } from "./unchanged-user.ts";
 
 export interface SecondFactorParts {
-  readonly users: UserStore;
+  readonly storage: Pick<Storage, "users" | "transact">;
   readonly attempts: Attempts;
   /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
@@ -32,12 +34,27 @@ type SecondFactorRpcs = Pick<
   "beginSecondFactor" | "enableSecondFactor" | "disableSecondFactor"
 >;
 
-export function secondFactorRpcs({ users, attempts, clock }: SecondFactorParts): SecondFactorRpcs {
+export function secondFactorRpcs({ storage, attempts, clock }: SecondFactorParts): SecondFactorRpcs {
+  const { users, transact } = storage;
   const self = async ({ userId }: Caller): Promise<UserRow> => {
     const user = await users.find(userId);
     if (!user) throw sessionEnded();
     return user;
   };
+  /** Returns the current user if the password is right. */
+  const proved = async (caller: Caller, password: string): Promise<UserRow> => {
+    await attempts.countUser(caller.userId);
+    const user = await self(caller);
+    if (!(await verifyPassword(password, user.password_hash))) throw proofFailed("password");
+    return user;
+  };
+  /** Changes the factor and ends the user's other sessions, unless this one has ended meanwhile. */
+  const changeFactor = (user: UserRow, caller: Caller, change: (users: UserStore) => Promise<void>) =>
+    transact(async (stores) => {
+      await requireSession(stores, user, caller, clock());
+      await change(stores.users);
+      await stores.sessions.revokeAll(user.id, caller.sessionId);
+    });
   return {
     async beginSecondFactor({ caller }) {
       const { id, email } = await self(caller);
@@ -48,23 +65,22 @@ export function secondFactorRpcs({ users, attempts, clock }: SecondFactorParts):
     },
     async enableSecondFactor({ request, caller }) {
       const { code = "", password = "" } = request.message();
-      await attempts.countUser(caller.userId);
-      if (!(await verifyPassword(password, (await self(caller)).password_hash))) throw proofFailed("password");
-      const { id, totp_pending: secret } = await self(caller);
+      const user = await proved(caller, password);
+      const { id, totp_pending: secret } = user;
       if (secret === null) throw nothingPending();
       const step = matchingStep(secret, code, clock());
       if (step === undefined) throw proofFailed("code");
       const recoveryCodes = Array.from({ length: 10 }, newRecoveryCode);
       const recoveryHashes = recoveryCodes.map(hashRecoveryCode);
-      if (!(await users.enableFactor(id, { secret, step, recoveryHashes }))) throw nothingPending();
+      await changeFactor(user, caller, async (users) => {
+        if (!(await users.enableFactor(id, { secret, step, recoveryHashes }))) throw nothingPending();
+      });
       return whole(EnableSecondFactorResponseSchema, { recoveryCodes });
     },
     async disableSecondFactor({ request, caller }) {
       const { password = "" } = request.message();
-      await attempts.countUser(caller.userId);
-      const { id, password_hash } = await self(caller);
-      if (!(await verifyPassword(password, password_hash))) throw proofFailed("password");
-      await users.disableFactor(id);
+      const user = await proved(caller, password);
+      await changeFactor(user, caller, (users) => users.disableFactor(user.id));
       return whole(DisableSecondFactorResponseSchema, {});
     },
   };

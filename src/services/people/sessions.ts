@@ -58,7 +58,7 @@ export function sessionService(parts: SessionParts): ServiceImplementation<typeo
   return {
     ...signInRpcs({ storage, attempts, clock }),
     ...registrationRpcs({ storage, attempts, settings, clock }),
-    ...secondFactorRpcs({ users, attempts, clock }),
+    ...secondFactorRpcs({ storage, attempts, clock }),
     async getSession({ caller, peer }) {
       const user = caller.userId === "" ? undefined : await users.find(caller.userId);
       const { registration, publicUrls } = settings();

@@ -11,8 +11,8 @@ import {
   SignInResponseSchema,
 } from "../../../gen/modelgateway/v1/sessions_pb.ts";
 import type { Peer, ServiceImplementation } from "../../call/call.ts";
-import { proofFailed, secondFactorNeeded, sessionEnded, signInFailed, userSuspended } from "../../call/refusals.ts";
-import { networkOf } from "../../limits/networks.ts";
+import { proofFailed, secondFactorNeeded, signInFailed, userSuspended } from "../../call/refusals.ts";
+import { networkOf } from "../../runtime/net/networks.ts";
 import { hashPassword, newPassword, verifyPassword } from "../../runtime/secrets.ts";
 import type { UserRow } from "../../storage/people/users.ts";
 import type { Storage, Stores } from "../../storage/storage.ts";
@@ -20,6 +20,7 @@ import { whole } from "../whole.ts";
 import type { Attempts } from "./attempts.ts";
 import { beginSession } from "./begin-session.ts";
 import { verifySecondFactor } from "./second-factor.ts";
+import { requireSession, unchangedUser } from "./unchanged-user.ts";
 import { userMessage } from "./user-message.ts";
 
 export interface SignInParts {
@@ -76,8 +77,7 @@ export function signInRpcs({ storage, attempts, clock }: SignInParts): SignInRpc
       if (!user) throw proofFailed("password");
       const passwordHash = await hashPassword(password);
       await transact(async (stores) => {
-        // A concurrent change of the password may have been made to end this session.
-        if (!(await unchanged(stores, user))) throw sessionEnded();
+        await requireSession(stores, user, caller, clock());
         await stores.users.setPassword(user.id, passwordHash);
         await stores.sessions.revokeAll(user.id, caller.sessionId);
         await stores.links.withdraw(LinkKind.PASSWORD, user.id);
@@ -89,23 +89,12 @@ export function signInRpcs({ storage, attempts, clock }: SignInParts): SignInRpc
 
 /** admit uses up the code of a user whose password was right. Throws a Refusal if the user may not sign in. */
 async function admit(stores: Stores, user: UserRow, code: string | undefined, now: number): Promise<void> {
-  const still = await unchanged(stores, user);
+  const still = await unchangedUser(stores, user);
   if (!still) throw signInFailed(code ? anyOfThree : undefined);
   if ((await stores.accounts.find(user.account_id))?.suspended_at !== null) throw userSuspended();
   if (still.totp_secret === null) return;
   if (!code) throw secondFactorNeeded();
   if (!(await verifySecondFactor(stores.users, still, code, now))) throw signInFailed(anyOfThree);
-}
-
-/**
- * unchanged resolves to the user as it is now, unless it was removed or has another password since. Nobody changes it, or
- * suspends its account, until the transaction ends: a session that begins meanwhile is ended by whoever does so.
- */
-async function unchanged({ accounts, users }: Stores, user: UserRow): Promise<UserRow | undefined> {
-  await accounts.lock(user.account_id);
-  await users.lock(user.id);
-  const still = await users.find(user.id);
-  return still?.password_hash === user.password_hash ? still : undefined;
 }
 
 const anyOfThree = "the e-mail address, the password or the code is wrong";

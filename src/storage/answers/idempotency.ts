@@ -84,7 +84,10 @@ function own(db: Database, { scope, key }: Occasion) {
   return db.updateTable("idempotency_keys").where("scope", "=", scope).where("key", "=", key);
 }
 
-/** forget deletes some records that were made before a moment. */
+/**
+ * forget deletes some records that were made before a moment. The deletion asks for their age itself, too: one that waited on Postgres for
+ * a transaction which renewed a record looks at its own conditions anew, and not at those of the query within.
+ */
 async function forget(db: Database, before: number): Promise<void> {
   const expired = db
     .selectFrom("idempotency_keys")
@@ -95,5 +98,6 @@ async function forget(db: Database, before: number): Promise<void> {
   await db
     .deleteFrom("idempotency_keys")
     .where((of) => of(of.refTuple("scope", "key"), "in", expired.$asTuple("scope", "key")))
+    .where("created_at", "<=", before)
     .execute();
 }

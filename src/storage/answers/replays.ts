@@ -2,8 +2,9 @@
  * Answers under an Idempotency-Key, kept for a day, and claims of calls that are to be answered.
  *
  * A call that runs has claimed its key, so that no other process makes it too. Its process moves the claim's deadline on; once the
- * deadline has passed, since the process died, any process may claim the key. Rows older than a day are not found, and are
- * deleted whenever a key is claimed, some at a time. Answers are stored as given: encrypted, for the request that they are for.
+ * deadline has passed, since the process died or could not end the claim, any process may claim the key. Rows older than a day are not
+ * found, and are deleted whenever a key is claimed, some at a time. Answers are stored as given: encrypted, for the request that they are
+ * for.
  */
 import type { Selectable } from "kysely";
 import { changed, type Database, type Scope } from "../engines/scope.ts";
@@ -42,8 +43,8 @@ export interface ReplayStore {
   keep(claim: Claim, answer: Buffer | undefined): Promise<boolean>;
   /** Ends the claim of a call that was not answered. */
   free(claim: Claim): Promise<void>;
-  /** Moves on the deadlines of this process's claims. */
-  renew(node: string, expiresAt: number): Promise<void>;
+  /** Moves on the deadlines of the claims of these calls of this process. */
+  renew(node: string, requestIds: readonly string[], expiresAt: number): Promise<void>;
 }
 
 const keptMs = 24 * 3_600_000;
@@ -53,6 +54,9 @@ const maxPerAccount = 1024 ** 3;
 
 /** batch is how many old rows a claim deletes, at most: each may be long. */
 const batch = 5;
+
+/** renewedAtOnce is how many calls a statement names, at most. */
+const renewedAtOnce = 500;
 
 const [running, answered, tooLarge] = [0, 1, 2] as const;
 
@@ -73,13 +77,15 @@ export function replayStore({ db, transact }: Scope): ReplayStore {
         .where("state", "=", running)
         .execute();
     },
-    async renew(node, expiresAt) {
-      await db
-        .updateTable("replays")
-        .set({ expires_at: expiresAt })
-        .where("node", "=", node)
-        .where("state", "=", running)
-        .execute();
+    async renew(node, requestIds, expiresAt) {
+      for (let at = 0; at < requestIds.length; at += renewedAtOnce)
+        await db
+          .updateTable("replays")
+          .set({ expires_at: expiresAt })
+          .where("node", "=", node)
+          .where("state", "=", running)
+          .where("request_id", "in", requestIds.slice(at, at + renewedAtOnce))
+          .execute();
     },
   };
 }
@@ -119,18 +125,23 @@ function rowOf(db: Database, { accountId, keyHash }: Claim) {
   return db.selectFrom("replays").where("account_id", "=", accountId).where("key_hash", "=", keyHash);
 }
 
-/** forget deletes some rows that are old, and whose calls do not run. */
+/**
+ * forget deletes some rows that are old, and whose calls do not run. The deletion asks for their age itself, too: one that waited on
+ * Postgres for a transaction which claimed an old row anew looks at its own conditions again, and not at those of the query within.
+ */
 async function forget(db: Database, now: number): Promise<void> {
+  const before = now - keptMs;
   const old = db
     .selectFrom("replays")
     .select(["account_id", "key_hash"])
-    .where("created_at", "<=", now - keptMs)
+    .where("created_at", "<=", before)
     .where((either) => either.or([either("state", "<>", running), either("expires_at", "<=", now)]))
     .orderBy("created_at")
     .limit(batch);
   const gone = await db
     .deleteFrom("replays")
     .where((of) => of(of.refTuple("account_id", "key_hash"), "in", old.$asTuple("account_id", "key_hash")))
+    .where("created_at", "<=", before)
     .returning(["account_id", "size"])
     .execute();
   for (const { account_id, size } of gone) await addSize(db, account_id, -size);

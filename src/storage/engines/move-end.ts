@@ -10,6 +10,9 @@ import type { Dialect, TableShape } from "./tables/shape.ts";
 /** Values is a row, by the names of its columns. */
 export type Values = Readonly<Record<string, unknown>>;
 
+/** digestOf is what SQLite's connection of an end calls the function that digests bytes: the first 48 bits of their SHA-256, as a number. */
+export const digestOf = "digest_of";
+
 export interface MoveEnd {
   readonly dialect: Dialect;
   /** name is what messages and the other end call it: an absolute path, or `host:port/database`. */

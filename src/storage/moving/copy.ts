@@ -32,7 +32,8 @@ export async function copyTable(
   onCopied: (copied: Copied) => void,
   signal?: AbortSignal,
 ): Promise<Copied> {
-  let at = await progressOf(to.db, table);
+  // Behind all that a command has written which was killed a moment ago.
+  let at = await to.write((db) => progressOf(db, table));
   const most = rowsAtOnce(table);
   const readBehind = (after: Progress["after"]) => {
     const reading = readAfter(from.db, table, after, most);

@@ -50,26 +50,56 @@ export interface Moved {
 
 /** move throws a StorageError, in one line, where it cannot be done or something differs. Returns undefined where it was done before. */
 export async function move(init: MoveInit): Promise<Moved | undefined> {
-  const ends: { from?: MoveEnd; to: MoveEnd } = { to: await openTarget(init.to) };
+  const ends: OpenEnds = { to: await openTarget(init.to) };
   try {
-    const from = await openSource(init.from);
-    ends.from = from;
-    const stage = stageOf(await moveOf(from.db), await moveOf(ends.to.db), { from, to: ends.to });
-    if (stage === "done") return undefined;
-    let movedTo: string | undefined;
-    if (stage === "begin") {
-      const isTaken = await checkRoom(ends.to, init);
-      await begin({ from, to: ends.to }, init, async () => {
-        if (isTaken) ({ to: ends.to, movedTo } = await makeRoom(ends.to, init.to));
-        return ends.to;
-      });
-    }
-    return { ...(await goOn({ from, to: ends.to }, init)), movedTo };
+    return await untilAsked(moveWith(ends, init), init.signal);
   } catch (error) {
     throw explained(error, ends);
   } finally {
     await ends.from?.close();
     await ends.to.close();
+  }
+}
+
+/** OpenEnds are to be closed: the source once it is open. */
+interface OpenEnds {
+  from?: MoveEnd;
+  to: MoveEnd;
+}
+
+async function moveWith(ends: OpenEnds, init: MoveInit): Promise<Moved | undefined> {
+  const from = await openSource(init.from);
+  ends.from = from;
+  const stage = stageOf(await moveOf(from.db), await moveOf(ends.to.db), { from, to: ends.to });
+  if (stage === "done") return undefined;
+  let movedTo: string | undefined;
+  if (stage === "begin") {
+    const isTaken = await checkRoom(ends.to, init);
+    await begin({ from, to: ends.to }, init, async () => {
+      if (isTaken) ({ to: ends.to, movedTo } = await makeRoom(ends.to, init.to));
+      return ends.to;
+    });
+  }
+  return { ...(await goOn({ from, to: ends.to }, init)), movedTo };
+}
+
+/** graceMs is how long work that is asked to end may take to reach the end of a step, in milliseconds. */
+const graceMs = 5000;
+
+/** untilAsked ends with work, or some seconds after that was asked to end: a server that is silent lets no step come to its end. */
+async function untilAsked<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work;
+  const asked = Promise.withResolvers<never>();
+  let timeout: NodeJS.Timeout | undefined;
+  const ask = () => {
+    timeout = setTimeout(() => asked.reject(signal.reason), graceMs);
+  };
+  signal.addEventListener("abort", ask, { once: true });
+  try {
+    return await Promise.race([work, asked.promise]);
+  } finally {
+    clearTimeout(timeout);
+    signal.removeEventListener("abort", ask);
   }
 }
 

@@ -1,10 +1,13 @@
 /** Opens both ends of a move. The driver of Postgres is loaded here, for those alone who use it. */
 import { existsSync, statSync } from "node:fs";
-import { StorageError } from "../../runtime/write-trouble.ts";
+import { dirname } from "node:path";
+import { NamedFileError, StorageError } from "../../runtime/write-trouble.ts";
 import type { MoveEnd } from "../engines/move-end.ts";
 import { moveOf } from "../engines/moves.ts";
+import { isUnused, keepAlone } from "../engines/sqlite/database.ts";
 import { isMoving, openSqliteEnd, refuseUsed } from "../engines/sqlite/moving/end.ts";
-import { moveAside } from "../restore.ts";
+import { makeFolders } from "../engines/sqlite/new-file.ts";
+import { moveAside, removeDatabase } from "../restore.ts";
 import { openStorage, type Storage } from "../storage.ts";
 
 /** Place is a database. `path` is absolute. */
@@ -52,15 +55,14 @@ async function withStorage(open: Source["open"], work: (storage: Storage) => Pro
 }
 
 /**
- * openTarget opens the end that data come to, and makes it if need be. Throws a StorageError, whose words are about the place that was
- * named.
+ * openTarget opens the end that data come to, and makes it if need be. A file that it made goes again when it is closed before data were
+ * to come to it. Throws a StorageError, whose words are about the place that was named.
  */
 export async function openTarget(place: Place): Promise<MoveEnd> {
   if (place.engine === "sqlite") {
     if (statSync(place.path, { throwIfNoEntry: false })?.isDirectory() === true)
-      throw new StorageError(`${place.path} is a folder. Name a file in it, such as gateway.db`);
-    if (!existsSync(place.path)) await (await openStorage(place.path, "power")).close();
-    return openSqliteEnd(place.path);
+      throw new NamedFileError(`${place.path} is a folder. Name a file in it, such as gateway.db`);
+    return existsSync(place.path) ? openSqliteEnd(place.path) : makeSqliteEnd(place.path);
   }
   const { openPostgresEnd } = await import("../engines/postgres/moving/end.ts");
   try {
@@ -69,6 +71,39 @@ export async function openTarget(place: Place): Promise<MoveEnd> {
     if (!(error instanceof StorageError)) throw error;
     throw new StorageError(error.message.replaceAll("DATABASE_URL", "the address of the target"), { cause: error });
   }
+}
+
+async function makeSqliteEnd(path: string): Promise<MoveEnd> {
+  const folders = makeFolders(dirname(path));
+  const remove = () => {
+    removeUnused(path);
+    folders.remove();
+  };
+  try {
+    await (await openStorage(path, "power")).close();
+    const end = await openSqliteEnd(path);
+    const close = async () => {
+      const isNeeded = await moveOf(end.db).catch(() => true);
+      await end.close();
+      if (!isNeeded) remove();
+    };
+    return { ...end, close };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+/** removeUnused removes a database, unless somebody has begun to work on it meanwhile. */
+function removeUnused(path: string): void {
+  const release = keepAlone(path);
+  if (!release) return;
+  try {
+    if (!isUnused(path)) return;
+  } finally {
+    release();
+  }
+  removeDatabase(path);
 }
 
 /**

@@ -202,7 +202,13 @@ test("tiers show whose would change, and whose would not", async () => {
 test("vendors say what an upstream of theirs needs, and models what they cost in the unit", async () => {
   const { vendors } = await ask("ListVendors");
   expect((vendors as JsonObject[]).find(({ name }) => name === "openai")).toMatchObject({
-    ...{ kind: "openai", baseUrl: "https://api.openai.com/v1", needsKey: true, keyVariable: "OPENAI_API_KEY" },
+    ...{
+      title: "OpenAI",
+      kind: "openai",
+      baseUrl: "https://api.openai.com/v1",
+      needsKey: true,
+      keyVariable: "OPENAI_API_KEY",
+    },
   });
   expect((vendors as JsonObject[]).find(({ name }) => name === "ollama")).not.toHaveProperty("needsKey", true);
   const settings = { catalogue_prices: { dollar: "100", markup: "1.10" } };

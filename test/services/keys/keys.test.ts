@@ -383,6 +383,19 @@ describe("an Idempotency-Key", () => {
     expect(await listed(caller)).toHaveLength(3);
   });
 
+  test("rotates a key once, and tells its secret once", async () => {
+    const caller = await newAdmin();
+    const { id } = keyOf(await ask(caller, "createKey", { name: "k" }));
+    const first = keyOf(await ask(caller, "rotateKey", { id: id as string }, headers));
+    time += dayMs - 1;
+    const { secret, ...rest } = first;
+    expect(secret).toBeTypeOf("string");
+    expect(keyOf(await ask(caller, "rotateKey", { id: id as string }, headers))).toEqual(rest);
+    const other = { id: id as string, overlap_seconds: 0 };
+    const reply = await send(caller, "rotateKey", { json: other }, headers);
+    expect(reply).toMatchObject({ status: 409, reason: "IDEMPOTENCY_CONFLICT" });
+  });
+
   test("refuses another request", async () => {
     const caller = await newAdmin();
     await ask(caller, "createKey", { name: "k", credit_limit: "1" }, headers);

@@ -707,6 +707,9 @@ describe("users", () => {
       subject: invitation.linkId,
       actor_kind: "operator_key",
     });
+    const holds = acts.map(({ details }) => (JSON.parse(details) as { expires_at?: string }).expires_at);
+    expect(holds.filter(Boolean)).toHaveLength(2);
+    expect(holds.at(-1)).toBe(invitation.expiresAt);
     expect(JSON.stringify(acts)).not.toContain(secret);
     expect(gateway.logged()).not.toContain(secret);
   });

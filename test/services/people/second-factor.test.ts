@@ -4,6 +4,7 @@
 import { URI } from "otpauth";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { hashToken } from "../../../src/runtime/secrets.ts";
+import { askRpc, bearer } from "../../support/dashboard/session.ts";
 import {
   type Browser,
   makeUser,
@@ -23,10 +24,11 @@ let userId: string;
 let browser: Browser;
 
 const step = 30_000;
+const operatorKey = "o".repeat(40);
 
 beforeEach(async () => {
   clock = stoppedClock(now);
-  gateway = await startTestGateway({}, { clock: clock.read });
+  gateway = await startTestGateway({ operatorKey }, { clock: clock.read });
   userId = (await makeUser(gateway)).id;
   browser = await signedIn(gateway);
 });
@@ -95,6 +97,50 @@ describe("a second factor", () => {
     const refused = await refusalOf(browser.session.enableSecondFactor({ code, password: "not the password" }));
     expect(refused).toMatchObject({ reason: "SIGN_IN_FAILED", message: "The password is wrong. Try again." });
     expect((await signIn()).user?.secondFactor).toBe(false);
+  });
+
+  test("ends all other sessions of the user when it is enabled, disabled or removed by the operator", async () => {
+    const others = async () => (await gateway.storage.sessions.list(userId, clock.read())).length - 1;
+    const other = await signedIn(gateway);
+    const app = await enable();
+    expect(await refusalOf(other.session.listSessions({}))).toMatchObject({ reason: "SESSION_ENDED", status: 401 });
+    expect([await others(), (await browser.session.listSessions({})).sessions[0]?.current]).toEqual([0, true]);
+    await signIn(app.code());
+    expect(await others()).toBe(1);
+    await browser.session.disableSecondFactor({ password });
+    expect([await others(), (await browser.session.listSessions({})).sessions[0]?.current]).toEqual([0, true]);
+    clock.pass(step);
+    await enable();
+    const removed = await askRpc(
+      gateway,
+      "OperatorService.UpdateUser",
+      { userId, secondFactor: false },
+      bearer(operatorKey),
+    );
+    expect([removed.status, await others()]).toEqual([200, -1]);
+  });
+
+  test("ends the session of who signs in by the password alone while it is enabled", async () => {
+    const { uri } = await browser.session.beginSecondFactor({});
+    const code = scan(uri)();
+    const [enabled] = await outcomes([
+      browser.session.enableSecondFactor({ code, password }),
+      ...[1, 2, 3].map(() => signIn()),
+    ]);
+    expect(enabled).toBe("done");
+    expect(await gateway.storage.sessions.list(userId, clock.read())).toHaveLength(1);
+  });
+
+  test("is enabled, or the password changed, by one of two sessions that do so at the same time", async () => {
+    const other = await signedIn(gateway);
+    const { uri } = await browser.session.beginSecondFactor({});
+    const code = scan(uri)();
+    const ended = await outcomes([
+      browser.session.enableSecondFactor({ code, password }),
+      other.session.changePassword({ current: password, password: "another long password" }),
+    ]);
+    expect(ended.filter((outcome) => outcome === "done")).toHaveLength(1);
+    expect(await gateway.storage.sessions.list(userId, clock.read())).toHaveLength(1);
   });
 
   test("is enabled once, of two that prove it at the same time", async () => {

@@ -3,7 +3,7 @@
  */
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { networkOf } from "../../../src/limits/networks.ts";
+import { networkOf } from "../../../src/runtime/net/networks.ts";
 import { passwordsWaiting } from "../../../src/runtime/secrets.ts";
 import {
   makeUser,

@@ -1,6 +1,6 @@
 /** A move that cannot be made says in one line what to do, and leaves the data where they were, open as before. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -136,7 +136,11 @@ describe.skipIf(!postgresPrograms)("on a server of Postgres", () => {
     expect(rowsInFile(join(env.DATA_DIR, aside))).toEqual(there);
     expect((await commands.run(["accounts", "list"], env)).stdout).toMatch(/ two\n/);
     mkdirSync(join(env.DATA_DIR, "folder"));
-    expectLine(await migrate(join(env.DATA_DIR, "folder"), { DATABASE_URL: url }), /is a folder\. Name a file in it/);
+    expectLine(
+      await migrate(join(env.DATA_DIR, "folder"), { DATABASE_URL: url }),
+      /is a folder\. Name a file in it/,
+      2,
+    );
   });
 
   test("a server that is too old, a user without rights, a replica's address", async () => {
@@ -305,5 +309,19 @@ describe.skipIf(!postgresPrograms)("on a server of Postgres", () => {
       expect.stringMatching(/postgres\.notes keeps what calls cost while the database was away/),
     ]);
     await expectOpen({ DATABASE_URL: url });
+  });
+
+  test("leaves no file, and no folder, where there was none", async () => {
+    const target = join(folder.path, `new-${folders}`, "below", "gateway.db");
+    const of = { DATABASE_URL: url };
+    expectLine(await commands.run(["migrate-to", "--undo", target], of), /were not moved: there is nothing to undo/);
+    expectLine(await migrate(target, { DATABASE_URL: nowhere }), /cannot be opened: nobody listens there/);
+    expect((await migrate(url)).code).toBe(0);
+    await query(url, "UPDATE accounts SET balance = balance + 1");
+    expectLine(await migrate(target, of), /the proof of .* finds something/);
+    expect(existsSync(join(folder.path, `new-${folders}`))).toBe(false);
+    await query(url, "UPDATE accounts SET balance = balance - 1");
+    expect((await migrate(target, of)).code).toBe(0);
+    expect(rowsInFile(target)).toEqual(rowsInFile(file()));
   });
 });

@@ -214,7 +214,8 @@ function refusedBody(body: Buffer, status: number): NonNullable<EndpointOutcome[
   const { message = "", param = null, type = "", code = "" } = error;
   const told = status || statusOfType[type] || Number(code);
   const [, model, kind] = /^model: (\S*)( is an? .*)?$/.exec(message) ?? [];
-  const why = kind === undefined ? " does not exist or you do not have access to it." : `${kind}.`;
+  const listed = "`GET /v1/models` lists those that you may call.";
+  const why = kind === undefined ? ` does not exist or you do not have access to it. ${listed}` : `${kind}.`;
   return {
     status: told === 529 ? 503 : told,
     message: model === undefined ? message : `The model \`${model}\`${why}`,

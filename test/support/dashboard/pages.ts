@@ -7,6 +7,12 @@ import { askRpc } from "./session.ts";
 /** windowWidths are those at which nothing may be cut off: two phones, a tablet, and a desk. */
 export const windowWidths: readonly number[] = [320, 360, 820, 1280];
 
+/** longNames are such as vendors and operators make them. */
+export const longNames = {
+  model: "accounts/fireworks/models/llama-v3p1-405b-instruct-long-context-2026-11-30",
+  upstream: "the-server-in-the-basement-for-evaluations-by-night",
+};
+
 /** signedInPages lists where each page is, and a heading that it has. */
 export const signedInPages = (gateway: Furnished, requestId: string) =>
   [
@@ -34,6 +40,8 @@ export const signedInPages = (gateway: Furnished, requestId: string) =>
     ["/operator/models", "Models"],
     ["/operator/models/embedded-chat", "embedded-chat"],
     ["/operator/models/gpt-4.1-mini", "gpt-4.1-mini"],
+    [`/operator/models/${encodeURIComponent(longNames.model)}`, longNames.model],
+    [`/operator/upstreams/${longNames.upstream}`, longNames.upstream],
     ["/operator/add-model", "Add a model"],
     ["/operator/requests", "All requests"],
     ["/operator/requests?view=refused", "All requests"],
@@ -67,10 +75,28 @@ export async function configure(gateway: Furnished): Promise<void> {
     { upstream: "near", model: "gpt-4.1-mini-of-a-rather-long-name-2026-11-30", priority: 0, weight: 3 },
     { upstream: "off", model: "m", priority: 1, weight: 1 },
   ];
-  const long = [{ above: 272_000, input: "70.50", output: "310.25" }];
-  const price = { input: "62.00", output: "248.00", long, priority: { input: "108.50", output: "434.00" } };
+  const longPrompts = [{ above: 272_000, input: "70.50", output: "310.25" }];
+  const price = {
+    input: "62.00",
+    output: "248.00",
+    long: longPrompts,
+    priority: { input: "108.50", output: "434.00" },
+  };
   const model = { id: "gpt-4.1-mini", family: "gpt-4.1", kind: "chat", aliases: ["mini"], price, targets };
-  const changes = [{ upstream: near }, { upstream: { name: "off", ...address, disabled: true } }, { model }];
+  const far = { name: longNames.upstream, ...address };
+  const ofNear = [{ upstream: "near", model: "m", priority: 0, weight: 1 }];
+  const ofFar = [{ upstream: far.name, model: "m", priority: 0, weight: 1 }];
+  const long = { ...model, id: longNames.model, aliases: [], targets: ofNear };
+  const byNight = { ...model, id: "by-night", aliases: [], targets: ofFar };
+  const off = { name: "off", ...address, disabled: true };
+  const changes = [
+    { upstream: near },
+    { upstream: far },
+    { upstream: off },
+    { model },
+    { model: long },
+    { model: byNight },
+  ];
   const settings = { cache: { max_bytes: 67_108_864 }, unpriced_models: { price: { input: "1.00" } } };
   for (const [baseVersion, some] of [changes, [{ settings }]].entries()) {
     const request = { baseVersion, changes: some, note: "a note that says at some length what this is for" };

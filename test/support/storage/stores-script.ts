@@ -257,7 +257,7 @@ async function answersKept({ responses, backgroundResponses, replays, idempotenc
   await ask("keep what was too long", replays.keep(claim(2), undefined));
   await ask("too large", replays.claim(claim(2)));
   await ask("claim a third", replays.claim(claim(3)));
-  await ask("renew", replays.renew("nod_1", t0 + 5000));
+  await ask("renew", replays.renew("nod_1", ["req_3"], t0 + 5000));
   await ask(
     "one whose process died",
     replays.claim(claim(3, { now: t0 + 6000, expiresAt: t0 + 9000, node: "nod_2", requestId: "req_4" })),

@@ -32,8 +32,8 @@ export type BooksQuestions = {
   readonly "database.flush": readonly [asked: null, answer: Done];
   /** Says that the worker has changed something. Answered once all workers know. */
   readonly "database.changed": readonly [asked: null, answer: Done];
-  /** Has what workers hold of an account without need given back, or of all accounts for an empty id. */
-  readonly "database.recall": readonly [accountId: string, answer: Done];
+  /** Has what workers hold of an account without need given back, or of all accounts for an empty id. Answers whether all have done so. */
+  readonly "database.recall": readonly [accountId: string, isWhole: boolean];
 };
 
 /** Opening is what books are opened with. */

@@ -63,20 +63,25 @@ export function haveLeases(workers: readonly Served[], accountId: string): boole
   return workers.some(({ leases }) => leases.hasOf(accountId));
 }
 
-/** recallFrom has workers give back what they keep of accounts, or of all for an empty id. Resolves after `maxMs` milliseconds at most. */
+/**
+ * recallFrom has workers give back what they keep of accounts, or of all for an empty id. Resolves after `maxMs` milliseconds at most, to
+ * whether all have done so.
+ */
 export async function recallFrom(
   workers: readonly Served[],
   accounts: readonly string[],
   maxMs: number,
-): Promise<void> {
+): Promise<boolean> {
   const asked = workers.filter(({ leases }) => accounts.some((id) => leases.hasOf(id)));
-  if (asked.length === 0) return;
+  if (asked.length === 0) return true;
   const waiting = new AbortController();
   const recalled = asked.map(async (worker) => {
     const left = await worker.channel.by<LedgerQuestions>().ask("ledger.recall", accounts);
     await giveBack(worker, left);
   });
-  const late = delay(Math.max(1, maxMs), undefined, waiting).catch(() => {});
-  await Promise.race([Promise.allSettled(recalled), late]);
+  const late = delay(Math.max(1, maxMs), false, waiting).catch(() => false);
+  const all = Promise.allSettled(recalled).then((ends) => ends.every(({ status }) => status === "fulfilled"));
+  const isWhole = await Promise.race([all, late]);
   waiting.abort();
+  return isWhole;
 }

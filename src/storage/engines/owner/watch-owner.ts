@@ -12,7 +12,7 @@ import type { BooksQuestions, DatabaseState, LedgerQuestions } from "./contract.
 
 export interface WatchedOwner extends DatabaseOwner {
   /** Has what all workers hold of an account without need given back. */
-  recall(accountId: string): Promise<void>;
+  recall(accountId: string): Promise<boolean>;
   /** Adds the owner's trouble with writes to the worker's own. */
   writableBeside(own: Writable): Writable;
 }
@@ -46,10 +46,10 @@ export async function watchOwner(link: Link): Promise<WatchedOwner> {
   const ask = askPatiently(link);
   return {
     version: state.version,
-    flushed: () => ask("database.flush", null),
+    flushed: async () => void (await ask("database.flush", null)),
     // While there is no owner nobody goes by what was known before.
     changed: async () => void (await ask("database.changed", null).then(undefined, () => {})),
-    recall: async (accountId) => void (await ask("database.recall", accountId)),
+    recall: (accountId) => ask("database.recall", accountId),
     writableBeside: (own) => ({
       trouble: () => (isAwayForLong ? gone : (own.trouble() ?? state.trouble() ?? undefined)),
       onChange(listener) {
@@ -117,11 +117,11 @@ function askPatiently(link: Link) {
   return async <N extends "database.flush" | "database.changed" | "database.recall">(
     name: N,
     asked: BooksQuestions[N][0],
-  ): Promise<void> => {
+  ): Promise<BooksQuestions[N][1]> => {
     for (const until = performance.now() + maxWaitMs; ; ) {
       await link.whenConnected(Math.max(0, until - performance.now()));
       try {
-        return void (await ask(name, asked));
+        return await ask(name, asked);
       } catch (error) {
         if (!(error instanceof ClosedError)) throw error;
       }

@@ -17,7 +17,7 @@ import type { Writable } from "../writable.ts";
 import { openPostgresBooks } from "./books/books.ts";
 import { call } from "./books/call.ts";
 import { available } from "./books/functions/available.ts";
-import { isLeased, recall } from "./books/functions/leases.ts";
+import { recall } from "./books/functions/leases.ts";
 import { merge } from "./books/functions/upkeep.ts";
 import { databaseId, type LeftBehindOptions, openSpool, writeLeftBehind } from "./books/spool.ts";
 import { connectServer } from "./connection.ts";
@@ -58,7 +58,7 @@ export interface PostgresOptions {
 /** DatabaseState is what operators are told of the database, as this node knows it. Reading it asks nobody. */
 export interface DatabaseState
   extends Pick<Counts, "batches" | "repeats" | "recalls" | "kept">,
-    Pick<Watcher, "nodes"> {
+    Pick<Watcher, "nodes" | "now"> {
   /** Reports whether the database answers. */
   isUp(): boolean;
   /** The replica that usage is read from; undefined for none. */
@@ -72,9 +72,9 @@ export interface Opened extends Pick<Management, "db">, Changes {
   available(keyId: string): Promise<Available>;
   /**
    * Has the idle leases of all nodes given back, and what is due merged, of one account: before a refund that falls short, and before
-   * its sums are proved. It waits for nodes for half a second at most.
+   * its sums are proved. It waits for nodes for half a second at most. Resolves to whether all have given back what they had then.
    */
-  recall(accountId: string): Promise<void>;
+  recall(accountId: string): Promise<boolean>;
   /** Counts what was set aside on this machine for an operator. */
   journalRejects(): number;
   readonly writable: Writable;
@@ -146,7 +146,7 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
     version: watcher.version,
     changedSince: watcher.changedSince,
     writable,
-    state: { ...counts, nodes: watcher.nodes, isUp: () => !isAway(), replica: replica?.state },
+    state: { ...counts, nodes: watcher.nodes, now: watcher.now, isUp: () => !isAway(), replica: replica?.state },
     replica,
     async close() {
       writable.close();
@@ -201,19 +201,32 @@ interface RoomRow {
   readonly is_prepaid: boolean;
 }
 
-/** recallMs is how long other nodes may take to give leases back, and the pause between looks; in milliseconds. */
-const [recallMs, lookMs] = [500, 15];
+/**
+ * recallMs is how long other nodes may take to give leases back; the pause between looks, and how soon nodes are asked again: a lease that
+ * they were just being granted is not given back at once. In milliseconds.
+ */
+const [recallMs, lookMs, againMs] = [500, 15, 125];
 
-function recallAll(server: Pick<Server, "pool">, accountId: string, counts: Counts): Promise<void> {
+/** selectLeases finds the leases of an account, or of all for an empty id, that nodes have which live; this one's too. */
+const selectLeases = `SELECT h.request_id AS id FROM holds h JOIN nodes n ON n.node = h.node
+  WHERE h.operation = '' AND h.amount > 0 AND ($1 = '' OR h.account_id = $1) AND n.alive_until > now_ms()`;
+
+function recallAll(server: Pick<Server, "pool">, accountId: string, counts: Counts): Promise<boolean> {
   return onPool(server, async (session) => {
-    const until = performance.now() + recallMs;
-    // No node has an empty name: so all are asked, this one too.
-    const isOut = () => call<boolean>(session, isLeased, ["", accountId]);
-    if (await isOut()) {
-      counts.recalled(1);
-      await call(session, recall, [[accountId]]);
-      while (performance.now() < until && (await isOut())) await delay(lookMs);
+    const begunAt = performance.now();
+    const leases = async () => (await session.query(selectLeases, [accountId])).map(({ id }) => id);
+    const asked = await leases();
+    let out = asked;
+    if (asked.length > 0) counts.recalled(1);
+    for (let askAt = begunAt; out.length > 0 && performance.now() < begunAt + recallMs; out = await leases()) {
+      if (performance.now() >= askAt) {
+        await call(session, recall, [[accountId]]);
+        askAt += againMs;
+      }
+      await delay(lookMs);
     }
     while ((await call<number>(session, merge, [accountId])) > 0);
+    // A lease that a node took during the recall is not in `asked`. It holds nothing for the calls that began before the recall.
+    return !asked.some((id) => out.includes(id));
   });
 }

@@ -30,6 +30,8 @@ export interface Watcher extends Changes {
   onRecall(listener: (accountId: string) => void): () => void;
   /** Returns how many nodes live, as last known. */
   nodes(): number;
+  /** Returns what the time is, in milliseconds since 1970: see `createServerClock`. */
+  now(): number;
   /** Returns for how long the server has not answered, in milliseconds; undefined where it does. */
   awayMs(): number | undefined;
   close(): void;
@@ -42,6 +44,8 @@ const freshMs = 1000;
 const answerMs = 900;
 
 interface Seen {
+  /** now is the server's time, in milliseconds since 1970. */
+  readonly now: number;
   readonly number: number;
   readonly nodes: number;
   readonly recalls: readonly (readonly [id: number, accountId: string])[];
@@ -51,7 +55,7 @@ interface Seen {
 /** So many names are read at once: of more changes than that everything is read again. */
 const maxNames = 2000;
 
-const question = `SELECT (SELECT max(number) FROM changes) AS number,
+const question = `SELECT now_ms() AS now, (SELECT max(number) FROM changes) AS number,
   (SELECT count(*) FROM nodes WHERE alive_until > now_ms()) AS nodes,
   coalesce((SELECT json_agg(json_build_array(id, account_id)) FROM recalls WHERE at > now_ms() - 3000), '[]') AS recalls,
   coalesce((SELECT json_agg(json_build_array(number, name)) FROM
@@ -60,12 +64,16 @@ const question = `SELECT (SELECT max(number) FROM changes) AS number,
 export async function startWatcher(options: WatcherOptions): Promise<Watcher> {
   const { connect, onError, silence = createSilence() } = options;
   const seen = createSeen(silence);
+  const clock = createServerClock();
   const { pause, wake } = createPauses();
   let isClosed = false;
 
   async function ask(session: Session, isNew = false): Promise<void> {
     const own = seen.own();
-    seen.see(await answerOf(session, seen.number()), own, isNew);
+    const told = clock.asked();
+    const answer = await answerOf(session, seen.number());
+    told(answer.now);
+    seen.see(answer, own, isNew);
   }
 
   async function begin(): Promise<Session> {
@@ -97,6 +105,7 @@ export async function startWatcher(options: WatcherOptions): Promise<Watcher> {
   const stopLooking = startLooking(silence);
   return {
     ...seen.watcher,
+    now: clock.now,
     changed() {
       seen.watcher.changed();
       wake();
@@ -148,7 +157,7 @@ function createSeen(silence: Silence) {
   let answeredAt = performance.now();
   // By time itself: whoever stalled does not know what changed meanwhile.
   const isStale = () => performance.now() - answeredAt > freshMs;
-  const watcher: Omit<Watcher, "close"> = {
+  const watcher: Omit<Watcher, "close" | "now"> = {
     // All only grow. Where nothing is known, each number is another.
     version: () => changes + own + (isStale() ? ++stale : stale),
     changedSince: (...of) => own > ownSeen || isStale() || names === undefined || names.changedSince(...of),
@@ -183,6 +192,43 @@ function createSeen(silence: Silence) {
       for (const [id, accountId] of now.recalls)
         if (!heard.has(id)) for (const listener of listeners) listener(accountId);
       heard = new Set(now.recalls.map(([id]) => id));
+    },
+  };
+}
+
+/** looseMs is how far both clocks may be apart, in milliseconds, beside what the way to the server leaves open. */
+const looseMs = 2000;
+/** steadyMs is by how much a correction has to change before another is taken, in milliseconds: time is not to waver. */
+const steadyMs = 200;
+
+export interface ServerClock {
+  /** Returns milliseconds since 1970. */
+  now(): number;
+  /** Says that the server is asked for its time now. The returned function is called with that as soon as it is there. */
+  asked(): (serverNow: number) => void;
+}
+
+/**
+ * createServerClock tells the time by the clock of this machine, as long as that is about the server's; else by the server's. All nodes go by
+ * one time then: one whose clock is wrong stamps no call with another day, and forgets nothing that is to be kept. `own` is the clock of this
+ * machine, and `elapsed` one that never goes back; both in
+ * milliseconds.
+ */
+export function createServerClock(
+  own: () => number = Date.now,
+  elapsed: () => number = () => performance.now(),
+): ServerClock {
+  let correction = 0;
+  return {
+    now: () => own() + correction,
+    asked() {
+      const askedAt = elapsed();
+      return (serverNow) => {
+        const half = (elapsed() - askedAt) / 2;
+        const behind = Math.round(serverNow + half - own());
+        if (Math.abs(behind) <= looseMs + half) correction = 0;
+        else if (Math.abs(behind - correction) > steadyMs + half) correction = behind;
+      };
     },
   };
 }

@@ -221,6 +221,15 @@ test("a record counts once, whatever brings it, and however often", async () => 
   expect(outcomes().filter(({ cost }) => cost > 0)).toHaveLength(3);
 });
 
+test("leases that are recalled are said to be back only where all workers have answered", async () => {
+  const [one, other] = [await addWorker(), await addWorker()];
+  await capture(one, await one.hold("req_1", 100), 0);
+  expect(await other.storage.recall("acc_1")).toBe(true);
+  await capture(one, await one.hold("req_2", 100), 0);
+  one.ends.link.answer<Pick<LedgerQuestions, "ledger.recall">>({ "ledger.recall": () => new Promise(() => {}) });
+  expect(await other.storage.recall("acc_1")).toBe(false);
+});
+
 describe("a change", () => {
   test("by one worker is known by the others when it is answered", async () => {
     const [one, other] = [await addWorker(), await addWorker()];

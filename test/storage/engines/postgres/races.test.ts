@@ -309,6 +309,57 @@ describe.skipIf(!postgresPrograms)("two nodes on Postgres at once", () => {
     });
   });
 
+  /** Does something on one node, and before that is committed something on another, which has to wait for it. */
+  async function whileForgotten(work: (stores: Stores) => Promise<unknown>, other: (stores: Stores) => unknown) {
+    let forgetting: unknown;
+    await (nodes[1] as { readonly scope: Scope }).scope.transact(async (within) => {
+      await work(storesOver(within));
+      forgetting = other(one());
+      await delay(200);
+    });
+    await forgetting;
+  }
+
+  describe("a key of yesterday that is used again while another node forgets what is old", () => {
+    const claim = (key: string, at: number, id: string) => ({
+      ...{ accountId: "acc_1", keyHash: key, requestHash: "r", requestId: id, node: `nod_${id}` },
+      ...{ now: at, expiresAt: at + 90_000 },
+    });
+    const once = ({ idempotency }: Stores, key: string, at: number, id: string) =>
+      idempotency.once({ scope: "s", key, fingerprint: "f" }, at, async () => id);
+
+    test("makes nothing twice", async () => {
+      await once(one(), "k", now - day, "led_old");
+      await once(one(), "l", now - day, "led_old_2");
+      const again = async (within: Stores) =>
+        expect(await once(within, "k", now, "led_new")).toEqual({ kind: "done", resultId: "led_new" });
+      // The work of the one has not ended, and its own deletion has not come.
+      await whileForgotten(again, (stores) => once(stores, "m", now, "led_m"));
+      expect(await once(one(), "k", now, "led_twice")).toEqual({ kind: "replayed", resultId: "led_new" });
+    });
+
+    test("calls no model twice", async () => {
+      await one().replays.claim(claim("k", now - day, "req_old"));
+      await one().replays.keep(claim("k", now - day, "req_old"), Buffer.from("old"));
+      const again = async ({ replays }: Stores) =>
+        expect(await replays.claim(claim("k", now, "req_new"))).toEqual({ kind: "claimed" });
+      await whileForgotten(again, ({ replays }) => replays.claim(claim("m", now, "req_m")));
+      expect(await one().replays.claim(claim("k", now, "req_twice"))).toEqual({ kind: "running" });
+    });
+  });
+
+  test("an answer that goes on at the moment at which it expires is kept", async () => {
+    const response = (id: string, previous_id: string | null, created_at: number, expires_at: number) => ({
+      ...{ id, account_id: "acc_1", previous_id, created_at, expires_at, input: "[1]", response: "{}" },
+    });
+    await one().responses.insert(response("resp_1", null, now - day, now), 9);
+    await whileForgotten(
+      ({ responses }) => responses.insert(response("resp_2", "resp_1", now - 1, now + day), 9),
+      ({ responses }) => responses.insert(response("resp_3", null, now, now + day), 9),
+    );
+    expect((await one().responses.line("acc_1", "resp_2", now)).map(({ id }) => id)).toEqual(["resp_2", "resp_1"]);
+  });
+
   test("a link is used once", async () => {
     const link = {
       id: "lnk_1",

@@ -1,7 +1,7 @@
 /** What a node learns of changes by other nodes, from what the database tells when it is asked. */
 import { expect, test } from "vitest";
 import type { Session } from "../../../../src/storage/engines/postgres/session.ts";
-import { startWatcher } from "../../../../src/storage/engines/postgres/watcher.ts";
+import { createServerClock, startWatcher } from "../../../../src/storage/engines/postgres/watcher.ts";
 import { eventually } from "../../../support/eventually.ts";
 
 test("more changes than are named at once are changes of all, also where the last of them is named in part", async () => {
@@ -57,4 +57,28 @@ test("a server that took over may have lost changes and counted as many others: 
   const after = watcher.version();
   expect(watcher.changedSince(after, "acc_1", "key_1")).toBe(false);
   watcher.close();
+});
+
+test("the time is this machine's, unless that is far from the server's, as far as the way there lets one know", () => {
+  let [own, passed] = [1_000_000, 0];
+  const clock = createServerClock(
+    () => own,
+    () => passed,
+  );
+  const tell = (server: number, wayMs = 0) => {
+    const told = clock.asked();
+    passed += wayMs;
+    told(server);
+    return clock.now() - own;
+  };
+  expect(tell(own + 1900)).toBe(0);
+  expect(tell(own - 60_000)).toBe(-60_000);
+  // It does not waver with the time that answers take.
+  expect(tell(own - 60_090, 300)).toBe(-60_000);
+  expect(tell(own - 61_000)).toBe(-61_000);
+  expect(tell(own + 500)).toBe(0);
+  // An answer that took a minute may be of its beginning.
+  expect(tell(own - 31_000, 60_000)).toBe(0);
+  own += 10 * 60_000;
+  expect(tell(own - 10 * 60_000)).toBe(-10 * 60_000);
 });

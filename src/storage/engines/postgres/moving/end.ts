@@ -6,7 +6,7 @@ import { codeOf, StorageError } from "../../../../runtime/write-trouble.ts";
 import { createSegments } from "../../../journal/segments.ts";
 import type { Tables } from "../../../schema.ts";
 import type { MoveEnd } from "../../move-end.ts";
-import { moveOf, setMove } from "../../moves.ts";
+import { type MoveMark, moveOf, refusal, setMove } from "../../moves.ts";
 import type { Database } from "../../scope.ts";
 import { tablesOf } from "../../tables/all.ts";
 import { run } from "../../tables/create.ts";
@@ -15,9 +15,10 @@ import { spoolFolder } from "../database.ts";
 import { isConnectionError, isLocked, openingError, remedyOf } from "../errors.ts";
 import { migrate } from "../migrate.ts";
 import { readUrl } from "../url.ts";
-import { dropFence, raiseFence, refuseNodes, setting } from "./fence.ts";
+import { dropFence, lockTimeoutMs, raiseFence, refuseNodes, setting } from "./fence.ts";
 import { insertRows } from "./insert.ts";
 import { recoverAll } from "./recover.ts";
+import { watchServer } from "./watch.ts";
 
 /** Connects, and brings the tables up to date or makes them. Throws a StorageError, in one line. */
 export async function openPostgresEnd(url: string): Promise<MoveEnd> {
@@ -26,7 +27,15 @@ export async function openPostgresEnd(url: string): Promise<MoveEnd> {
   try {
     const db: Database = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: server.pool }) });
     await migrate(db as never, server.name);
-    return await endOver(server.name, db);
+    const end = await endOver(server.name, db);
+    const endWatch = watchServer(server, () => void db.destroy().catch(() => {}));
+    return {
+      ...end,
+      async close() {
+        endWatch();
+        await end.close();
+      },
+    };
   } catch (error) {
     await server.pool.end();
     throw openingError(server.name, error);
@@ -44,32 +53,32 @@ export function refuseKept(dataDir: string): void {
 }
 
 async function endOver(name: string, db: Database): Promise<MoveEnd> {
-  let moveId = (await moveOf(db))?.id ?? "";
+  let known = await moveOf(db);
   const write: MoveEnd["write"] = (work) =>
     db.transaction().execute(async (trx) => {
-      await sql`SELECT set_config(${setting}, ${moveId}, true)`.execute(trx);
+      await sql`SELECT set_config(${setting}, ${known?.id ?? ""}, true)`.execute(trx);
+      await holdMark(trx, name, known);
       return work(trx);
     });
+  /** What another command has made of the mark since it was read stays: `write` refuses. */
+  const mark = async (next: MoveMark | undefined, work: (trx: Database) => Promise<void>) => {
+    await write(async (trx) => {
+      await work(trx);
+      await setMove(trx, next);
+    });
+    known = next;
+  };
   return {
     dialect: "postgres",
     name,
     db,
     write,
     insert: (trx, table, rows) => insertRows(trx as never, table, rows),
-    async shut(mark) {
-      await write(async (trx) => {
-        await raiseFence(trx as never, name, mark);
-        await setMove(trx, mark);
-      }).catch((error) => {
+    shut: (next) =>
+      mark(next, (trx) => raiseFence(trx as never, name, next)).catch((error) => {
         throw isLocked(error) ? new StorageError(`somebody writes to the database ${name}. Stop it first`) : error;
-      });
-      moveId = mark.id;
-    },
-    open: (mark) =>
-      write(async (trx) => {
-        await dropFence(trx as never);
-        await setMove(trx, mark);
       }),
+    open: (next) => mark(next, (trx) => dropFence(trx as never)),
     recover: () => recoverAll(write as never, name),
     beside: async () => [],
     analyze: () => run(db as never, `ANALYZE ${tablesOf("postgres").map((table) => table.name)}`),
@@ -81,6 +90,27 @@ async function endOver(name: string, db: Database): Promise<MoveEnd> {
     explain: (error) => explained(name, error),
     close: () => db.destroy(),
   };
+}
+
+/** silentMs is how long a transaction whose command is cut off keeps others waiting, in milliseconds; the server ends it then. */
+const silentMs = 60_000;
+
+/**
+ * Within a transaction: keeps every other command from the mark until it ends. So what a command that was killed had sent is done, or
+ * undone, before the next one reads how far it came. Throws a StorageError where the mark is not the one that is known.
+ */
+async function holdMark(trx: Database, name: string, known: MoveMark | undefined): Promise<void> {
+  await sql`SELECT set_config('lock_timeout', ${`${lockTimeoutMs}`}, true),
+    set_config('idle_in_transaction_session_timeout', ${`${silentMs}`}, true)`.execute(trx);
+  await run(trx as never, "LOCK TABLE moves IN EXCLUSIVE MODE");
+  const found = await moveOf(trx);
+  if (found?.id === known?.id && found?.state === known?.state) return;
+  const why = found && refusal(found, name);
+  throw new StorageError(
+    why === undefined
+      ? `the database ${name} was opened again by another command meanwhile. Run the command again, which begins anew`
+      : `another command has come first: ${why}`,
+  );
 }
 
 function explained(name: string, error: unknown): unknown {

@@ -20,12 +20,11 @@ const ofMoves: ReadonlySet<string> = new Set(["moves", "moved_tables"]);
 const fenced = tablesOf("postgres").flatMap(({ name }) => (ofMoves.has(name) ? [] : [name]));
 
 /** lockTimeoutMs is how long those who write at this moment may take. */
-const lockTimeoutMs = 5000;
+export const lockTimeoutMs = 5000;
 
 /** Within a transaction: refuses everybody else from its commit on. Throws a StorageError where nodes live, which would be refused. */
 export async function raiseFence(db: Db, name: string, mark: MoveMark): Promise<void> {
   await refuseNodes(db, name);
-  await sql`SELECT set_config('lock_timeout', ${`${lockTimeoutMs}`}, true)`.execute(db);
   await run(db, `LOCK TABLE ${fenced.join(", ")} IN SHARE ROW EXCLUSIVE MODE`);
   // One may have come until the lock was there: whoever comes behind it is refused.
   await refuseNodes(db, name);

@@ -1,7 +1,7 @@
 /** Reads what a back-up says of itself, and makes a database of one. */
 import { chmodSync, constants, copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { StorageError } from "../../../../runtime/write-trouble.ts";
+import { fileRemedy, isWrongPath, NamedFileError, StorageError } from "../../../../runtime/write-trouble.ts";
 import { journalFolder } from "../../../journal/segments.ts";
 import { connect, type RawConnection } from "../database.ts";
 import { unknownMigrations } from "../migrate.ts";
@@ -22,7 +22,7 @@ const faults: Readonly<Record<HeadFault, string>> = {
  * or a newer version wrote it.
  */
 export async function readBackup(file: string, name = file): Promise<BackupHeader> {
-  const fault = faultOfBytes(file);
+  const fault = faultOf(file, name);
   if (fault !== undefined) throw new StorageError(`${name} ${faults[fault]}`);
   const backup = connect(file, { readonly: true });
   try {
@@ -37,6 +37,16 @@ export async function readBackup(file: string, name = file): Promise<BackupHeade
     return header;
   } finally {
     backup.close();
+  }
+}
+
+/** faultOf looks at the bytes. Throws a StorageError where the file cannot be read. */
+function faultOf(file: string, name: string): HeadFault | undefined {
+  try {
+    return faultOfBytes(file);
+  } catch (error) {
+    const Told = isWrongPath(error) ? NamedFileError : StorageError;
+    throw new Told(`${name}: ${fileRemedy(error)}`, { cause: error });
   }
 }
 

@@ -1,10 +1,11 @@
 /** SQLite as one end of a move: a file that this process has for itself until it closes it, or dies. */
+import { hash } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { codeOf, diskRemedy, StorageError } from "../../../../runtime/write-trouble.ts";
 import { createSegments, journalFolder } from "../../../journal/segments.ts";
 import { reconcileJournal } from "../../../money/reconcile-journal.ts";
 import type { Connection, Statement } from "../../engine.ts";
-import type { MoveEnd, Values } from "../../move-end.ts";
+import { digestOf, type MoveEnd, type Values } from "../../move-end.ts";
 import { moveOf, setMove } from "../../moves.ts";
 import type { Database } from "../../scope.ts";
 import type { TableShape } from "../../tables/shape.ts";
@@ -41,6 +42,9 @@ export async function openSqliteEnd(path: string): Promise<MoveEnd> {
     sqlite.pragma("synchronous = FULL");
     sqlite.pragma("foreign_keys = ON");
     sqlite.pragma("cache_size = -65536");
+    sqlite.function(digestOf, { deterministic: true }, (bytes: Uint8Array) =>
+      BigInt(hash("sha256", bytes, "buffer").readUIntBE(0, 6)),
+    );
     const db = plainOf(sqlite);
     await migrate(sqlite, db);
     return endOver(path, sqlite, db, release);

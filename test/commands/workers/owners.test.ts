@@ -9,15 +9,15 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Role } from "../../gen/modelgateway/v1/chat_pb.ts";
-import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
-import { openSocket } from "../support/clients/response-sockets.ts";
-import { bearer } from "../support/dashboard/session.ts";
-import { eventually } from "../support/eventually.ts";
-import { openAccount, type Payer } from "../support/payer.ts";
-import { eventStream } from "../support/scripted-upstream.ts";
-import { chatAnswer, chatChunk, chatUsage, done, openaiFrames, usageChunk } from "../support/vendors.ts";
-import { places, startWorkers, type WorkersStage } from "../support/workers/stage.ts";
+import { Role } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
+import { openSocket } from "../../support/clients/response-sockets.ts";
+import { bearer } from "../../support/dashboard/session.ts";
+import { eventually } from "../../support/eventually.ts";
+import { openAccount, type Payer } from "../../support/payer.ts";
+import { eventStream } from "../../support/scripted-upstream.ts";
+import { chatAnswer, chatChunk, chatUsage, done, openaiFrames, usageChunk } from "../../support/vendors.ts";
+import { places, startWorkers, type WorkersStage } from "../../support/workers/stage.ts";
 
 // Processes take seconds to start, and more on a busy machine.
 vi.setConfig({ testTimeout: 240_000 });

@@ -1,15 +1,15 @@
 /** Usage is read from a replica as long as that has what the primary has; everything else, and without it all, from the primary. */
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { logTrouble } from "../../../../src/composition/trouble-log.ts";
-import { firstIdAt } from "../../../../src/runtime/ids.ts";
-import { createLag } from "../../../../src/storage/engines/postgres/replica/lag.ts";
-import type { Storage } from "../../../../src/storage/storage.ts";
-import { openStorageOnPostgres } from "../../../../src/storage/storage-on-postgres.ts";
-import { temporaryFolder } from "../../../support/command.ts";
-import { eventually } from "../../../support/eventually.ts";
-import { type PostgresServer, postgresPrograms, query, startPostgres } from "../../../support/storage/postgres.ts";
-import { type PostgresReplica, startReplica } from "../../../support/storage/postgres-replica.ts";
+import { logTrouble } from "../../../../../src/composition/trouble-log.ts";
+import { firstIdAt } from "../../../../../src/runtime/ids.ts";
+import { createLag } from "../../../../../src/storage/engines/postgres/replica/lag.ts";
+import type { Storage } from "../../../../../src/storage/storage.ts";
+import { openStorageOnPostgres } from "../../../../../src/storage/storage-on-postgres.ts";
+import { temporaryFolder } from "../../../../support/command.ts";
+import { eventually } from "../../../../support/eventually.ts";
+import { type PostgresServer, postgresPrograms, query, startPostgres } from "../../../../support/storage/postgres.ts";
+import { type PostgresReplica, startReplica } from "../../../../support/storage/postgres-replica.ts";
 
 const at = Date.UTC(2026, 10, 19, 4, 5);
 

@@ -5,14 +5,14 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
-import { type ClientCall, startLoad } from "../crash/load.ts";
-import { type Stage, setStage } from "../crash/stage.ts";
-import { mostOutput } from "../crash/upstream.ts";
-import { heldFaults, reconcileFaults, verify } from "../crash/verify.ts";
-import type { Running } from "../support/command.ts";
-import { eventually } from "../support/eventually.ts";
-import { processesOf } from "../support/workers/stage.ts";
+import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
+import { type ClientCall, startLoad } from "../../crash/load.ts";
+import { type Stage, setStage } from "../../crash/stage.ts";
+import { mostOutput } from "../../crash/upstream.ts";
+import { heldFaults, reconcileFaults, verify } from "../../crash/verify.ts";
+import type { Running } from "../../support/command.ts";
+import { eventually } from "../../support/eventually.ts";
+import { processesOf } from "../../support/workers/stage.ts";
 
 // Processes by the dozen take seconds to start, and more on a busy machine.
 vi.setConfig({ testTimeout: 300_000 });

@@ -1,10 +1,10 @@
 /** Workers that leave after a SIGHUP, and what becomes of their calls where owners die, or everything is to end, in that moment. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { bearer } from "../support/dashboard/session.ts";
-import { eventually } from "../support/eventually.ts";
-import { openAccount, type Payer } from "../support/payer.ts";
-import { streamCost as cost, streamUntil, wholeStream } from "../support/workers/held-stream.ts";
-import { type Processes, startWorkers, type WorkersStage } from "../support/workers/stage.ts";
+import { bearer } from "../../support/dashboard/session.ts";
+import { eventually } from "../../support/eventually.ts";
+import { openAccount, type Payer } from "../../support/payer.ts";
+import { streamCost as cost, streamUntil, wholeStream } from "../../support/workers/held-stream.ts";
+import { type Processes, startWorkers, type WorkersStage } from "../../support/workers/stage.ts";
 
 // Processes take seconds to start, and more on a busy machine.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });

@@ -2,15 +2,15 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { newId } from "../../src/runtime/ids.ts";
-import { Running, starter, temporaryFolder } from "../support/command.ts";
-import { askRpc, bearer } from "../support/dashboard/session.ts";
-import { environment } from "../support/environment.ts";
-import { eventually } from "../support/eventually.ts";
-import { openAccount, type Payer } from "../support/payer.ts";
-import type { ScriptedExchange } from "../support/scripted-upstream.ts";
-import { wholeAnswer } from "../support/upstreams/two-upstreams.ts";
-import { operatorKey, places, startWorkers, type WorkersStage } from "../support/workers/stage.ts";
+import { newId } from "../../../src/runtime/ids.ts";
+import { Running, starter, temporaryFolder } from "../../support/command.ts";
+import { askRpc, bearer } from "../../support/dashboard/session.ts";
+import { environment } from "../../support/environment.ts";
+import { eventually } from "../../support/eventually.ts";
+import { openAccount, type Payer } from "../../support/payer.ts";
+import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
+import { wholeAnswer } from "../../support/upstreams/two-upstreams.ts";
+import { operatorKey, places, startWorkers, type WorkersStage } from "../../support/workers/stage.ts";
 
 const workers = 4;
 const perMinute = 30;

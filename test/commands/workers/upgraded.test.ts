@@ -4,12 +4,12 @@
  */
 import Sqlite from "better-sqlite3";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { openStorage, type Storage } from "../../src/storage/storage.ts";
-import { bearer } from "../support/dashboard/session.ts";
-import { eventually } from "../support/eventually.ts";
-import { openAccount, type Payer } from "../support/payer.ts";
-import { streamCost as cost, streamUntil, wholeStream } from "../support/workers/held-stream.ts";
-import { startWorkers, type WorkersStage } from "../support/workers/stage.ts";
+import { openStorage, type Storage } from "../../../src/storage/storage.ts";
+import { bearer } from "../../support/dashboard/session.ts";
+import { eventually } from "../../support/eventually.ts";
+import { openAccount, type Payer } from "../../support/payer.ts";
+import { streamCost as cost, streamUntil, wholeStream } from "../../support/workers/held-stream.ts";
+import { startWorkers, type WorkersStage } from "../../support/workers/stage.ts";
 
 // Processes take seconds to start, and more on a busy machine.
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 180_000 });
