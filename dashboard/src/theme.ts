@@ -20,7 +20,10 @@ export const theme = createTheme({
       classNames: { label: classes.fieldLabel },
     },
     // The button that clears it stands in place of the arrow, not over what is chosen.
-    Select: { defaultProps: { clearSectionMode: "clear" }, classNames: { input: classes.choice } },
+    Select: {
+      defaultProps: { clearSectionMode: "clear" },
+      classNames: { root: classes.choosing, input: classes.choice },
+    },
     Table: { classNames: { thead: classes.head } },
     Button: { classNames: { root: classes.button, inner: classes.buttonInner, label: classes.buttonLabel } },
     SegmentedControl: { classNames: { root: classes.segments } },

@@ -265,10 +265,13 @@ for (const [place, gatewayAt] of [
           ]),
           system: "Be kind.",
         });
-        expect(textOf(answer)).toContain('says: "How are you?"');
+        // A model of the Messages API that is not known to take them there is told them by the user.
+        const isOfUser = place === "an upstream of its own family";
+        const reminder = "\n<system-reminder>\nBe brief.\n</system-reminder>";
+        expect(textOf(answer)).toContain(`says: "How are you?${isOfUser ? reminder : ""}"`);
         // A server of which nobody knows where it takes them is given all of them first.
         const isFolded = place === "an upstream of the other family";
-        expect(textOf(answer)).toContain(isFolded ? "4 messages" : "5 messages");
+        expect(textOf(answer)).toContain(isFolded || isOfUser ? "4 messages" : "5 messages");
         expect(textOf(answer)).toContain(isFolded ? "19 characters" : "8 characters");
       });
 

@@ -209,7 +209,7 @@ describe("what is repeated", () => {
     const changing = methods.filter((method) => getOption(method, access).audit !== undefined);
     expect(reads.filter((method) => changing.includes(method))).toEqual([]);
     const others = methods.filter((method) => !reads.includes(method) && !changing.includes(method));
-    const charged = [...madeOnce, "CreateResponseCompaction"].filter((name) => !/Key|Entry/.test(name));
+    const charged = [...calls, "CreateResponseCompaction"];
     const unaudited = ["CancelResponse", "DeleteResponse", "BeginSecondFactor"];
     expect(others.map(({ name }) => name).sort()).toEqual([...charged, ...unaudited].sort());
   });
@@ -221,15 +221,16 @@ describe("what is repeated", () => {
         .filter(isMadeOnce)
         .map(({ name }) => name)
         .sort(),
-    ).toEqual([...madeOnce].sort());
+    ).toEqual([...calls, ...creations].sort());
   });
 
-  /** Model calls that are replayed, and the creations that look at the header. */
+  /** Model calls that are replayed, and RPCs that create, move money or replace a secret. */
   const replayed = withReplays({} as Parameters<typeof withReplays>[0], (_asked, _form, handler) => handler);
-  const madeOnce = [
-    ...InferenceService.methods.filter(({ localName }) => localName in replayed).map(({ name }) => name),
-    ...["CreateKey", "RecordEntry"],
-  ];
+  const calls = InferenceService.methods.filter(({ localName }) => localName in replayed).map(({ name }) => name);
+  const creations = [KeyService, AccountService, OperatorService]
+    .flatMap((service): readonly DescMethod[] => service.methods)
+    .map(({ name }) => name)
+    .filter((name) => /^(?:Create|Record|Redeem|Rotate)/.test(name));
 });
 
 const chunk = (content: string) => ({ choices: [{ index: 0, delta: { role: "assistant", content } }] });

@@ -104,6 +104,7 @@ describe("refused calls", () => {
     backgroundInterrupted: [refusals.backgroundInterrupted()],
     upstreamBusy: [refusals.upstreamBusy(2_000)],
     storageUnavailable: [refusals.storageUnavailable(undefined)],
+    spendingUnknown: [refusals.spendingUnknown()],
     ratesUnavailable: [refusals.ratesUnavailable()],
     notCached: [refusals.notCached()],
   };

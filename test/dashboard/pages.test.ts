@@ -9,7 +9,7 @@ import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { chromiumPath, desktop, phone, visit } from "../support/dashboard/browser.ts";
 import { cutOff, widths } from "../support/dashboard/cut-off.ts";
 import { browser, gateway, setFurnishedStage, signedIn } from "../support/dashboard/furnished-stage.ts";
-import { configure, goTo, open, settled, signedInPages, windowWidths } from "../support/dashboard/pages.ts";
+import { configure, goTo, longNames, open, settled, signedInPages, windowWidths } from "../support/dashboard/pages.ts";
 
 /** DASHBOARD_LOOKS=all has axe look at every page in both themes at every width, in both languages: in a quarter of an hour. */
 const isThorough = process.env.DASHBOARD_LOOKS === "all";
@@ -48,6 +48,30 @@ async function faults(page: Page): Promise<string[]> {
   if (scrollWidth > innerWidth) found.push(`wider than the window: ${scrollWidth} of ${innerWidth}`);
   return found;
 }
+
+/**
+ * gaps lists the facts behind which a line has room left though another line follows, and those that take more room than others on a
+ * wide screen.
+ */
+const gaps = `(() => {
+  const list = [...document.querySelectorAll("section")].find((one) => one.querySelector("h2")?.innerText === "Details").querySelector("dl");
+  const facts = [...list.children].map((fact) => [fact.innerText, fact.getBoundingClientRect()]);
+  const end = list.getBoundingClientRect().right;
+  const least = Math.min(...facts.map(([, { width }]) => width));
+  return facts.filter(([, { top, right, width }], place) => {
+    const next = facts[place + 1]?.[1];
+    return (next && next.top > top && end - right > 2) || (innerWidth > 800 && width > least + 1);
+  }).map(([text]) => text);
+})()`;
+
+/** linesOf returns an expression of how many lines a text takes in each cell that has it. */
+const linesOf = (
+  text: string,
+) => `[...document.querySelectorAll("td")].filter((cell) => cell.innerText === "${text}").map((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
+})`;
 
 /** Where a box ends on its right, in pixels. */
 const ends = (box: { readonly x: number; readonly width: number } | null) => (box ? box.x + box.width : Number.NaN);
@@ -147,6 +171,53 @@ describe.skipIf(chromiumPath === undefined)("pages in Chromium", () => {
     const around = await page.getByRole("region", { name: "Requests", exact: true }).boundingBox();
     const last = await page.getByRole("columnheader", { name: "Duration" }).boundingBox();
     expect(ends(last)).toBeLessThanOrEqual(ends(around));
+    await context.close();
+  });
+
+  test("tell names of models in two lines at most on a wide screen, and keep the table for one with slashes", async () => {
+    const { page, context } = await signedIn();
+    const ids = await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 2);
+    const names = ["text-embedding-3-small", "accounts/fireworks/models/llama-v3p1-405b"];
+    for (const [place, { id }] of ids.entries()) {
+      await gateway.database.query(`UPDATE requests SET model = '${names[place]}' WHERE id = '${id}'`);
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
+    for (const path of ["/usage", "/operator/requests"]) {
+      await open(page, gateway, path);
+      await page
+        .getByRole("cell", { name: names[0] ?? "", exact: true })
+        .first()
+        .waitFor();
+      const lines = await page.evaluate<number[]>(linesOf(names[0] ?? ""));
+      expect(lines.length, path).toBeGreaterThan(0);
+      expect(Math.max(...lines), path).toBeLessThanOrEqual(2);
+      await page
+        .getByRole("cell", { name: names[1] ?? "", exact: true })
+        .first()
+        .waitFor();
+    }
+    await context.close();
+  });
+
+  test("tell the details of a call without a gap among them, on a wide screen and on a phone", async () => {
+    const { page, context } = await signedIn();
+    const id = await latestRequest();
+    for (const path of [`/usage/${id}`, `/operator/requests/${id}`]) {
+      for (const { width } of [desktop, phone]) {
+        await page.setViewportSize({ width, height: 800 });
+        await open(page, gateway, path);
+        expect(await page.evaluate<string[]>(gaps), `${path} at ${width}`).toEqual([]);
+      }
+    }
+    await context.close();
+  });
+
+  test("keep the upstream of a target in its card on a phone, however long its name is", async () => {
+    const { page, context } = await signedIn({ viewport: phone });
+    await open(page, gateway, "/operator/models/by-night");
+    await page.getByRole("combobox", { name: `Upstream of ${longNames.upstream}` }).waitFor();
+    const [scrollWidth = 0, innerWidth = 0] = await page.evaluate<number[]>(widths);
+    expect(scrollWidth).toBe(innerWidth);
     await context.close();
   });
 

@@ -145,6 +145,8 @@ describe.skipIf(chromiumPath === undefined)("the dashboard's tools in Chromium",
       const dialog = page.getByRole("dialog");
       const code = dialog.getByRole("tabpanel");
       await code.getByText("/v1/chat/completions").waitFor();
+      // Pasted into a new shell, code without it would be refused.
+      await dialog.getByText("export GATEWAY_API_KEY=sk-…").waitFor();
       for (const [client, written] of [
         ["curl", '"reasoning_effort": "low"'],
         ["Python", 'reasoning_effort="low"'],

@@ -36,7 +36,7 @@ const reading = /^(?:Compare|Count|Describe|Explain|Export|Follow|Get|List|Measu
 
 /** RPCs that the gateway makes once under an `Idempotency-Key`, within a day. */
 const madeOnce =
-  /^(?:Create(?:ChatCompletion|Completion|Embeddings|Key|Message|Response|Speech)|Stream\w+|RecordEntry)$/;
+  /^(?:Create(?:Account|ChatCompletion|Completion|Embeddings|Key|Link|Message|RedeemCodes|Response|Speech)|Stream\w+|RecordEntry|RedeemCode|RotateKey)$/;
 
 export function isMadeOnce(method: DescMethod): boolean {
   return madeOnce.test(method.name);

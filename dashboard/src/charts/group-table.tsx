@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import type { RequestTotals } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../language/format.ts";
 import { texts, useTexts } from "../language/language.tsx";
+import { Breakable } from "../parts/breakable.tsx";
 import { ColumnList, type ListColumn } from "../parts/column-list.tsx";
 import { Money } from "../parts/money.tsx";
 import { tokensOf } from "./split.ts";
@@ -37,7 +38,9 @@ export function GroupTable({ of, head, nameOf, link, flush = false }: Props) {
   const columns: readonly ListColumn<RequestTotals>[] = [
     {
       ...{ name: "group", head, isHeadline: true, isName: true },
-      cell: ({ group }) => <span title={nameOf(group)}>{link ? link(group, nameOf(group)) : nameOf(group)}</span>,
+      cell: ({ group }) => (
+        <span title={nameOf(group)}>{link ? link(group, nameOf(group)) : <Breakable>{nameOf(group)}</Breakable>}</span>
+      ),
     },
     { ...{ name: "requests", head: t.requests, numeric }, cell: ({ requests }) => format.count(requests) },
     { ...{ name: "errors", head: t.errors, numeric }, cell: (one) => errorsOf(one, format.percent) },

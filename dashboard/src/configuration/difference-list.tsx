@@ -1,7 +1,9 @@
 /** Lists in what two documents differ: each place with what was there and what is there now. */
+
 import { Badge, Box, Code, Group, Stack, Text } from "@mantine/core";
 import { type ConfigurationDifference, DifferenceKind } from "../../../gen/modelgateway/v1/configuration_pb.ts";
 import { texts, useTexts } from "../language/language.tsx";
+import { Breakable } from "../parts/breakable.tsx";
 import text from "../parts/text.module.css";
 import classes from "./difference-list.module.css";
 
@@ -58,7 +60,7 @@ function OneDifference({ of: { path, kind, before, after } }: { readonly of: Con
           {t[names[kind] ?? "changed"]}
         </Badge>
         <Text size="sm" ff="monospace" fw={500} className={text.anywhere}>
-          {path}
+          <Breakable>{path}</Breakable>
         </Text>
       </Group>
       {before !== undefined && <Value title={t.before} sign="−" className={classes.before} of={before} />}

@@ -2,6 +2,16 @@
 import { FaultReason } from "../../../gen/modelgateway/v1/reasons_pb.ts";
 import { tellReasons } from "../language/reason-texts.ts";
 
+/** fileProblems are the system's errors of files, and what to do. */
+const fileProblems: ReadonlyMap<string, string> = new Map([
+  ["ENOENT", "文件或文件夹不存在，请更正路径"],
+  ["EACCES", "当前用户无权使用，请以其所有者身份运行或授予权限"],
+  ["EPERM", "当前用户无权使用，请以其所有者身份运行或授予权限"],
+  ["EISDIR", "这是文件夹，请指定文件"],
+  ["ENOTDIR", "路径中有一级不是文件夹，请更正路径"],
+  ["EIO", "磁盘出错，请查看系统日志"],
+]);
+
 /** yamlProblems are the parser's errors that people make. */
 const yamlProblems: ReadonlyMap<string, string> = new Map([
   ["BAD_INDENT", "缩进有误，同一层的各项须左对齐"],
@@ -19,14 +29,15 @@ const yamlProblems: ReadonlyMap<string, string> = new Map([
 
 /** faultInChinese tells what is wrong. */
 export const faultInChinese = tellReasons(FaultReason, {
-  FILE_UNREADABLE: ({ code }) => `无法读取文件（${code}）`,
+  FILE_UNREADABLE: ({ code = "" }) => `无法读取文件：${fileProblems.get(code) ?? code}`,
   FILE_EMPTY: "文件为空，可能是写入未完成。如需留空，请写入 {}",
   YAML_BROKEN: ({ code = "" }) => `不是有效的 YAML：${yamlProblems.get(code) ?? code}`,
   VARIABLE_NEEDED: ({ variable }) => `缺少此项，且未设置环境变量 ${variable}`,
   REPLICA_ALONE: "已设置副本地址，但未设置其主库地址 DATABASE_URL",
   PORT_TAKEN: ({ port }) => `端口 ${port} 同时用于调用和指标，请改用不同的端口`,
   VARIABLE_UNSET: ({ variable }) => `未设置环境变量 ${variable}`,
-  VARIABLE_FILE_UNREADABLE: ({ variable, code }) => `无法读取 ${variable}_FILE 指向的文件（${code}）`,
+  VARIABLE_FILE_UNREADABLE: ({ variable, code = "" }) =>
+    `无法读取 ${variable}_FILE 指向的文件：${fileProblems.get(code) ?? code}`,
   MISSING: "缺少此项",
   KEY_UNKNOWN: "没有此配置项",
   KEY_FORBIDDEN: "不能使用此名称（JavaScript 的保留名称），请改用其他名称",
@@ -59,6 +70,7 @@ export const faultInChinese = tellReasons(FaultReason, {
   HEADER_NAME_EXPECTED: "应为请求头名称",
   HEADER_OF_GATEWAY: "应为其他请求头：此请求头由网关自行写入",
   KEY_INDISPENSABLE: "任何调用都必须有此键：model、messages、input 以及 output_bound 所指的键不能列为拒绝",
+  FACTOR_HIGH: '不得超过 10：系数与价格相乘，"1.10" 表示提高十分之一',
   QUERY_NAME_EXPECTED: "应为查询参数名称",
   REQUEST_KEY_EXPECTED: "应为请求中的字段，例如 top_k 或 messages[].name",
   ADDRESS_EXPECTED: "应为以 http:// 或 https:// 开头的地址",
@@ -94,7 +106,7 @@ export const faultInChinese = tellReasons(FaultReason, {
   TIER_NOT_ASCENDING: "应大于前一等级的值",
   TIER_TAKEN: ({ name }) => `已有名为“${name}”的等级`,
   UPSTREAM_TAKEN: ({ name }) => `已有名为“${name}”的上游`,
-  UPSTREAM_RESERVED: ({ name }) => `“${name}”是内置模型的名称，请改用其他名称`,
+  UPSTREAM_RESERVED: ({ name }) => `“${name}”代表内置模型，内置模型只以其自身名称提供。请改用其他名称或上游`,
   UPSTREAM_UNKNOWN: ({ name }) => `没有名为“${name}”的上游`,
   UPSTREAM_REMOVED: ({ name }) => `没有名为“${name}”的上游。请同时删除该模型、为其设置其他目标，或改为停用该上游`,
   VENDOR_UNKNOWN: ({ name, vendors }) => `没有名为“${name}”的厂商；现有：${vendors}`,

@@ -1,10 +1,12 @@
 /** The faults of a refused change, each with its place. */
+
 import { Alert, Code, List, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import type { DocumentFault } from "../../../gen/modelgateway/v1/errors_pb.ts";
 import { useJoin } from "../language/join.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { useReasonText } from "../language/use-reason-text.ts";
+import { Breakable } from "../parts/breakable.tsx";
 import { Failure } from "../parts/failure.tsx";
 import text from "../parts/text.module.css";
 import { refusalOf } from "../refusal.ts";
@@ -23,7 +25,12 @@ export function Faults({ of }: { readonly of: unknown }) {
       <List size="sm" spacing={4} listStyleType="none">
         {faults.map((fault) => (
           <List.Item key={`${fault.path} ${fault.message}`} className={text.anywhere}>
-            {fault.path && <Code>{fault.path}</Code>} <Text span>{tell(fault)}</Text>
+            {fault.path && (
+              <Code>
+                <Breakable>{fault.path}</Breakable>
+              </Code>
+            )}{" "}
+            <Text span>{tell(fault)}</Text>
           </List.Item>
         ))}
       </List>

@@ -109,6 +109,10 @@ const patterns: readonly (readonly [RegExp, (...parts: string[]) => string])[] =
     (seconds) => `该模型的上游并发调用已达上限，请在 ${seconds} 秒后重试。`,
   ],
   [/^The gateway cannot write to its storage at the moment\. .*$/, () => "网关暂时无法写入存储，请稍后重试。"],
+  [
+    /^Another gateway does not answer, and may have calls of this key: .*$/,
+    () => "另一个网关没有响应，它可能有此密钥的调用，因此其费用未知。请在 1 秒后重试，或先停用此密钥。",
+  ],
   [/^The gateway cannot count rates at the moment\. .*$/, () => "网关暂时无法统计速率，请稍后重试。"],
   [/^There is no answer to this request in the cache, .*$/, () => "缓存中没有此请求的应答，而请求只接受缓存。"],
 ];

@@ -21,3 +21,13 @@ export function Fact({ name, className, children }: Props) {
     </div>
   );
 }
+
+/** KeyFact is a key's name, or its id, which is set smaller, so that it keeps to one line. */
+export function KeyFact({ id, name }: { readonly id: string; readonly name: string | undefined }) {
+  if (name !== undefined) return <span title={id}>{name}</span>;
+  return (
+    <Text span size="xs">
+      {id}
+    </Text>
+  );
+}

@@ -1,6 +1,8 @@
 /** The head of a page, or of a part of one: its title, its purpose, and its main actions. */
 import { Box, Group, Text, Title, type TitleSize } from "@mantine/core";
 import type { ReactNode } from "react";
+import { Breakable } from "./breakable.tsx";
+import text from "./text.module.css";
 
 export interface HeadProps {
   readonly title: string;
@@ -19,9 +21,9 @@ interface Props extends HeadProps {
 export function Head({ title, about, actions, order, size }: Props) {
   return (
     <Group justify="space-between" align="flex-start" gap="sm">
-      <Box flex="1 1 240px">
+      <Box flex="1 1 240px" className={text.anywhere}>
         <Title order={order} size={size}>
-          {title}
+          <Breakable>{title}</Breakable>
         </Title>
         {about && (
           <Text c="dimmed" size="sm" mt={4} maw={640}>

@@ -1,6 +1,7 @@
 /** A model's id, which leads to its page: that for callers, or the operator's. */
 import { Anchor } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
+import { Breakable } from "./breakable.tsx";
 
 interface Props {
   readonly id: string;
@@ -16,7 +17,7 @@ export function ModelLink({ id, operators = false }: Props) {
       style={{ overflowWrap: "anywhere" }}
       renderRoot={(props) => <Link to={to} params={{ modelId: id }} {...props} />}
     >
-      {id}
+      <Breakable>{id}</Breakable>
     </Anchor>
   );
 }

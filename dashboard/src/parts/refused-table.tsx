@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import type { Refused } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../language/format.ts";
 import { texts, useTexts } from "../language/language.tsx";
+import { Breakable } from "./breakable.tsx";
 import { ColumnList, type ListColumn } from "./column-list.tsx";
 import { useReasonNames, useRefusedDetail } from "./refusal-reasons.ts";
 import { KeyOf, type RequestNames } from "./request-columns.tsx";
@@ -75,8 +76,8 @@ function useColumns({ keyNames, account, page = "/usage/$requestId" }: RequestNa
       cell: (call) => <ReasonMark of={call} />,
     },
     {
-      ...{ name: "model", head: t.model, isName: true },
-      cell: ({ model }) => model || t.unknown,
+      ...{ name: "model", head: t.model, isName: true, cellProps: { miw: 125 } },
+      cell: ({ model }) => <Breakable>{model || t.unknown}</Breakable>,
     },
     {
       ...{ name: "key", head: t.key, isName: true },

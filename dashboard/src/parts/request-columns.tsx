@@ -7,6 +7,7 @@ import type { Request, Running, Usage } from "../../../gen/modelgateway/v1/usage
 import { counted } from "../language/counted.ts";
 import { type Format, useFormat } from "../language/format.ts";
 import { texts, useTexts } from "../language/language.tsx";
+import { Breakable } from "./breakable.tsx";
 import { Money } from "./money.tsx";
 import { OutcomeMark } from "./outcome.tsx";
 import text from "./text.module.css";
@@ -52,6 +53,8 @@ export interface RequestColumn {
   readonly numeric?: true;
   /** isName is whether it is what somebody or something is called. */
   readonly isName?: true;
+  /** minWidth is the least that its cells take in the table, in pixels. */
+  readonly minWidth?: number;
   readonly ended: (request: Request) => ReactNode;
   readonly running: (running: Running) => ReactNode;
 }
@@ -87,7 +90,13 @@ export function useRequestColumns({
       running: ({ createdAt }) => createdAt && format.briefly(createdAt),
     },
     { name: "outcome", head: t.outcome, ended: (request) => <OutcomeMark of={request} />, running: underWay },
-    { name: "model", head: t.model, isName: true, ...both(({ model }) => model) },
+    {
+      name: "model",
+      head: t.model,
+      isName: true,
+      minWidth: 125,
+      ...both(({ model }) => <Breakable>{model}</Breakable>),
+    },
     {
       ...{ name: "key", head: t.key, ...(keyNames ? { isName: true as const } : {}) },
       ...both(({ keyId }) => <KeyOf id={keyId} names={keyNames} />),

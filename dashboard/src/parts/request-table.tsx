@@ -43,11 +43,12 @@ export function RequestTable({ requests, running = [], ...names }: Props) {
 const headlines = ["time", "outcome"];
 
 function listColumn(column: RequestColumn): ListColumn<Row> {
-  const { name, head, numeric, isName } = column;
+  const { name, head, numeric, isName, minWidth } = column;
   // The outcome may take two lines, so that the last column is not cut off.
-  const others = isName || numeric || name === "outcome" ? {} : { cellProps: { className: text.nowrap } };
+  const oneLine = isName || numeric || name === "outcome" ? {} : { className: text.nowrap };
+  const cellProps = { ...oneLine, miw: minWidth };
   return {
-    ...{ name, head, numeric, isName, isHeadline: headlines.includes(name), ...others },
+    ...{ name, head, numeric, isName, isHeadline: headlines.includes(name), cellProps },
     cell: ({ cell }) => cell(column),
   };
 }

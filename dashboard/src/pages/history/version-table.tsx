@@ -1,4 +1,5 @@
 /** The versions as a table, or as cards where there is no room for it. */
+
 import { Badge, Button, Group, Text } from "@mantine/core";
 import { IconArrowBackUp, IconListDetails } from "@tabler/icons-react";
 import { useState } from "react";
@@ -6,6 +7,7 @@ import type { ConfigurationVersion } from "../../../../gen/modelgateway/v1/confi
 import { useAuthorName } from "../../configuration/author.tsx";
 import { useJoin } from "../../language/join.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { Breakable } from "../../parts/breakable.tsx";
 import { ColumnList, type ListColumn } from "../../parts/column-list.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import text from "../../parts/text.module.css";
@@ -91,13 +93,18 @@ function useColumns(newest: number): readonly ListColumn<ConfigurationVersion>[]
         </Group>
       ),
     },
-    { name: "when", head: t.when, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+    {
+      name: "when",
+      head: t.when,
+      cellProps: { className: text.nowrap },
+      cell: ({ createdAt }) => <Moment at={createdAt} />,
+    },
     { name: "who", head: t.who, isName: true, cell: ({ author }) => nameOf(author) },
     {
       ...{ name: "what", head: t.what, isLong: true },
       cell: ({ changed }) => (
         <Text size="sm" ff="monospace" miw={150} className={text.name}>
-          {join.list(changed.slice(0, shownNames))}
+          <Breakable>{join.list(changed.slice(0, shownNames))}</Breakable>
           {changed.length > shownNames && ` ${t.more(String(changed.length - shownNames))}`}
         </Text>
       ),
@@ -105,7 +112,7 @@ function useColumns(newest: number): readonly ListColumn<ConfigurationVersion>[]
     {
       ...{ name: "note", head: t.note, isLong: true },
       cell: ({ note }) => (
-        <Text size="sm" className={text.name}>
+        <Text size="sm" miw={110} className={text.name}>
           {note ?? "–"}
         </Text>
       ),

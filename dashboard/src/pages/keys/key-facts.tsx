@@ -26,7 +26,7 @@ const said = texts(
     family: (name: string) => `${name} 全系列`,
     more: (count: number) => `另有 ${count} 个`,
     of: (spent: string, limit: string) => `${spent} / ${limit}`,
-    noLimit: "无上限",
+    noLimit: "不限",
     held: (amount: string) => `进行中的调用已预留 ${amount}`,
     share: "消费上限中已消费和已预留的比例",
   },

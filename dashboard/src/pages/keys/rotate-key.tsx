@@ -1,11 +1,11 @@
 /** Gives a key a new secret and shows it. The previous secret stays valid for the selected time. */
-import { useMutation } from "@connectrpc/connect-query";
 import { Radio, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { type ApiKey, KeyService } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { FormButtons } from "../../parts/form-buttons.tsx";
+import { useMadeOnce } from "../../parts/made-once.ts";
 import { MakingDialog } from "../../parts/making-dialog.tsx";
 import { useForgetKeys } from "./forget.ts";
 import { ShownSecret } from "./shown-secret.tsx";
@@ -66,7 +66,7 @@ interface ChoosingProps {
 function Choosing({ of, onRotated, onCancel }: ChoosingProps) {
   const t = useTexts(said);
   const [overlap, setOverlap] = useState<string>("86400");
-  const rotate = useMutation(KeyService.method.rotateKey, { gcTime: 0, onSettled: useForgetKeys() });
+  const rotate = useMadeOnce(KeyService.method.rotateKey, { gcTime: 0, onSettled: useForgetKeys() });
   const submit = () =>
     rotate.mutate({ id: of.id, overlapSeconds: Number(overlap) }, { onSuccess: ({ key }) => key && onRotated(key) });
   return (

@@ -1,19 +1,20 @@
 /** Shows how to use a key, for the selected client and address. */
 import { useQuery } from "@connectrpc/connect-query";
-import { SegmentedControl, Stack, Tabs, Text } from "@mantine/core";
+import { Code, SegmentedControl, Stack, Tabs, Text } from "@mantine/core";
 import { useState } from "react";
 import { AccountService } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
+import text from "../../parts/text.module.css";
 import { useSession } from "../../session.tsx";
 import { CodeBlock } from "./code-block.tsx";
-import { exportOf, firstModel, type SnippetModel, snippetsOf, variable } from "./snippets.ts";
+import { exportOf, firstModel, type SnippetModel, snippetsOf } from "./snippets.ts";
 
 const said = texts(
   {
     set: "Set the key in your shell, once.",
-    setElsewhere: (name: string) => `The examples read the secret from ${name}.`,
+    setElsewhere: "Set a key in your shell first, in place of the dots:",
     call: "Call the gateway.",
     command: "command",
     example: (client: string) => `example for ${client}`,
@@ -26,7 +27,7 @@ const said = texts(
   },
   {
     set: "在终端中设置密钥（只需一次）。",
-    setElsewhere: (name: string) => `示例从环境变量 ${name} 读取密钥。`,
+    setElsewhere: "请先在终端中设置密钥（将省略号替换为密钥）：",
     call: "调用网关。",
     command: "命令",
     example: (client: string) => `${client} 示例`,
@@ -54,17 +55,23 @@ export function UseIt({ of, secret }: Props) {
   const catalog = useQuery(AccountService.method.listCatalog, {});
   return (
     <Stack gap="sm">
-      <Text size="sm">{secret === undefined ? t.setElsewhere(variable) : t.set}</Text>
+      {secret !== undefined && <Text size="sm">{t.set}</Text>}
       {secret !== undefined && <CodeBlock code={exportOf(secret)} what={t.command} />}
       {secret !== undefined && <Text size="sm">{t.call}</Text>}
       <Answer of={catalog} lines={5}>
-        {({ models }) => <Examples model={firstModel(models, of.models)} />}
+        {({ models }) => <Examples model={firstModel(models, of.models)} isKeySet={secret !== undefined} />}
       </Answer>
     </Stack>
   );
 }
 
-export function Examples({ model }: { readonly model: SnippetModel | undefined }) {
+interface ExamplesProps {
+  readonly model: SnippetModel | undefined;
+  /** isKeySet is given where the command that sets the key stands above; elsewhere the examples begin with how to set it. */
+  readonly isKeySet?: boolean;
+}
+
+export function Examples({ model, isKeySet = false }: ExamplesProps) {
   const t = useTexts(said);
   const { addresses } = useSession();
   const reached = ways.filter((name) => addresses[name] !== "");
@@ -72,6 +79,11 @@ export function Examples({ model }: { readonly model: SnippetModel | undefined }
   const snippets = snippetsOf(addresses[through], model);
   return (
     <Stack gap="sm">
+      {!isKeySet && (
+        <Text size="sm">
+          {t.setElsewhere} <Code className={text.anywhere}>{exportOf("sk-…")}</Code>
+        </Text>
+      )}
       {reached.length > 1 && (
         <SegmentedControl
           size="xs"

@@ -14,7 +14,7 @@ const said = texts(
     from: "Recharged from",
     requests: "Requests a minute",
     tokens: "Tokens a minute",
-    unbounded: "No bound",
+    noLimit: "No limit",
     rates: "Rates of single RPCs",
     rpc: "RPC",
     perSecond: "Calls a second",
@@ -26,7 +26,7 @@ const said = texts(
     from: "累计充值达到",
     requests: "每分钟请求数",
     tokens: "每分钟 Token 数",
-    unbounded: "不限",
+    noLimit: "不限",
     rates: "单个 RPC 的速率",
     rpc: "RPC",
     perSecond: "每秒调用次数",
@@ -47,7 +47,7 @@ export function TierTable({ tiers }: { readonly tiers: readonly Tier[] }) {
     },
     {
       ...{ name: "tokens", head: t.tokens, numeric },
-      cell: ({ tokensPerMinute }) => (tokensPerMinute === undefined ? t.unbounded : format.count(tokensPerMinute)),
+      cell: ({ tokensPerMinute }) => (tokensPerMinute === undefined ? t.noLimit : format.count(tokensPerMinute)),
     },
   ];
   return (

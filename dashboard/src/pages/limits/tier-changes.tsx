@@ -23,7 +23,7 @@ const said = texts(
     tier: "Tier",
     requests: "Requests a minute",
     tokens: "Tokens a minute",
-    unbounded: "no bound",
+    noLimit: "no limit",
     first: (count: string) => (count === "1" ? "The first is shown." : `The first ${count} are shown.`),
   },
   {
@@ -34,7 +34,7 @@ const said = texts(
     tier: "等级",
     requests: "每分钟请求数",
     tokens: "每分钟 Token 数",
-    unbounded: "不限",
+    noLimit: "不限",
     first: (count: string) => `显示前 ${count} 个。`,
   },
 );
@@ -68,7 +68,7 @@ function Changes({ of }: { readonly of: readonly TierChange[] }) {
   const t = useTexts(said);
   const format = useFormat();
   const change = (before: string, after: string) => (before === after ? before : `${before} → ${after}`);
-  const rate = (count: number | undefined) => (count === undefined ? t.unbounded : format.count(count));
+  const rate = (count: number | undefined) => (count === undefined ? t.noLimit : format.count(count));
   const columns: readonly ListColumn<TierChange>[] = [
     {
       ...{ name: "account", head: t.account, isHeadline: true, isName: true },

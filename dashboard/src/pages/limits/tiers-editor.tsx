@@ -29,7 +29,7 @@ const said = texts(
     recharge: "Recharged from",
     requests: "Requests a minute",
     tokens: "Tokens a minute",
-    unbounded: "No bound",
+    noLimit: "No limit",
     of: (what: string, number: number) => `${what}, tier ${number}`,
     add: "Add a tier",
     remove: (name: string) => `Remove ${name}`,
@@ -43,7 +43,7 @@ const said = texts(
     recharge: "累计充值达到",
     requests: "每分钟请求数",
     tokens: "每分钟 Token 数",
-    unbounded: "不限",
+    noLimit: "不限",
     of: (what: string, number: number) => `${what}，等级 ${number}`,
     add: "添加等级",
     remove: (name: string) => `删除 ${name}`,
@@ -159,7 +159,7 @@ function TierRow({ tier, number, faultOf, onChange, onRemove }: RowProps) {
           <TextInput
             {...field(t.tokens, "tokensPerMinute", "tokens_per_minute")}
             inputMode="numeric"
-            placeholder={t.unbounded}
+            placeholder={t.noLimit}
           />
         </Fields>
         {onRemove && (

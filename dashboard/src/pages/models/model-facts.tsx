@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { Breakable } from "../../parts/breakable.tsx";
 import { Copy } from "../../parts/copy.tsx";
 import text from "../../parts/text.module.css";
 import classes from "./models.module.css";
@@ -78,7 +79,7 @@ export function ModelLink({ id, to }: ModelLinkProps) {
   const params = { modelId: id } as never;
   return (
     <Anchor component={Link} to={to} params={params} size="sm" ff="monospace" fw={500} className={text.name}>
-      {id}
+      <Breakable>{id}</Breakable>
     </Anchor>
   );
 }

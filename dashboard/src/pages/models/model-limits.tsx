@@ -27,7 +27,7 @@ const said = texts(
     requests: "Requests a minute",
     tokens: "Tokens a minute",
     now: "Requests left now",
-    unbounded: "No bound",
+    noLimit: "No limit",
     keys: "Keys that may call it",
     noKeys: "None of your keys may call it.",
     some: (some: string, all: string) => `${some} of ${all} keys may call it.`,
@@ -49,7 +49,7 @@ const said = texts(
     requests: "每分钟请求数",
     tokens: "每分钟 Token 数",
     now: "当前剩余请求数",
-    unbounded: "不限",
+    noLimit: "不限",
     keys: "可调用的密钥",
     noKeys: "您没有可调用此模型的密钥。",
     some: (some: string, all: string) => `${all} 个密钥中有 ${some} 个可调用。`,
@@ -100,7 +100,7 @@ function OfAccount({ of: { account, requestsRemaining } }: { readonly of: GetAcc
           <Fact name={t.tier}>{tier.name}</Fact>
           <Fact name={t.requests}>{format.count(tier.requestsPerMinute)}</Fact>
           <Fact name={t.tokens}>
-            {tier.tokensPerMinute === undefined ? t.unbounded : format.count(tier.tokensPerMinute)}
+            {tier.tokensPerMinute === undefined ? t.noLimit : format.count(tier.tokensPerMinute)}
           </Fact>
           <Fact name={t.now}>{format.count(requestsRemaining)}</Fact>
         </SimpleGrid>

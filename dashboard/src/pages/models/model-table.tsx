@@ -2,6 +2,7 @@
 import { Table } from "@mantine/core";
 import { type CatalogModel, ModelKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { Breakable } from "../../parts/breakable.tsx";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { FurtherPrices, useFurtherPrices } from "./further-prices.tsx";
@@ -86,7 +87,9 @@ function ModelRows({ model }: { readonly model: CatalogModel }) {
         <Table.Td miw={160} maw={260}>
           <ModelNames model={model} />
         </Table.Td>
-        <Table.Td>{model.family}</Table.Td>
+        <Table.Td miw={110} className={text.name}>
+          <Breakable>{model.family}</Breakable>
+        </Table.Td>
         <Table.Td>{names[model.kind]}</Table.Td>
         <Table.Td>{model.vendor || "–"}</Table.Td>
         <Table.Td className={text.number}>{tokens(model.contextWindow)}</Table.Td>

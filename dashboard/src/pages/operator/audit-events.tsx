@@ -1,9 +1,11 @@
 /** The audit events as a table, or as cards where there is no room for it. */
+
 import { Group, Paper, Stack, Table, Text } from "@mantine/core";
 import { IconBan } from "@tabler/icons-react";
 import type { Act, Actor } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { useJoin } from "../../language/join.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { Breakable } from "../../parts/breakable.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { Parted } from "../../parts/parted.tsx";
 import text from "../../parts/text.module.css";
@@ -121,7 +123,7 @@ function Row({ act }: { readonly act: Act }) {
       <Table.Td>
         <Subject act={act} />
       </Table.Td>
-      <Table.Td className={text.anywhere} maw={280}>
+      <Table.Td className={text.anywhere} miw={150} maw={280}>
         <Details act={act} />
       </Table.Td>
       <Table.Td className={text.nowrap}>{address || "–"}</Table.Td>
@@ -178,7 +180,7 @@ function Details({ act: { details } }: { readonly act: Act }) {
       <Text span inherit c="dimmed">
         {join.label(nameOf(name))}
       </Text>
-      {tellValue(name, value)}
+      <Breakable>{tellValue(name, value)}</Breakable>
     </Text>
   ));
 }

@@ -1,11 +1,11 @@
 /** Creates an account and opens its page. */
-import { useMutation } from "@connectrpc/connect-query";
 import { Switch } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
+import { useMadeOnce } from "../../parts/made-once.ts";
 import { notify } from "../../parts/notify.ts";
 import { useForgetAnswers } from "./forget.ts";
 import { NameForm } from "./name-form.tsx";
@@ -46,7 +46,7 @@ function Form({ onClose }: { readonly onClose: () => void }) {
   const forget = useForgetAnswers();
   const navigate = useNavigate();
   const [postpaid, setPostpaid] = useState(false);
-  const create = useMutation(OperatorService.method.createAccount, {
+  const create = useMadeOnce(OperatorService.method.createAccount, {
     onSuccess: async ({ account }) => {
       notify(t.done(account?.name ?? ""));
       onClose();

@@ -14,7 +14,7 @@ const said = texts(
     allowed_ips: "Addresses",
     amount: "Amount",
     base_url: "Address",
-    base_version: "Changed version",
+    base_version: "On version",
     budgets: "Budgets",
     changed: "Changed",
     count: "Count",
@@ -36,6 +36,7 @@ const said = texts(
     overlap_seconds: "Old secret valid for (seconds)",
     owner: "Owner",
     postpaid: "Billed afterwards",
+    replayed: "Repetition that did nothing",
     requests: "Requests",
     requests_per_minute: "Requests a minute",
     second_factor: "Second factor",
@@ -77,6 +78,7 @@ const said = texts(
     overlap_seconds: "旧密钥有效时长（秒）",
     owner: "负责人",
     postpaid: "后付费",
+    replayed: "重复请求，未再执行",
     requests: "请求数",
     requests_per_minute: "每分钟请求数",
     second_factor: "两步验证",
@@ -102,7 +104,7 @@ const sums: ReadonlySet<string> = new Set(["amount", "credit_limit"]);
 
 /** flags are the details that are true or false. */
 const flags: ReadonlySet<string> = new Set([
-  ...["administrator", "disabled", "operator", "postpaid", "second_factor", "suspended"],
+  ...["administrator", "disabled", "operator", "postpaid", "replayed", "second_factor", "suspended"],
 ]);
 
 const words = texts(

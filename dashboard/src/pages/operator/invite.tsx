@@ -1,5 +1,4 @@
 /** Creates a link to register. */
-import { useMutation } from "@connectrpc/connect-query";
 import { Select, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
@@ -7,6 +6,7 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { FormButtons } from "../../parts/form-buttons.tsx";
+import { useMadeOnce } from "../../parts/made-once.ts";
 import { ShownLink } from "./shown-link.tsx";
 
 const said = texts(
@@ -65,12 +65,12 @@ const hour = 3600;
 
 function Invitation({ onClose, account }: { readonly onClose: () => void; readonly account: string | undefined }) {
   const t = useTexts(said);
-  const link = useMutation(OperatorService.method.createLink);
+  const link = useMadeOnce(OperatorService.method.createLink, { gcTime: 0 });
   const form = useForm({
     initialValues: { email: "", account: account ?? "", valid: String(72 * hour) },
     validate: { email: (text) => (text.trim() === "" || /^[^\s@]+@[^\s@]+$/.test(text.trim()) ? null : t.badEmail) },
   });
-  if (link.data) return <ShownLink link={link.data} about={t.told} onClose={onClose} />;
+  if (link.data) return <ShownLink link={link.data} about={t.told} onAnother={link.reset} onClose={onClose} />;
   const submit = form.onSubmit(({ email, account, valid }) =>
     link.mutate({
       ...(email.trim() ? { email: email.trim() } : {}),

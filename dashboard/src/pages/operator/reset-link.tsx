@@ -1,11 +1,11 @@
 /** Creates a link by which a user sets a new password. */
-import { useMutation } from "@connectrpc/connect-query";
 import { Stack, Text } from "@mantine/core";
 import { OperatorService, type User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { FormButtons } from "../../parts/form-buttons.tsx";
+import { useMadeOnce } from "../../parts/made-once.ts";
 import { ShownLink } from "./shown-link.tsx";
 
 const said = texts(
@@ -41,9 +41,10 @@ export function ResetLink({ user, opened, onClose }: Props) {
 
 function Making({ user, onClose }: Omit<Props, "opened">) {
   const t = useTexts(said);
-  const link = useMutation(OperatorService.method.createLink);
+  const link = useMadeOnce(OperatorService.method.createLink, { gcTime: 0 });
   const make = () => link.mutate({ userId: user.id });
-  if (link.data) return <ShownLink link={link.data} about={t.told(user.email)} onClose={onClose} />;
+  if (link.data)
+    return <ShownLink link={link.data} about={t.told(user.email)} onAnother={link.reset} onClose={onClose} />;
   return (
     <Stack>
       <Text size="sm">{t.about(user.email)}</Text>

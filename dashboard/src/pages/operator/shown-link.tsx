@@ -5,6 +5,7 @@ import type { CreateLinkResponse } from "../../../../gen/modelgateway/v1/operato
 import { texts, useTexts } from "../../language/language.tsx";
 import { Copy } from "../../parts/copy.tsx";
 import { Moment } from "../../parts/moment.tsx";
+import { Untold } from "../../parts/untold.tsx";
 
 const said = texts(
   {
@@ -13,18 +14,42 @@ const said = texts(
     what: "link",
     until: "Valid until",
     done: "Done",
+    untold:
+      "A link was made, but the answer that told it did not arrive. Nobody knows it, so it opens nothing. Make another.",
+    another: "Make another link",
   },
-  { once: "请立即复制链接，之后将不再显示。", link: "链接", what: "链接", until: "有效期至", done: "完成" },
+  {
+    once: "请立即复制链接，之后将不再显示。",
+    link: "链接",
+    what: "链接",
+    until: "有效期至",
+    done: "完成",
+    untold: "链接已生成，但包含链接的应答未能送达。无人知晓该链接，因此它无法被使用。请重新生成。",
+    another: "重新生成链接",
+  },
 );
 
 interface Props {
   readonly link: CreateLinkResponse;
   readonly about: string;
+  /** onAnother goes back to where a link is made. */
+  readonly onAnother: () => void;
   readonly onClose: () => void;
 }
 
-export function ShownLink({ link: { url, expiresAt }, about, onClose }: Props) {
+export function ShownLink({ link: { url, expiresAt }, about, onAnother, onClose }: Props) {
   const t = useTexts(said);
+  if (!url)
+    return (
+      <Stack>
+        <Untold>{t.untold}</Untold>
+        <Group justify="flex-end">
+          <Button onClick={onAnother} data-autofocus>
+            {t.another}
+          </Button>
+        </Group>
+      </Stack>
+    );
   return (
     <Stack>
       <Text size="sm">{about}</Text>

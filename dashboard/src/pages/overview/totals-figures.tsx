@@ -22,8 +22,8 @@ const said = texts(
     errors: "Errors",
     ofAll: (count: string) => `${count} failed or were broken off`,
     noErrors: "None failed",
-    latency: "Latency, median",
-    slow: (duration: string) => `95 of 100 within ${duration}`,
+    latency: "Latency",
+    slow: (duration: string) => `Median; 95 of 100 within ${duration}`,
     none: "–",
   },
   {

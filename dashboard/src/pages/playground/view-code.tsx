@@ -1,26 +1,27 @@
 /** Shows the request of the conversation as code, for the clients that people use most. */
-import { Button, Tabs, Text } from "@mantine/core";
+import { Button, Code, Tabs, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconCode } from "@tabler/icons-react";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
+import text from "../../parts/text.module.css";
 import { useSession } from "../../session.tsx";
 import { CodeBlock } from "../keys/code-block.tsx";
-import { variable } from "../keys/snippets.ts";
+import { exportOf } from "../keys/snippets.ts";
 import { type CodeOptions, codeOf } from "./code.ts";
 
 const said = texts(
   {
     view: "View code",
     title: "The same call as code",
-    secret: (name: string) => `The key’s secret is read from ${name}.`,
+    secret: "Set the key in your shell first, in place of the dots:",
     clients: "Clients",
     example: (client: string) => `example for ${client}`,
   },
   {
     view: "查看代码",
     title: "以代码发起同样的调用",
-    secret: (name: string) => `密钥从环境变量 ${name} 读取。`,
+    secret: "请先在终端中设置密钥（将省略号替换为密钥）：",
     clients: "客户端",
     example: (client: string) => `${client} 示例`,
   },
@@ -48,7 +49,7 @@ function Clients(asked: Omit<CodeOptions, "root">) {
   return (
     <>
       <Text size="sm" c="dimmed" mb="xs">
-        {t.secret(variable)}
+        {t.secret} <Code className={text.anywhere}>{exportOf("sk-…")}</Code>
       </Text>
       <Tabs defaultValue="curl" keepMounted={false}>
         <Tabs.List aria-label={t.clients}>

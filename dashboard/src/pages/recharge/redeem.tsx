@@ -1,5 +1,5 @@
 /** Claims a redeem code and shows the result. */
-import { createConnectQueryKey, useMutation } from "@connectrpc/connect-query";
+import { createConnectQueryKey } from "@connectrpc/connect-query";
 import { Alert, Button, Group, TextInput } from "@mantine/core";
 import { IconCircleCheck } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
@@ -8,6 +8,7 @@ import { type Account, AccountService } from "../../../../gen/modelgateway/v1/ac
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { useMadeOnce } from "../../parts/made-once.ts";
 import { Section } from "../../parts/section.tsx";
 
 const said = texts(
@@ -47,7 +48,7 @@ export function Redeem({ account }: { readonly account: Account }) {
   const client = useQueryClient();
   const [code, setCode] = useState("");
   const [claimed, setClaimed] = useState<Claimed>();
-  const redeem = useMutation(AccountService.method.redeemCode, {
+  const redeem = useMadeOnce(AccountService.method.redeemCode, {
     onSuccess({ entry, account: after }) {
       const tier = after?.tier?.name;
       setClaimed({

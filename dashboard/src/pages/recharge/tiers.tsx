@@ -15,7 +15,7 @@ const said = texts(
     from: "Recharged from",
     requests: "Requests a minute",
     tokens: "Tokens a minute",
-    unbounded: "No bound",
+    noLimit: "No limit",
     missing: "Still to recharge",
     current: "Current",
     reached: "Reached",
@@ -28,7 +28,7 @@ const said = texts(
     from: "累计充值达到",
     requests: "每分钟请求数",
     tokens: "每分钟 Token 数",
-    unbounded: "不限",
+    noLimit: "不限",
     missing: "还需充值",
     current: "当前",
     reached: "已达到",
@@ -53,7 +53,7 @@ export function Tiers({ of: { tiers, account } }: { readonly of: GetAccountRespo
     },
     {
       ...{ name: "tokens", head: t.tokens, numeric: true },
-      cell: ({ tokensPerMinute }) => (tokensPerMinute === undefined ? t.unbounded : format.count(tokensPerMinute)),
+      cell: ({ tokensPerMinute }) => (tokensPerMinute === undefined ? t.noLimit : format.count(tokensPerMinute)),
     },
     {
       ...{ name: "missing", head: t.missing, numeric: true },

@@ -45,7 +45,7 @@ export function AddUpstreamPage() {
     void navigate({ to: "/operator/upstreams/$upstream", params: { upstream: name } });
   return (
     <Page
-      title={picked?.vendor ? t.titleOf(picked.vendor.name) : t.title}
+      title={picked?.vendor ? t.titleOf(picked.vendor.title) : t.title}
       about={t.about}
       actions={
         <Anchor component={Link} to="/operator/upstreams" size="sm">

@@ -48,7 +48,8 @@ export function PickVendor({ onPick }: Props) {
   const vendors = useQuery(OperatorService.method.listVendors, {});
   const [sought, setSought] = useState("");
   const looked = sought.trim().toLowerCase();
-  const fits = ({ name, baseUrl }: Vendor) => name.includes(looked) || baseUrl.toLowerCase().includes(looked);
+  const fits = ({ name, title, baseUrl }: Vendor) =>
+    [name, title, baseUrl].some((text) => text.toLowerCase().includes(looked));
   return (
     <Stack>
       <SearchInput label={t.search} hint={t.hint} value={sought} onChange={setSought} maw={360} />
@@ -94,12 +95,12 @@ export function PickVendor({ onPick }: Props) {
 function VendorChoice({ vendor, onPick }: { readonly vendor: Vendor; readonly onPick: () => void }) {
   const t = useTexts(said);
   const format = useFormat();
-  const { name, baseUrl, models } = vendor;
+  const { title, baseUrl, models } = vendor;
   return (
     <Box component="li">
       <UnstyledButton className={classes.vendor} onClick={onPick}>
         <Text fw={600} size="sm">
-          {name}
+          {title}
         </Text>
         <Text size="xs" c="dimmed" className={text.anywhere}>
           {baseUrl ? <Parted of={baseUrl} /> : t.noAddress}

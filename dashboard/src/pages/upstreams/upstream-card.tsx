@@ -1,4 +1,5 @@
 /** One upstream among others: its address, health, latency and models. */
+
 import { Anchor, Badge, Code, Group, Paper, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { IconZzz } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
@@ -13,6 +14,7 @@ import { FileMark } from "../../configuration/in-file.tsx";
 import { useFormat } from "../../language/format.ts";
 import { useJoin } from "../../language/join.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { Breakable } from "../../parts/breakable.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { Parted } from "../../parts/parted.tsx";
@@ -223,7 +225,7 @@ function Names({ of, title, icon: Icon }: NamesProps) {
         {of.length === 0 && <Text size="sm">{t.noModels}</Text>}
         {of.slice(0, shownModels).map((model) => (
           <Code key={model} className={text.anywhere}>
-            {model}
+            <Breakable>{model}</Breakable>
           </Code>
         ))}
         {rest > 0 && <Text size="xs">{t.more(format.count(rest))}</Text>}

@@ -13,7 +13,7 @@ const said = texts(
     total: "In all",
     load: "Load",
     maxConcurrent: "Concurrent calls",
-    maxConcurrentAbout: "Calls beyond it wait. Empty: no bound.",
+    maxConcurrentAbout: "Calls beyond it wait. Empty: no limit.",
     maxQueued: "Waiting calls",
     maxWait: "Longest wait, in seconds",
     own: "Not shared with other gateways",
@@ -24,7 +24,7 @@ const said = texts(
     checkSeconds: "Every … seconds",
     checkFailures: "Failures in a row",
     asDefault: (value: string) => `Default: ${value}`,
-    unbounded: "No bound",
+    noLimit: "No limit",
   },
   {
     time: "时限（秒）",
@@ -45,7 +45,7 @@ const said = texts(
     checkSeconds: "间隔（秒）",
     checkFailures: "连续失败次数",
     asDefault: (value: string) => `默认值：${value}`,
-    unbounded: "不限",
+    noLimit: "不限",
   },
 );
 
@@ -57,7 +57,7 @@ export function TimeOptions({ form }: OptionProps) {
         <NumberField label={t.connect} hint={t.asDefault("10")} {...form.getInputProps("connectSeconds")} />
         <NumberField label={t.firstByte} hint={t.asDefault("600")} {...form.getInputProps("firstByteSeconds")} />
         <NumberField label={t.idle} hint={t.asDefault("300")} {...form.getInputProps("idleSeconds")} />
-        <NumberField label={t.total} hint={t.unbounded} {...form.getInputProps("totalSeconds")} />
+        <NumberField label={t.total} hint={t.noLimit} {...form.getInputProps("totalSeconds")} />
       </Fields>
     </Part>
   );
@@ -71,7 +71,7 @@ export function LoadOptions({ form }: OptionProps) {
     <>
       <Part title={t.load}>
         <Fields cols={{ base: 1, xs: 3 }}>
-          <NumberField label={t.maxConcurrent} hint={t.unbounded} {...form.getInputProps("maxConcurrent")} />
+          <NumberField label={t.maxConcurrent} hint={t.noLimit} {...form.getInputProps("maxConcurrent")} />
           {isBounded && (
             <NumberField label={t.maxQueued} hint={t.asDefault("100")} {...form.getInputProps("maxQueued")} />
           )}

@@ -1,4 +1,5 @@
 /** Switches a stored upstream off and on, and removes it with what depends on it. */
+
 import { ActionIcon, Alert, Code, Group, Menu, Stack, Text } from "@mantine/core";
 import {
   IconAlertTriangle,
@@ -15,6 +16,7 @@ import { entryOf, withValues } from "../../configuration/document.ts";
 import { SaveChanges } from "../../configuration/save-changes.tsx";
 import type { Change } from "../../configuration/use-configuration.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { Breakable } from "../../parts/breakable.tsx";
 import text from "../../parts/text.module.css";
 import { type Dependents, dependentsOf, removalOf } from "./dependents.ts";
 
@@ -156,7 +158,7 @@ function Consequences({ act, of }: { readonly act: Act; readonly of: Dependents 
                 <Group gap={6}>
                   {names.map((name) => (
                     <Code key={name} className={text.anywhere}>
-                      {name}
+                      <Breakable>{name}</Breakable>
                     </Code>
                   ))}
                 </Group>

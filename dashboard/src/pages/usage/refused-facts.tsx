@@ -4,8 +4,9 @@ import type { ReactNode } from "react";
 import type { Refused } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { Breakable } from "../../parts/breakable.tsx";
 import cards from "../../parts/cards.module.css";
-import { Fact } from "../../parts/fact.tsx";
+import { Fact, KeyFact } from "../../parts/fact.tsx";
 import { useRefusedDetail } from "../../parts/refusal-reasons.ts";
 import { ReasonMark } from "../../parts/refused-table.tsx";
 
@@ -59,19 +60,19 @@ export function RefusedFacts({ of, nameOf, account }: Props) {
         {detail !== "" && <Text size="sm">{wordsOf(detail)}</Text>}
         <SimpleGrid component="dl" cols={{ base: 2, md: 4 }} m={0} verticalSpacing="md">
           <Fact name={t.model} className={cards.nameOnPhone}>
-            {model || t.none}
+            <Breakable>{model || t.none}</Breakable>
           </Fact>
-          <Fact name={t.key} className={cards.name}>
-            <span title={keyId}>{nameOf(keyId) ?? keyId}</span>
+          <Fact name={t.key} className={cards.nameOnPhone}>
+            <KeyFact id={keyId} name={nameOf(keyId)} />
           </Fact>
-          <Fact name={t.operation}>{operation}</Fact>
-          <Fact name={t.came}>{createdAt && format.exactly(createdAt)}</Fact>
-          <Fact name={t.reason}>{reason}</Fact>
           {account && (
             <Fact name={t.account} className={cards.nameOnPhone}>
               {account(accountId)}
             </Fact>
           )}
+          <Fact name={t.operation}>{operation}</Fact>
+          <Fact name={t.came}>{createdAt && format.exactly(createdAt)}</Fact>
+          <Fact name={t.reason}>{reason}</Fact>
         </SimpleGrid>
       </Stack>
     </Paper>

@@ -19,7 +19,7 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
 import cards from "../../parts/cards.module.css";
 import { Copy } from "../../parts/copy.tsx";
-import { Fact } from "../../parts/fact.tsx";
+import { Fact, KeyFact } from "../../parts/fact.tsx";
 import { ModelLink } from "../../parts/model-link.tsx";
 import { OutcomeMark, useOutcomeMeaning } from "../../parts/outcome.tsx";
 import { Page } from "../../parts/page.tsx";
@@ -219,23 +219,23 @@ function Details({ request, nameOf, account }: Omit<FactsProps, "charges">) {
   return (
     <Section title={t.details}>
       <SimpleGrid component="dl" cols={{ base: 2, md: 4 }} m={0} verticalSpacing="md">
-        <Fact name={t.came}>{createdAt && format.exactly(createdAt)}</Fact>
-        <Fact name={t.key} className={cards.name}>
-          <span title={keyId}>{nameOf(keyId) ?? keyId}</span>
+        <Fact name={t.key} className={cards.nameOnPhone}>
+          <KeyFact id={keyId} name={nameOf(keyId)} />
         </Fact>
         {keyOwner !== undefined && (
           <Fact name={t.owner} className={cards.nameOnPhone}>
             {keyOwner}
           </Fact>
         )}
-        {keyTags.length > 0 && <Fact name={t.tags}>{join.list(keyTags)}</Fact>}
-        <Fact name={t.operation}>{operation}</Fact>
-        <Fact name={t.upstream}>{upstream || t.noUpstream}</Fact>
         {account && (
           <Fact name={t.account} className={cards.nameOnPhone}>
             {account(request.accountId)}
           </Fact>
         )}
+        <Fact name={t.came}>{createdAt && format.exactly(createdAt)}</Fact>
+        <Fact name={t.operation}>{operation}</Fact>
+        <Fact name={t.upstream}>{upstream || t.noUpstream}</Fact>
+        {keyTags.length > 0 && <Fact name={t.tags}>{join.list(keyTags)}</Fact>}
       </SimpleGrid>
     </Section>
   );

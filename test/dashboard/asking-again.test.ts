@@ -1,0 +1,100 @@
+/** What a person asks for again on the dashboard, because the answer did not arrive, is done once. In a real browser. */
+import { describe, expect, test } from "vitest";
+import { issueKey } from "../../src/services/keys/issue-key.ts";
+import { chromiumPath } from "../support/dashboard/browser.ts";
+import { askRpc, signIn } from "../support/dashboard/session.ts";
+import { gateway, page, setStage, window } from "../support/dashboard/stage.ts";
+
+describe.skipIf(chromiumPath === undefined)("asking again in Chromium", { timeout: 120_000 }, () => {
+  setStage({ mayComplain: true });
+
+  /** Has the first answer to an RPC get lost on the way: the gateway has done what it was asked. */
+  const loseAnswer = (rpc: string) =>
+    page.route(
+      `**/*${rpc}`,
+      async (route) => {
+        await route.fetch();
+        await route.abort();
+      },
+      { times: 1 },
+    );
+
+  test("a code that was claimed is not told to be taken", async () => {
+    const { headers } = await signIn(gateway, Date.now(), { operator: true });
+    const made = await askRpc(gateway, "OperatorService.CreateRedeemCodes", { amount: "5000000", count: 1 }, headers);
+    const [code] = made.json.codes as string[];
+    await window.open("/recharge");
+    await page.getByLabel("Redeem code").fill(code ?? "");
+    await loseAnswer("/RedeemCode");
+    const redeem = page.getByRole("button", { name: "Redeem" });
+    await redeem.click();
+    await page.getByRole("alert").first().waitFor();
+    await redeem.click();
+    await page.getByText("¥5.00 was recharged.", { exact: false }).waitFor();
+  });
+
+  test("a key is rotated once, and its secret, which nobody has seen, is said to be lost", async () => {
+    const { accountId } = gateway;
+    const { key } = await issueKey(gateway.storage.keys, { accountId, name: "Rotated", now: Date.now(), admin: false });
+    await window.open("/keys");
+    await page.getByRole("button", { name: "Actions for Rotated" }).click();
+    await page.getByRole("menuitem", { name: "Rotate" }).click();
+    const dialog = page.getByRole("dialog");
+    await loseAnswer("/RotateKey");
+    await dialog.getByRole("button", { name: "Rotate" }).click();
+    await dialog.getByRole("alert").waitFor();
+    const rotated = await gateway.storage.keys.find(accountId, key.id);
+    await dialog.getByRole("button", { name: "Rotate" }).click();
+    await dialog.getByText("Rotate the key to get a new secret.", { exact: false }).waitFor();
+    expect(await gateway.storage.keys.find(accountId, key.id)).toEqual(rotated);
+  });
+
+  test("codes are created once, and those that nobody has seen are said to be there", async () => {
+    const { redeemCodes } = gateway.storage;
+    await window.open("/operator/codes");
+    await page.getByRole("button", { name: "Create codes" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Amount of each").fill("3");
+    await dialog.getByLabel("Note").fill("lost");
+    await loseAnswer("/CreateRedeemCodes");
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await dialog.getByRole("alert").waitFor();
+    await dialog.getByRole("button", { name: "Create" }).click();
+    const made = (await redeemCodes.page({ limit: 100 })).filter(({ note }) => note === "lost");
+    expect(made).toHaveLength(10);
+    await dialog
+      .getByText(`Revoke the open codes of batch ${made[0]?.batch_id} in the list`, { exact: false })
+      .waitFor();
+    expect(await dialog.getByRole("button", { name: "Download" }).count()).toBe(0);
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("button", { name: "lost" }).waitFor();
+  });
+
+  test.each([
+    ["an invitation", () => page.getByRole("button", { name: "Invite a user" }).click()],
+    [
+      "a link for a password",
+      async () => {
+        await page.getByRole("button", { name: "Actions for ada@example.com" }).click();
+        await page.getByRole("menuitem", { name: "Password reset link" }).click();
+      },
+    ],
+  ])("%s is made once, and another where nobody has seen it", async (_, ask) => {
+    const links = async () => (await gateway.database.query("SELECT id FROM links")).length;
+    const before = await links();
+    await window.open("/operator/users");
+    await ask();
+    const dialog = page.getByRole("dialog");
+    const make = dialog.getByRole("button", { name: "Make the link" });
+    await loseAnswer("/CreateLink");
+    await make.click();
+    await dialog.getByRole("alert").waitFor();
+    await make.click();
+    await dialog.getByText("the answer that told it did not arrive", { exact: false }).waitFor();
+    expect(await links()).toBe(before + 1);
+    await dialog.getByRole("button", { name: "Make another link" }).click();
+    await make.click();
+    expect(await dialog.getByLabel("Link", { exact: true }).inputValue()).toMatch(/^http/);
+    expect(await links()).toBe(before + 2);
+  });
+});
