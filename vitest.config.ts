@@ -12,11 +12,11 @@ const longest = [
   ...["clients/examples", "clients/packed-client", "project/hostile"],
   ...["project/docs", "project/bench", "commands/demo/demo"],
   ...["dashboard/pages", "dashboard/palette", "dashboard/keys", "dashboard/tools", "story/20.dashboard"],
-  ...["composition/workers-lives", "commands/commands", "providers/errors/faults", "storage/moving/killed"],
-  ...["composition/reload", "composition/workers", "embedded/speech-worker", "embedded/speech"],
+  ...["commands/workers/lives", "commands/commands", "providers/errors/faults", "storage/moving/killed"],
+  ...["composition/reload", "commands/workers/workers", "embedded/speech-worker", "embedded/speech"],
   ...["storage/engines/postgres/budgets", "storage/engines/owner/away", "storage/engines/owner/owners"],
-  ...["doors/listener/keyless-connections", "composition/crash", "ledger/races", "composition/workers-owners"],
-  ...["composition/workers-handed-over", "composition/lost-calls", "pipeline/admit/changed-keys"],
+  ...["doors/listener/keyless-connections", "composition/crash", "ledger/races", "commands/workers/owners"],
+  ...["commands/workers/handed-over", "composition/lost-calls", "pipeline/admit/changed-keys"],
   ...["telemetry/log-lines", "commands/bad-start", "commands/zero-configuration", "wire/scan/linear"],
 ].map((path) => `/test/${path}.test.ts`);
 
