@@ -97,4 +97,14 @@ describe.skipIf(chromiumPath === undefined)("asking again in Chromium", { timeou
     expect(await dialog.getByLabel("Link", { exact: true }).inputValue()).toMatch(/^http/);
     expect(await links()).toBe(before + 2);
   });
+
+  test.each(["/", "/operator"])("%s says what could not be had, and waits for nothing", async (path) => {
+    const asked = /\/(ListUsage|SummarizeRequests|SummarizeAllRequests)$/;
+    const loading = page.locator("main .mantine-Skeleton-root");
+    await page.route(asked, (route) => route.fulfill({ status: 500, json: { code: "internal", message: "lost" } }));
+    await window.open(path);
+    await page.getByRole("alert").first().waitFor();
+    await expect.poll(() => loading.count()).toBe(0);
+    expect(await page.getByRole("main").innerText()).toMatch(/^Spend\s+–$/m);
+  });
 });

@@ -5,14 +5,16 @@ import classes from "./figure.module.css";
 
 interface Props {
   readonly title: string;
-  /** value is undefined while it is loading. */
+  /** value is undefined while it is loading, and where it could not be had. */
   readonly value: ReactNode;
+  /** hasFailed is whether the value could not be had; default: no. */
+  readonly hasFailed?: boolean;
   /** change is shown beside the name, where every figure has room for it. */
   readonly change?: ReactNode;
   readonly children: ReactNode;
 }
 
-export function Figure({ title, value, change, children }: Props) {
+export function Figure({ title, value, hasFailed = false, change, children }: Props) {
   return (
     <Paper withBorder p="md">
       <Stack gap={6} h="100%">
@@ -28,11 +30,11 @@ export function Figure({ title, value, change, children }: Props) {
           )}
         </Group>
         <Group mih={32} align="baseline">
-          {value === undefined ? (
+          {value === undefined && !hasFailed ? (
             <Skeleton height={24} width="60%" />
           ) : (
             <Text size="xl" fw={600} component="div" className={classes.value}>
-              {value}
+              {value ?? "–"}
             </Text>
           )}
         </Group>

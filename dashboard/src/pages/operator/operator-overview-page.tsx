@@ -118,6 +118,7 @@ export function OperatorOverviewPage() {
         before={sumsOf(before.data?.summary?.total)}
         calls={summary?.total}
         callsBefore={before.data?.summary?.total}
+        hasFailed={{ now: calls.isError, calls: calls.isError }}
         refused={refused && { count: refused.total, at: "/operator/requests" }}
       />
       <Answer of={upstreams} lines={4}>

@@ -14,6 +14,7 @@ import { UsageCharts } from "../../charts/usage-charts.tsx";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
+import { Failure } from "../../parts/failure.tsx";
 import { Page } from "../../parts/page.tsx";
 import { BalanceFigure } from "./balance-figure.tsx";
 import { Connect } from "./connect.tsx";
@@ -100,11 +101,13 @@ export function OverviewPage() {
       ) : (
         <Stack gap="lg">
           {isPartial && <Alert color="gray">{t.partial(format.moment(isPartial))}</Alert>}
+          {calls.error && !calls.data && <Failure error={calls.error} retry={() => void calls.refetch()} />}
           <TotalsFigures
             now={sums}
             before={before.data && split(before.data.sums, "model", []).total}
             calls={calls.data?.total}
             callsBefore={callsBefore.data?.total}
+            hasFailed={{ now: models.isError, calls: calls.isError }}
             refused={refused.data && { count: refused.data.total, at: "/usage" }}
           >
             <Answer of={account} lines={3}>

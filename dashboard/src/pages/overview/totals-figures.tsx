@@ -57,13 +57,15 @@ interface Props {
   /** calls and callsBefore have what the sums do not. */
   readonly calls: RequestTotals | undefined;
   readonly callsBefore: RequestTotals | undefined;
+  /** hasFailed tells which of them could not be had. */
+  readonly hasFailed: { readonly now: boolean; readonly calls: boolean };
   /** refused is the number of refused calls of the time, and where they are listed. */
   readonly refused?: { readonly count: bigint; readonly at: "/usage" | "/operator/requests" } | undefined;
   /** children are figures before these. */
   readonly children?: ReactNode;
 }
 
-export function TotalsFigures({ now, before, calls, callsBefore, refused, children }: Props) {
+export function TotalsFigures({ now, before, calls, callsBefore, hasFailed, refused, children }: Props) {
   const t = useTexts(said);
   const format = useFormat();
   const { usage } = calls ?? {};
@@ -72,10 +74,20 @@ export function TotalsFigures({ now, before, calls, callsBefore, refused, childr
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 3, ...(children ? {} : { lg: 5 }) }}>
       {children}
-      <Figure title={t.spend} value={now && <Money of={now.cost} />} change={changeOf("cost", now, before)}>
+      <Figure
+        title={t.spend}
+        value={now && <Money of={now.cost} />}
+        hasFailed={hasFailed.now}
+        change={changeOf("cost", now, before)}
+      >
         {now && <Note>{now.requests > 0n ? t.each(format.rounded(now.cost / now.requests)) : t.none}</Note>}
       </Figure>
-      <Figure title={t.requests} value={now && format.count(now.requests)} change={changeOf("requests", now, before)}>
+      <Figure
+        title={t.requests}
+        value={now && format.count(now.requests)}
+        hasFailed={hasFailed.now}
+        change={changeOf("requests", now, before)}
+      >
         {calls && calls.cached > 0n && <Note>{t.cached(format.count(calls.cached))}</Note>}
         {refused && refused.count > 0n && (
           <Note>
@@ -88,6 +100,7 @@ export function TotalsFigures({ now, before, calls, callsBefore, refused, childr
       <Figure
         title={t.tokens}
         value={now && <span title={format.count(now.tokens)}>{format.compact(now.tokens)}</span>}
+        hasFailed={hasFailed.now}
         change={changeOf("tokens", now, before)}
       >
         {usage && <Note>{t.inOut(format.compact(input), format.compact(usage.outputTokens))}</Note>}
@@ -95,6 +108,7 @@ export function TotalsFigures({ now, before, calls, callsBefore, refused, childr
       <Figure
         title={t.errors}
         value={calls && format.percent(errorShare(calls) ?? 0)}
+        hasFailed={hasFailed.calls}
         change={<Change now={calls ? (errorShare(calls) ?? 0) : 0} before={errorShare(callsBefore)} good="down" />}
       >
         {calls && <Note>{calls.errors > 0n ? t.ofAll(format.count(calls.errors)) : t.noErrors}</Note>}
@@ -102,6 +116,7 @@ export function TotalsFigures({ now, before, calls, callsBefore, refused, childr
       <Figure
         title={t.latency}
         value={calls && duration(calls.durationP50Ms)}
+        hasFailed={hasFailed.calls}
         change={
           calls?.durationP50Ms !== undefined && (
             <Change now={calls.durationP50Ms} before={callsBefore?.durationP50Ms} good="down" />
