@@ -5,7 +5,7 @@ import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
 import { legible } from "../runtime/words/legible.ts";
 import { readAmount, readName, table } from "./command.ts";
-import { readBudgetOption } from "./line/budget-option.ts";
+import { readBudgetOption, writeBudgets } from "./line/budget-option.ts";
 import { helpHint, UsageError, wrongAction } from "./line/errors.ts";
 import { readOptions } from "./line/read-options.ts";
 import { type CallOperator, withOperator } from "./operator.ts";
@@ -65,12 +65,12 @@ async function list(ask: CallOperator): Promise<void> {
     pageToken = page.nextPageToken;
     if (pageToken === undefined) break;
   }
-  console.log(table(["ID", "CREATED", "TIER", "BALANCE", "STATUS", "NAME"], rows));
+  console.log(table(["ID", "CREATED", "TIER", "BALANCE", "STATUS", "BUDGETS", "TIME ZONE", "NAME"], rows));
 }
 
 function row(account: Account): string[] {
-  const { id, name, balance, tier, createdAt, suspendedAt, postpaid } = account;
+  const { id, name, balance, tier, createdAt, suspendedAt, postpaid, budgets, timeZone } = account;
   const status = suspendedAt ? "suspended" : postpaid ? "postpaid" : "prepaid";
   const created = createdAt ? timestampDate(createdAt).toISOString() : "";
-  return [id, created, tier?.name ?? "", formatDecimal(balance), status, name];
+  return [id, created, tier?.name ?? "", formatDecimal(balance), status, writeBudgets(budgets), timeZone, name];
 }

@@ -21,7 +21,7 @@ import type { Storage, Stores } from "../storage/storage.ts";
 import type { Catalog } from "../targets/catalog.ts";
 import { Wire } from "../wire/wire.ts";
 import { readAmount, readFuture, readName, table, withStorage } from "./command.ts";
-import { type BudgetFields, budgetListOf, readBudgetOption } from "./line/budget-option.ts";
+import { type BudgetFields, budgetListOf, readBudgetOption, writeBudgets } from "./line/budget-option.ts";
 import { helpHint, UsageError, wrongAction } from "./line/errors.ts";
 import { type KeyLimitFields, readKeyLimits, requestOf } from "./line/key-options.ts";
 import { readOptions } from "./line/read-options.ts";
@@ -115,14 +115,6 @@ async function updateKey(args: readonly string[]): Promise<void> {
   });
 }
 
-/** budgetsOf writes budgets as `--budget` takes them. */
-function budgetsOf({ budgets }: ApiKey): string {
-  const all = readBudgets(budgets).map(
-    ({ amount, period, rolling }) => `${formatDecimal(amount)}/${rolling ? "rolling-" : ""}${period}`,
-  );
-  return all.length === 0 ? "-" : all.join(", ");
-}
-
 /** storedOf returns the budgets as they are stored; undefined where none are given. */
 function storedOf(fields: BudgetFields, before: string | null, now: number): string | null | undefined {
   return readBudgetList(budgetListOf(fields), before, { byOperator: false, now });
@@ -157,7 +149,11 @@ async function listKeys(storage: Storage, account: string | undefined, labels: K
   const rows = list.map((key) => [
     ...[key.id, key.account_id, key.secret_mask, statusOf(key), adminOf(key), moment(key.created_at)],
     ...[key.expires_at === null ? "-" : moment(key.expires_at), formatDecimal(key.spent)],
-    ...[key.credit_limit === null ? "-" : formatDecimal(key.credit_limit), budgetsOf(key), listOrDash(key.models)],
+    ...[
+      key.credit_limit === null ? "-" : formatDecimal(key.credit_limit),
+      writeBudgets(readBudgets(key.budgets)),
+      listOrDash(key.models),
+    ],
     ...[
       ratesOf(key),
       String(key.max_concurrent ?? "-"),

@@ -64,7 +64,9 @@ describe("accounts and keys", () => {
 
     const accounts = await modelGateway(["accounts", "list"], env);
     expect(accounts.stdout).toMatch(
-      new RegExp(`^ID +CREATED +TIER +BALANCE +STATUS +NAME\n${accountId}  \\S+Z  Free  0.00 +prepaid  Acme Ltd\n$`),
+      new RegExp(
+        `^ID +CREATED +TIER +BALANCE +STATUS +BUDGETS +TIME ZONE +NAME\n${accountId}  \\S+Z  Free  0.00 +prepaid +- +UTC +Acme Ltd\n$`,
+      ),
     );
 
     const revoked = await modelGateway(["keys", "revoke", keyId], env);
@@ -269,6 +271,7 @@ describe("money", () => {
     expect(JSON.parse(account?.budgets ?? "")).toEqual([
       { id: expect.stringMatching(/^bud_/), amount: 50_000_000, period: "month", rolling: false, byOperator: true },
     ]);
+    expect((await commands.run(["accounts", "list"], env)).stdout).toMatch(/ 50\.00\/month +Asia\/Tokyo +budgeted\n$/);
     for (const wrong of ["10", "10/year", "/day", "0/day", "x/day", "10/rolling"])
       expect((await commands.run(["keys", "update", id, "--budget", wrong], env)).stderr, wrong).toMatch(/--budget: /);
     const nowhere = await commands.run(["accounts", "update", "budgeted", "--time-zone", "Mars/Base"], env);
@@ -330,7 +333,7 @@ describe("money", () => {
     expect(suspended.stderr).toMatch(
       /^Suspended late \(acc_\w+\)\. Its calls are refused from now on, and its users are signed out\.\n$/,
     );
-    expect((await commands.run(["accounts", "list"], env)).stdout).toMatch(/ suspended +late\n/);
+    expect((await commands.run(["accounts", "list"], env)).stdout).toMatch(/ suspended +- +UTC +late\n/);
     const reinstated = await commands.run(["accounts", "reinstate", "late"], env);
     expect(reinstated).toMatchObject({ code: 0, stdout: "" });
     expect(reinstated.stderr).toContain("Its calls are answered from now on; its users sign in anew.");

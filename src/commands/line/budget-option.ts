@@ -2,6 +2,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type BudgetList, BudgetListSchema, BudgetPeriod } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import { mostOfKey } from "../../call/key-bounds.ts";
+import { formatDecimal } from "../../runtime/decimal.ts";
 import { readAmount } from "../command.ts";
 import { UsageError } from "./errors.ts";
 
@@ -10,6 +11,13 @@ const periods = new Map([
   ["week", BudgetPeriod.WEEK],
   ["month", BudgetPeriod.MONTH],
 ]);
+
+/** A budget as it is stored, or as a message tells it. */
+interface WrittenBudget {
+  readonly amount: number | bigint;
+  readonly period: string | BudgetPeriod;
+  readonly rolling: boolean;
+}
 
 export type BudgetFields = { readonly budgets?: MessageInitShape<typeof BudgetListSchema> };
 
@@ -24,6 +32,18 @@ export function readBudgetOption(entries: readonly string[] | undefined): Budget
 /** budgetListOf returns the whole message of the field, for `readBudgetList`; undefined where it was not given. */
 export function budgetListOf({ budgets }: BudgetFields): BudgetList | undefined {
   return budgets && create(BudgetListSchema, budgets);
+}
+
+/** writeBudgets writes budgets as `--budget` takes them, with commas between; a dash where there are none. */
+export function writeBudgets(budgets: readonly WrittenBudget[]): string {
+  const all = budgets.map(
+    ({ amount, period, rolling }) => `${formatDecimal(amount)}/${rolling ? "rolling-" : ""}${nameOf(period)}`,
+  );
+  return all.length === 0 ? "-" : all.join(", ");
+}
+
+function nameOf(period: string | BudgetPeriod): string {
+  return [...periods].find(([, known]) => known === period)?.[0] ?? String(period);
 }
 
 function readBudget(text: string) {

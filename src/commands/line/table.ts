@@ -165,7 +165,7 @@ budgets; those that the account has set itself stay.`,
       "time-zone": { type: "string", value: "ZONE", summary: "in which days begin, as Asia/Tokyo; UTC if empty" },
     },
   },
-  "accounts list": { summary: "list accounts with tier and balance", options: config },
+  "accounts list": { summary: "list accounts with tier, balance and budgets", options: config },
   "accounts suspend": {
     summary: "refuse its calls, and sign its users out",
     arguments: accountArgument,
