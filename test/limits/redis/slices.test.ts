@@ -2,6 +2,7 @@
  * Rates in a real Redis and a real Valkey: what lies there, and what happens when the server dies, hangs, forgets, or
  * comes back. Skipped by name where the program is not there; CI has both.
  */
+
 import { createClient } from "@redis/client";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createLeasedLimiter, type LeasedLimiter } from "../../../src/limits/leased-limiter.ts";
@@ -9,6 +10,7 @@ import type { Rate } from "../../../src/limits/limiter.ts";
 import { createRedisSlices, type RedisSlices, type RedisSlicesOptions } from "../../../src/limits/redis/slices.ts";
 import { eventually } from "../../support/eventually.ts";
 import { hasRedis, type RedisServer, redisKinds, startRedis } from "../../support/redis/server.ts";
+import { timed } from "../../support/run/running-time.ts";
 
 interface Node {
   readonly slices: RedisSlices;
@@ -145,9 +147,9 @@ for (const kind of redisKinds) {
       const one = await open();
       const rate = { capacity: 1_000_000, windowMs: 30 * 86_400_000 };
       server.pause();
-      const begunAt = performance.now();
-      await Promise.all(Array.from({ length: 50 }, () => one.limiter.take("acc", rate, 1)));
-      expect(performance.now() - begunAt).toBeLessThan(1_000);
+      const takes = () => Array.from({ length: 50 }, () => one.limiter.take("acc", rate, 1));
+      const [, { runningMs }] = await timed(() => Promise.all(takes()));
+      expect(runningMs).toBeLessThan(1_000);
       expect(one.slices.isAway()).toBe(true);
       const decisions = Array.from({ length: 10_000 }, () => one.limiter.take("acc", rate, 1));
       expect(decisions.every((decision) => "allowed" in decision)).toBe(true);

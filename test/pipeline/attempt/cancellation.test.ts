@@ -1,6 +1,7 @@
 /**
  * A caller that disconnects aborts the upstream request at once, at every door and at every moment.
  */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";
@@ -17,7 +18,8 @@ import { binaryOptions } from "../../../src/wire/json.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { eventually } from "../../support/eventually.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
-import { eventStream } from "../../support/scripted-upstream.ts";
+import { timed } from "../../support/run/running-time.ts";
+import { eventStream, type ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
 const hello = { model: "embedded-chat", messages: [{ role: "user", content: "Hello" }] };
@@ -106,6 +108,15 @@ async function expectPrompt(leaveOnce: () => Promise<number>) {
   expect(took[2], `of ${took.map((ms) => ms.toFixed(1))} ms`).toBeLessThan(50);
 }
 
+/** untilLeft returns how long the upstream waits to be let go after the caller has left, in milliseconds. */
+async function untilLeft(call: Underway, exchange: ScriptedExchange): Promise<number> {
+  const [, { runningMs }] = await timed(async () => {
+    call.leave();
+    await exchange.left;
+  });
+  return runningMs;
+}
+
 for (const [name, start] of Object.entries(doors)) {
   describe(`through ${name}`, () => {
     for (const [moment, stream] of [
@@ -116,9 +127,7 @@ for (const [name, start] of Object.entries(doors)) {
         await expectPrompt(async () => {
           const call = start(gateway, stream);
           const exchange = await upstream.next();
-          const leftAt = performance.now();
-          call.leave();
-          return (await exchange.left) - leftAt;
+          return untilLeft(call, exchange);
         });
       });
     }
@@ -129,9 +138,7 @@ for (const [name, start] of Object.entries(doors)) {
         const exchange = await upstream.next();
         exchange.head(200, { "content-type": "application/json" });
         await exchange.write('{"choices":[');
-        const leftAt = performance.now();
-        call.leave();
-        return (await exchange.left) - leftAt;
+        return untilLeft(call, exchange);
       });
     });
 
@@ -142,9 +149,7 @@ for (const [name, start] of Object.entries(doors)) {
         exchange.head(200, eventStream);
         await exchange.write(frame({ role: "assistant", content: "Hel" }));
         await call.begun;
-        const leftAt = performance.now();
-        call.leave();
-        return (await exchange.left) - leftAt;
+        return untilLeft(call, exchange);
       });
     });
 

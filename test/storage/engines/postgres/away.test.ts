@@ -1,4 +1,5 @@
 /** The database goes away under calls, and comes back: what was told is charged once, and new calls are refused meanwhile. */
+
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,6 +17,7 @@ import { createSegments } from "../../../../src/storage/journal/segments.ts";
 import { openSentLog } from "../../../../src/storage/journal/sent-log.ts";
 import { fillDisk, mayMount, mountDisk } from "../../../support/disk.ts";
 import { endedCall, unlimitedRequest } from "../../../support/money/ledger.ts";
+import { timed } from "../../../support/run/running-time.ts";
 import {
   begun,
   callOf,
@@ -78,14 +80,14 @@ describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
     const write = recordsOf(books);
     await write(begun("req_1", 100, taken), begun("req_2", 100, taken));
     await postgres.crash();
-    const begin = performance.now();
-    await write(ended(callOf("req_1", 30), taken));
-    expect(performance.now() - begin).toBeLessThan(2000);
+    const [, first] = await timed(async () => write(ended(callOf("req_1", 30), taken)));
+    expect(first.runningMs).toBeLessThan(2000);
     // It is known to be away: nobody waits for it again.
-    const later = performance.now();
-    for (let i = 10; i < 60; i++) await write(begun(`req_${i}`, 10, taken), ended(callOf(`req_${i}`, 2), taken));
-    await expect(hold(books, holdOf("req_9", 5))).rejects.toThrow(AwayError);
-    expect(performance.now() - later).toBeLessThan(500);
+    const [, later] = await timed(async () => {
+      for (let i = 10; i < 60; i++) await write(begun(`req_${i}`, 10, taken), ended(callOf(`req_${i}`, 2), taken));
+      await expect(hold(books, holdOf("req_9", 5))).rejects.toThrow(AwayError);
+    });
+    expect(later.runningMs).toBeLessThan(500);
     expect(
       segments()
         .nodes()

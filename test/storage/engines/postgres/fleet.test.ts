@@ -1,4 +1,5 @@
 /** Several nodes on one server, whose connections break: nothing is lost, nothing counts twice, nothing is overdrawn. */
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +9,7 @@ import { openSpool } from "../../../../src/storage/engines/postgres/books/spool.
 import { isConnectionError } from "../../../../src/storage/engines/postgres/errors.ts";
 import { createSegments } from "../../../../src/storage/journal/segments.ts";
 import type { Books, BooksOptions, JournalRecord } from "../../../../src/storage/money/books.ts";
+import { timed } from "../../../support/run/running-time.ts";
 import {
   begun,
   callOf,
@@ -190,9 +192,9 @@ describe.skipIf(!postgresPrograms)("nodes of a fleet on Postgres", () => {
     expect(await hold(one, holdOf("req_0", 10, { lease: { id: taken.leaseId, isOfKey: false } }))).toEqual([
       "leased 1000",
     ]);
-    const begin = performance.now();
-    expect(await hold(other, holdOf("req_2", 31_996))).toEqual([31_996]);
-    expect(performance.now() - begin).toBeLessThan(1000);
+    const [held, { runningMs }] = await timed(() => hold(other, holdOf("req_2", 31_996)));
+    expect(held).toEqual([31_996]);
+    expect(runningMs).toBeLessThan(1000);
     expect(asked).toEqual(["acc_1"]);
     expect(await t.account("acc_1")).toEqual({ balance: 31_996, held: 31_996 });
   });
@@ -222,9 +224,10 @@ describe.skipIf(!postgresPrograms)("nodes of a fleet on Postgres", () => {
     await t.addKey("key_1", "acc_1");
     const [books] = (await nodes(1)) as [Books];
     await hold(books, holdOf("req_0", 1));
-    const begin = performance.now();
-    for (let i = 0; i < 20; i++) expect(await hold(books, holdOf("req_1", 100))).toEqual(["short of balance: 9"]);
-    expect((performance.now() - begin) / 20).toBeLessThan(200);
+    const [, { runningMs }] = await timed(async () => {
+      for (let i = 0; i < 20; i++) expect(await hold(books, holdOf("req_1", 100))).toEqual(["short of balance: 9"]);
+    });
+    expect(runningMs / 20).toBeLessThan(200);
   });
 
   test("an account that somebody keeps locked fails alone", async () => {
