@@ -16,6 +16,8 @@ export interface ConnectionOptions extends ClientOptions {
   readonly assumedNodes: number;
   /** timeoutMs is how long an answer may take. */
   readonly timeoutMs: number;
+  /** Outages that are shorter are counted, and not told of; default: a second. */
+  readonly untoldMs?: number;
   readonly onAway: (away: Away) => void;
   /** Called when it is back, with how many milliseconds it was away. Not called of an outage that `onAway` was not called of. */
   readonly onBack: (ms: number, nodes: number) => void;
@@ -57,8 +59,7 @@ const awayBeatMs = 500;
 const aliveMs = 5_000;
 /** A connection on which a beat stays unanswered for so long is given up. */
 const stuckMs = 2_000;
-/** Shorter outages are counted, and not told of. */
-const untoldMs = 1_000;
+const defaultUntoldMs = 1_000;
 
 interface State {
   readonly options: ConnectionOptions;
@@ -141,6 +142,7 @@ function fail(state: State, error: unknown): void {
 
 /** tellAway tells why it is away: at once where it never answered, else once it is away for a while. */
 function tellAway({ options, cause, nodes, awaySince, wasThere, told }: State): void {
+  const { untoldMs = defaultUntoldMs } = options;
   const isLong = awaySince !== undefined && performance.now() - awaySince >= untoldMs;
   if (cause === "" || told.has(cause) || !(isLong || !wasThere)) return;
   told.add(cause);

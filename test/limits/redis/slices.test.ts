@@ -194,7 +194,7 @@ for (const kind of redisKinds) {
     });
 
     test("a short outage is counted and not told of", async () => {
-      const one = await open();
+      const one = await open({ untoldMs: 60_000 });
       await ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
       await eventually(() => expect(one.slices.counts().failures).toBeGreaterThan(0));
       await eventually(() => expect(one.slices.isAway()).toBe(false));
