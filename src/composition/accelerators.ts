@@ -4,28 +4,21 @@
  */
 import type { AcceleratorName } from "../config/shape.ts";
 import { createGrpcDoor } from "../doors/rpc/grpc-fast.ts";
-import { type CreateUpstreamClient, createConnectionPool } from "../http1/client/index.ts";
 import { createExactLedger } from "../ledger/exact-ledger.ts";
 import { createLeasedLedger } from "../ledger/leases/leased-ledger.ts";
-import { createTemplateReader } from "../providers/openai/delta-template.ts";
 import { quickCheck } from "../wire/check/index.ts";
+import { chooseUpstreamAccelerators } from "./upstream-accelerators.ts";
 
 export type Accelerators = Awaited<ReturnType<typeof chooseAccelerators>>;
 
-/** chooseAccelerators loads undici only where it serves: that takes 20 ms of the start. */
 export async function chooseAccelerators(chosen: ReadonlySet<AcceleratorName>) {
   const has = (name: AcceleratorName) => chosen.has(name);
-  const remembersHeads = has("known-heads");
-  const createPool: CreateUpstreamClient = (origin, timeouts) => createConnectionPool(origin, timeouts, remembersHeads);
   return {
-    /** Spares the server and the client of `http1/` heads that come again on a connection. */
-    remembersHeads,
+    ...(await chooseUpstreamAccelerators(chosen)),
+    /** Spares the server of `http1/` heads that come again on a connection, as its client. */
+    remembersHeads: has("known-heads"),
     /** Serves plain POSTs of HTTP/1.1; else Node's server serves them, as it does all others. */
     servesPlainPosts: has("http1-server"),
-    /** Sends requests to upstreams. */
-    createClient: has("http1-client")
-      ? createPool
-      : (await import("../providers/upstream/undici.ts")).createUndiciClient,
     /** Serves gRPC in its plainest form; else connect-node does, as it does all other RPCs. */
     createGrpcDoor: has("grpc") ? createGrpcDoor : undefined,
     /** Spares most requests the reader and protovalidate. */
@@ -34,7 +27,5 @@ export async function chooseAccelerators(chosen: ReadonlySet<AcceleratorName>) {
     createLedger: has("leases") ? createLeasedLedger : createExactLedger,
     /** Has the books append what leases cover to a journal, and apply it a little later; else each turn is a transaction. */
     hasJournal: has("journal"),
-    /** Spares most chunks of a stream the parser and the translation's reader and writer. */
-    createTemplateReader: has("delta-template") ? createTemplateReader : undefined,
   };
 }

@@ -37,8 +37,8 @@ import { upstreamStates } from "../services/operator/upstream-message.ts";
 import { sessionService } from "../services/people/sessions.ts";
 import { usageService } from "../services/usage/usage.ts";
 import { createCatalog } from "../targets/catalog.ts";
+import { createProvider } from "./live/providers.ts";
 import type { Parts, Shared } from "./parts.ts";
-import { createProvider } from "./providers.ts";
 import { logFailures } from "./trouble-log.ts";
 
 export function createServices(parts: Parts, shared: Shared): ServedService[] {

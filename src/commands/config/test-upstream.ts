@@ -29,10 +29,10 @@ export async function testUpstream(args: readonly string[]): Promise<void> {
 /** testBy tests with the clients that this configuration chooses. They are loaded for an upstream that is there. */
 function testBy({ accelerators }: Config): TestUpstream {
   return async (...asked) => {
-    const { chooseAccelerators } = await import("../../composition/accelerators.ts");
-    const { createProvider } = await import("../../composition/providers.ts");
+    const { chooseUpstreamAccelerators } = await import("../../composition/upstream-accelerators.ts");
+    const { createProvider } = await import("../../composition/live/providers.ts");
     const { createTestUpstream } = await import("../../services/configuration/test-upstream.ts");
-    const parts = { clock: Date.now, ...(await chooseAccelerators(accelerators)) };
+    const parts = { clock: Date.now, ...(await chooseUpstreamAccelerators(accelerators)) };
     return createTestUpstream((upstream) => createProvider(upstream, parts))(...asked);
   };
 }

@@ -5,11 +5,12 @@
  */
 import { enabled, type UpstreamConfig } from "../../config/config.ts";
 import { embeddedUpstream } from "../../config/references.ts";
+import { createEmbeddedProvider } from "../../embedded/index.ts";
 import { withTokenCount } from "../../pipeline/charge/count-tokens.ts";
 import type { Provider } from "../../providers/contract.ts";
 import type { Health } from "../../providers/upstream/health.ts";
 import type { Queues } from "../../providers/upstream/queue.ts";
-import { createProvider, embeddedProvider, type ProviderParts } from "../providers.ts";
+import { createProvider, type ProviderParts } from "./providers.ts";
 
 export interface Upstreams {
   /** Returns the providers in force, by the upstream's name: another map after each change. */
@@ -50,7 +51,7 @@ export function createUpstreams(first: readonly UpstreamConfig[], options: Upstr
     // A call that waits for a place is no attempt yet, and tokens that the gateway counts itself are none at an upstream.
     provider: withTokenCount(queues.wrap(name, health.watch(name, bare))),
   });
-  const embedded = serve(embeddedUpstream, "", embeddedProvider(options));
+  const embedded = serve(embeddedUpstream, "", createEmbeddedProvider(options));
   let served: ReadonlyMap<string, Served> = new Map();
   let providers: ReadonlyMap<string, Provider> = new Map();
 

@@ -7,7 +7,7 @@ import type { Call } from "../../../src/call/call.ts";
 import { type Operation, operations } from "../../../src/call/operations.ts";
 import { Reason, Refusal } from "../../../src/call/refusals.ts";
 import { chooseAccelerators } from "../../../src/composition/accelerators.ts";
-import { createProvider } from "../../../src/composition/providers.ts";
+import { createProvider } from "../../../src/composition/live/providers.ts";
 import type { ModelConfig } from "../../../src/config/config.ts";
 import { servedBy } from "../../../src/config/schema-models.ts";
 import { findTranslations } from "../../../src/families/index.ts";

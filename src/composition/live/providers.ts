@@ -1,20 +1,16 @@
 /**
  * Upstream kind → provider; the only list of them.
  */
-import type { UpstreamConfig } from "../config/config.ts";
-import { createEmbeddedProvider } from "../embedded/index.ts";
-import { createAnthropicProvider } from "../providers/anthropic/dialect.ts";
-import type { Provider } from "../providers/contract.ts";
-import { createOpenAiProvider } from "../providers/openai/dialect.ts";
-import { createProfile } from "../providers/profile/profile.ts";
-import { rotateKeys } from "../providers/upstream/rotation.ts";
-import { defaultTimeouts, type Timeouts } from "../providers/upstream/timeouts.ts";
-import type { Accelerators } from "./accelerators.ts";
+import type { UpstreamConfig } from "../../config/config.ts";
+import { createAnthropicProvider } from "../../providers/anthropic/dialect.ts";
+import type { Provider } from "../../providers/contract.ts";
+import { createOpenAiProvider } from "../../providers/openai/dialect.ts";
+import { createProfile } from "../../providers/profile/profile.ts";
+import { rotateKeys } from "../../providers/upstream/rotation.ts";
+import { defaultTimeouts, type Timeouts } from "../../providers/upstream/timeouts.ts";
+import type { UpstreamAccelerators } from "../upstream-accelerators.ts";
 
-/** Faster is what of the accelerators providers are made with. */
-type Faster = Pick<Accelerators, "createClient" | "createTemplateReader">;
-
-type CreateProvider = (config: UpstreamConfig, apiKey: string | undefined, faster: Faster) => Provider;
+type CreateProvider = (config: UpstreamConfig, apiKey: string | undefined, faster: UpstreamAccelerators) => Provider;
 
 const kinds: Readonly<Record<UpstreamConfig["kind"], CreateProvider>> = {
   anthropic: (config, apiKey, { createClient }) =>
@@ -39,7 +35,7 @@ function timeoutsOf(written: UpstreamConfig["timeouts"] = {}): Timeouts {
 }
 
 /** ProviderParts are what providers are made with. */
-export interface ProviderParts extends Faster {
+export interface ProviderParts extends UpstreamAccelerators {
   /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
@@ -49,9 +45,4 @@ export function createProvider(upstream: UpstreamConfig, { clock, ...faster }: P
   const [first = upstream.api_key, ...others] = upstream.api_keys ?? [];
   const byKey = (apiKey: string | undefined) => kinds[upstream.kind](upstream, apiKey, faster);
   return rotateKeys([byKey(first), ...others.map(byKey)], clock);
-}
-
-/** embeddedProvider makes the provider of the embedded models. */
-export function embeddedProvider({ clock }: Pick<ProviderParts, "clock">): Provider {
-  return createEmbeddedProvider({ clock });
 }
