@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { createSilence } from "../../../runtime/ipc/silence.ts";
 import { createRejects } from "../../journal/rejects.ts";
 import { createSegments } from "../../journal/segments.ts";
 import { openSentLog } from "../../journal/sent-log.ts";
@@ -31,7 +32,6 @@ import { onPool } from "./on-pool.ts";
 import { createReachable } from "./reachable.ts";
 import { openReplica, type Replica, type ReplicaOptions, type ReplicaState } from "./replica/replica.ts";
 import type { Server } from "./session.ts";
-import { createSilence } from "./silence.ts";
 import { readUrl } from "./url.ts";
 import { startWatcher, type Watcher } from "./watcher.ts";
 
