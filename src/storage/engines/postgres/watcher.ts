@@ -39,8 +39,8 @@ export interface Watcher extends Changes {
 }
 
 const askMs = 250;
-/** freshMs is how long what was heard last counts. */
-const freshMs = 1000;
+/** freshMs is how long what was heard last counts, in milliseconds. */
+export const freshMs = 1000;
 /** An answer that takes longer is none. */
 const answerMs = 900;
 
