@@ -6,6 +6,7 @@ import type { ProcessConfig } from "../config/shape.ts";
 import type { ConfigurationSource } from "../config/stored/source.ts";
 import { type BodyBudget, createBodyBudget } from "../doors/body/body-budget.ts";
 import type { Ledger } from "../ledger/contract.ts";
+import { patientLedger } from "../ledger/owner/patient-ledger.ts";
 import { createLimit, type Limit } from "../pipeline/admit/limit.ts";
 import { createDrains, type Drains } from "../pipeline/attempt/drains.ts";
 import { type Counting, createCounting } from "../pipeline/charge/count-used.ts";
@@ -72,7 +73,7 @@ export interface Shared {
 }
 
 export function createShared(
-  { config, live, storage, log, clock }: Parts,
+  { config, live, storage, log, clock, worker }: Parts,
   accelerators: Accelerators,
   limits: Limits,
 ): Shared {
@@ -83,6 +84,7 @@ export function createShared(
   const first = live.current();
   const settings = live.current;
   const queues = createQueues(first.upstreams, limits.sharedPlaces);
+  const ledger = accelerators.createLedger({ openBooks: storage.openBooks(accelerators.hasJournal), clock, onError });
   return {
     accelerators,
     catalog: createModelTable(withEmbedded(first), catalogOptions(first)),
@@ -90,7 +92,7 @@ export function createShared(
     health,
     queues,
     targets: createTargets({ settings, clock, onResting: restLog(log) }),
-    ledger: accelerators.createLedger({ openBooks: storage.openBooks(accelerators.hasJournal), clock, onError }),
+    ledger: worker && !storage.database ? patientLedger(ledger, worker.link, onError) : ledger,
     counting: createCounting({ counter, hurry, onError: onUncounted }),
     drains: createDrains(settings),
     background: new Background({

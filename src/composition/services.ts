@@ -49,7 +49,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const { background } = shared;
   const onError = logFailures(log, "a response could not be kept, and was returned as such");
   const responses = { store: storage.responses, background, clock, settings, onError };
-  const { keys, transact, budgets, recall } = storage;
+  const { keys, transact, budgets, recall, allKnow } = storage;
   const { accountRate, making } = limit;
   const unit = config.unit.code;
   const limiter = shared.limits.attempts;
@@ -69,6 +69,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
         transact,
         budgets,
         recall,
+        allKnow,
         catalog,
         clock,
         settings,

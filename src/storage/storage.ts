@@ -68,6 +68,8 @@ export interface Storage extends Stores, Changes {
    * one may be cut off, or stand still.
    */
   recall(accountId: string): Promise<boolean>;
+  /** Resolves once every process goes by what was changed of keys and accounts before. */
+  allKnow(): Promise<void>;
   /** Returns what a key may still spend: the lesser of its limit and its account's balance, less all holds. */
   available(keyId: string): MaybePromise<Available>;
   /** Counts the lines and parts of journals that were set aside for an operator. */
@@ -106,6 +108,8 @@ export function storageOver(path: string, { db, engine }: Awaited<ReturnType<typ
     ...moneyOver(engine),
     // Nothing is held of it by this process beyond what a write sees: the books settle first.
     recall: async () => true,
+    // Other processes were told before the change was answered.
+    allKnow: async () => {},
     ...changes,
     writable,
     findings,

@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type Gateway, startGateway } from "../../src/composition/gateway.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { newId } from "../../src/runtime/ids.ts";
+import type { Taken } from "../../src/storage/money/books.ts";
 import type { Storage } from "../../src/storage/storage.ts";
 import { openStorageOnPostgres } from "../../src/storage/storage-on-postgres.ts";
 import { withLeases } from "../support/accelerators.ts";
@@ -290,6 +291,43 @@ describe.skipIf(!postgresPrograms)("three gateways over one Postgres", () => {
       });
       leases.push(taken.leaseId);
       expect((await setLimit()).status).toBe(400);
+      expect((await nodes[0].storage.reconcile()).findings).toEqual([]);
+    });
+
+    test("refuse a key's first limit below what its calls have drawn that came to others before those knew of it", async () => {
+      const payer = await openAccount({ storage: nodes[0].storage }, { admin: true });
+      const [first, second] = ["lea_1", "lea_2"].map((leaseId) => ({ leaseId, isOfKey: false })) as [Taken, Taken];
+      const of = { accountId: payer.accountId, keyId: payer.keyId };
+      const ask = (id: string, { leaseId, isOfKey }: Taken) =>
+        hold(late, holdOf(id, 100, { ...of, lease: { id: leaseId, isOfKey } }));
+      const call = callOf("req_1", 40, { account_id: payer.accountId, key_id: payer.keyId });
+      const entries = [{ ...begun("req_1", 100, second), ...of }, ended(call, second)];
+      let knows = false;
+      let asking: Promise<unknown> | undefined;
+      /** Gives back what it is asked for, and leases again at once; that it keeps until it has heard that the key has a limit. */
+      const recall = () => {
+        if (!asking) {
+          asking = ask("req_1", second);
+          return { records: [], leases: [first.leaseId] };
+        }
+        return knows
+          ? { records: [{ seq: 1, at: Date.now(), entries }], leases: [second.leaseId] }
+          : { records: [], leases: [] };
+      };
+      const late = nodes[0].storage.openBooks(true)({
+        ...{ node: "nod_late", clock: Date.now, onError: () => {}, holding: () => [], recall },
+      });
+      closing.push(() => late.close());
+      await late.renew();
+      await ask("req_0", first);
+      const change = { id: payer.keyId, creditLimit: { amount: "39" } };
+      const setting = askRpc(nodes[2], "KeyService.UpdateKey", change, bearer(payer.apiKey));
+      const limitOf = async () => (await nodes[0].storage.keys.find(payer.accountId, payer.keyId))?.credit_limit;
+      await eventually(async () => expect(await limitOf()).not.toBeNull());
+      knows = true;
+      const { status, json } = await setting;
+      expect([status, json.code]).toEqual([400, "invalid_argument"]);
+      expect([await limitOf(), await asking]).toEqual([null, [expect.stringContaining("leased")]]);
       expect((await nodes[0].storage.reconcile()).findings).toEqual([]);
     });
 

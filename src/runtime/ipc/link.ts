@@ -5,8 +5,11 @@
 import type { Duplex } from "node:stream";
 import { Deferred } from "../maybe-promise.ts";
 import { type Answers, type Asking, type Channel, ClosedError, createChannel, type Questions } from "./channel.ts";
+import { createHearing, type Hearing } from "./hearing.ts";
 
 export interface Link extends Pick<Channel, "by" | "answer" | "isClosed"> {
+  /** Whether the other side stands still. */
+  readonly hearing: Hearing;
   /** Goes on over a stream. The one before it is closed. */
   connect(stream: Duplex): void;
   /** Calls `listener` whenever it is connected, in the order in which listeners were added. Returns what ends that. */
@@ -46,6 +49,11 @@ export function createLink(): Link {
   };
   return {
     isClosed,
+    // An error is an answer, too: nobody need answer it.
+    hearing: createHearing(
+      () => !isClosed(),
+      () => asking.ask("link.ping", null),
+    ),
     by: <Q extends Questions>() => asking as Asking<Q>,
     answer(answers) {
       for (const [name, answer] of Object.entries(answers)) state.answers.set(name, answer as never);

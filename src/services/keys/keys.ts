@@ -24,6 +24,7 @@ import type { AccountRate } from "../../pipeline/admit/limit.ts";
 import { formatAmount, formatDecimal } from "../../runtime/decimal.ts";
 import { hashKeySecret, maskKeySecret, newKeySecret } from "../../runtime/secrets.ts";
 import type { ApiKey, KeyStore, KeyWithAccount } from "../../storage/keys.ts";
+import { maxSum } from "../../storage/money/bounds.ts";
 import type { BudgetStore } from "../../storage/money/budget-store.ts";
 import type { Storage, Stores, Transact } from "../../storage/storage.ts";
 import type { Catalog } from "../../targets/catalog.ts";
@@ -46,6 +47,7 @@ export interface KeyParts {
   readonly transact: Transact;
   readonly budgets: BudgetStore;
   readonly recall: Storage["recall"];
+  readonly allKnow: Storage["allKnow"];
   readonly catalog: Catalog;
   /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
@@ -190,25 +192,56 @@ function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" |
  * updateKey changes a key of an account. Throws a Refusal for one that there is not, for a limit below what it has spent, and for the first
  * limit of a key of which other gateways may know more than is written.
  */
-async function updateKey(
-  { keys, recall, catalog, unit }: KeyParts,
-  accountId: string,
-  message: UpdateKeyRequest,
-  now: number,
-): Promise<ApiKey> {
+async function updateKey(parts: KeyParts, accountId: string, message: UpdateKeyRequest, now: number): Promise<ApiKey> {
+  const { keys, recall, catalog, unit } = parts;
   const { id = "" } = message;
   const before = known(await keys.find(accountId, id), id);
   // A budget that is named by its id keeps it.
   const change = readChange(message, catalog, now, before.budgets);
-  if ((change.credit_limit ?? null) !== null) {
-    const isWhole = await recall(accountId);
-    // Calls that run at other gateways may hold, of a key without a limit, what is written only with their leases.
-    if (!isWhole && before.credit_limit === null) throw spendingUnknown();
+  const limit = change.credit_limit ?? null;
+  const update = async () => {
+    const updated = await keys.update(accountId, id, change, now);
+    if (updated.kind === "absent") throw notFound(id);
+    if (updated.kind === "below") throw belowSpent(updated.key, unit);
+    return updated.key;
+  };
+  if (limit === null) return update();
+  const isWhole = await recall(accountId);
+  if (isLimited(before)) return update();
+  // Calls that run at other gateways may hold, of a key without a limit, what is written only with their leases.
+  if (!isWhole) throw spendingUnknown();
+  const whole = known(await keys.find(accountId, id), id);
+  if (whole.spent + whole.held > limit) throw belowSpent(whole, unit);
+  return limitFirst(parts, { accountId, id }, update);
+}
+
+/** isLimited reports whether a key has a limit that was set, and not only one that nobody reaches. */
+function isLimited({ credit_limit }: ApiKey): boolean {
+  return credit_limit !== null && credit_limit < maxSum;
+}
+
+/**
+ * limitFirst sets a key's first limit by `update`. Until others know that the key has one, their calls may draw on leases of the account,
+ * which no limit bounds: so it has one first that nobody reaches, and the limit itself once all know of that, and what they drew until then
+ * has come back.
+ */
+async function limitFirst(
+  { keys, recall, allKnow, transact }: KeyParts,
+  { accountId, id }: { readonly accountId: string; readonly id: string },
+  update: () => Promise<ApiKey>,
+): Promise<ApiKey> {
+  await keys.update(accountId, id, { credit_limit: maxSum });
+  try {
+    await allKnow();
+    if (!(await recall(accountId))) throw spendingUnknown();
+    return await update();
+  } catch (error) {
+    await transact(async ({ keys }) => {
+      const key = await keys.find(accountId, id);
+      if (key?.credit_limit === maxSum) await keys.update(accountId, id, { credit_limit: null });
+    });
+    throw error;
   }
-  const updated = await keys.update(accountId, id, change, now);
-  if (updated.kind === "absent") throw notFound(id);
-  if (updated.kind === "below") throw belowSpent(updated.key, unit);
-  return updated.key;
 }
 
 function known<K extends ApiKey>(key: K | undefined, id: string): K {

@@ -74,9 +74,9 @@ function entryRpcs({ storage, settings, clock }: OperatorParts): EntryRpcs {
       if (span.from >= span.to) throw invalidValue("from", "expected a moment before `to`");
       const { waived, cost, accounts } = await storage.requests.losses(span, maxLosses);
       return whole(GetLossesResponseSchema, {
-        waived: BigInt(waived),
-        cost: BigInt(cost),
-        accounts: accounts.map((one) => ({ accountId: one.account_id, name: one.name, waived: BigInt(one.waived) })),
+        waived,
+        cost,
+        accounts: accounts.map((one) => ({ accountId: one.account_id, name: one.name, waived: one.waived })),
       });
     },
     async reconcile({ request }) {

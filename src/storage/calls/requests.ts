@@ -35,12 +35,15 @@ export type UsageSum = {
   readonly requests: number;
 } & { readonly [column in SummedColumn]: number };
 
-/** Losses is what calls cost that was not charged, and what was, in millionths of the unit. */
+/**
+ * Losses is what calls cost that was not charged, and what was, in millionths of the unit. What all accounts come to may be more than a
+ * double counts exactly.
+ */
 export interface Losses {
-  readonly waived: number;
-  readonly cost: number;
+  readonly waived: bigint;
+  readonly cost: bigint;
   /** The greatest loss first. */
-  readonly accounts: readonly { readonly account_id: string; readonly name: string; readonly waived: number }[];
+  readonly accounts: readonly { readonly account_id: string; readonly name: string; readonly waived: bigint }[];
 }
 
 export interface RequestStore {
@@ -102,19 +105,22 @@ export function pagesOf(page: RequestStore["page"]): RequestStore["pages"] {
 
 async function readLosses(db: Database, span: { readonly from: number; readonly to: number }, limit: number) {
   const hours = db.selectFrom("usage_hours_now").where("hour", ">=", span.from).where("hour", "<", span.to);
-  const sums = await hours
-    .select((all) => [all.fn.sum<number>("waived").as("waived"), all.fn.sum<number>("cost").as("cost")])
-    .executeTakeFirst();
+  const sum = (column: "waived" | "cost") => sql<string>`CAST(coalesce(sum(${sql.ref(column)}), 0) AS text)`;
+  const sums = await hours.select([sum("waived").as("waived"), sum("cost").as("cost")]).executeTakeFirstOrThrow();
   const accounts = await hours
     .innerJoin("accounts", "accounts.id", "usage_hours_now.account_id")
-    .select((all) => ["account_id", "name", all.fn.sum<number>("waived").as("waived")])
+    .select(["account_id", "name", sum("waived").as("lost")])
     .groupBy(["account_id", "name"])
     .having((all) => all.fn.sum("waived"), ">", 0)
-    .orderBy("waived", "desc")
+    .orderBy((all) => all.fn.sum("waived"), "desc")
     .orderBy("account_id")
     .limit(limit)
     .execute();
-  return { waived: sums?.waived ?? 0, cost: sums?.cost ?? 0, accounts };
+  return {
+    waived: BigInt(sums.waived),
+    cost: BigInt(sums.cost),
+    accounts: accounts.map(({ account_id, name, lost }) => ({ account_id, name, waived: BigInt(lost) })),
+  };
 }
 
 function sumsQuery(db: Database, filter: UsageFilter) {

@@ -55,10 +55,10 @@ afterEach(() => stage.close());
 /** Begins a call, and resolves once its upstream answers: to a function that waits for its end, and returns what it has told. */
 type Begin = () => Promise<() => Promise<string>>;
 
-const post = (body: object) =>
+const post = (body: object, { apiKey } = payer) =>
   fetch(`${stage.rootUrl}/v1/chat/completions`, {
     method: "POST",
-    headers: { "content-type": "application/json", ...bearer(payer.apiKey) },
+    headers: { "content-type": "application/json", ...bearer(apiKey) },
     body: JSON.stringify(body),
   });
 
@@ -153,6 +153,40 @@ test("new calls wait for the next owner, and are refused with the time to wait w
     expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
   }
   await eventually(async () => expect((await post(chat)).status).toBe(200), patience);
+});
+
+test("an owner that stands still is as one that is gone: what runs goes on, new calls are refused, and it goes on where it was", async () => {
+  const [scarce, revoked] = [await openAccount(stage, { recharge: 1_000 }), await openAccount(stage)];
+  const readiness = async () => (await fetch(`${stage.rootUrl}/readyz`)).status;
+  const running = await (doors["HTTP/1.1, a stream"] as Begin)();
+  const { owner } = await stage.processes();
+  process.kill(owner, "SIGSTOP");
+  try {
+    const refused = post(chat, scarce);
+    await eventually(async () => expect(await readiness()).toBe(503), patience);
+    // Nobody tells of changes: all is read anew.
+    await stage.storage.keys.revoke(revoked.keyId, Date.now());
+    expect((await post(chat, revoked)).status).toBe(401);
+    const answer = await refused;
+    expect([answer.status, Number(answer.headers.get("retry-after"))]).toEqual([503, expect.toSatisfy((s) => s > 0)]);
+  } finally {
+    process.kill(owner, "SIGCONT");
+  }
+  mayEnd.resolve();
+  expect(await running()).toMatch(ends["HTTP/1.1, a stream"] as RegExp);
+  await eventually(async () => expect(await readiness()).toBe(200), patience);
+  expect((await post(chat, scarce)).status).toBe(200);
+  expect((await stage.processes()).owner).toBe(owner);
+  await stage.server.stop("SIGTERM");
+  // What it granted of the call that was refused is released.
+  for (const [{ accountId }, left] of [
+    [payer, 1_000_000 - cost],
+    [scarce, 1_000 - cost],
+  ] as const) {
+    const { balance, held } = (await stage.storage.accounts.find(accountId)) ?? {};
+    expect({ balance, held }).toEqual({ balance: left, held: 0 });
+  }
+  expect((await stage.storage.reconcile({ isFull: true })).findings).toEqual([]);
 });
 
 test("after SIGHUP old workers go by the new owner: their calls go on, and their places at an upstream count on", async () => {

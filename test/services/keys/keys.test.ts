@@ -42,6 +42,7 @@ beforeAll(async () => {
     keys: storage.keys,
     transact: storage.transact,
     recall: storage.recall,
+    allKnow: storage.allKnow,
     catalog: createCatalog(caseModels),
     clock: () => time,
     settings: () => ({ maxKeysPerAccount: maxKeys }),

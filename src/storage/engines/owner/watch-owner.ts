@@ -1,9 +1,10 @@
 /**
  * Learns what a worker knows of its database by its owner: whether anything has changed there, and whether writes arrive. While the owner
- * is away everything counts as changed at every look, for nobody tells what others change; what is asked waits for the next owner, for some
- * seconds.
+ * is away, or stands still, everything counts as changed at every look, for nobody tells what others change; what is asked waits for it, or
+ * for the next owner, for some seconds.
  */
 import { ClosedError } from "../../../runtime/ipc/channel.ts";
+import { silentAfterMs } from "../../../runtime/ipc/hearing.ts";
 import type { Link } from "../../../runtime/ipc/link.ts";
 import { maxWaitMs } from "../../money/books.ts";
 import type { DatabaseOwner } from "../sqlite/database.ts";
@@ -43,7 +44,9 @@ export async function watchOwner(link: Link): Promise<WatchedOwner> {
     isAwayForLong = false;
     changed();
   });
+  link.hearing.onChange(changed);
   const ask = askPatiently(link);
+  const ownerTrouble = () => (isAwayForLong ? gone : isSilent(link) ? silent : undefined);
   return {
     version: state.version,
     flushed: async () => void (await ask("database.flush", null)),
@@ -51,7 +54,7 @@ export async function watchOwner(link: Link): Promise<WatchedOwner> {
     changed: async () => void (await ask("database.changed", null).then(undefined, () => {})),
     recall: (accountId) => ask("database.recall", accountId),
     writableBeside: (own) => ({
-      trouble: () => (isAwayForLong ? gone : (own.trouble() ?? state.trouble() ?? undefined)),
+      trouble: () => ownerTrouble() ?? own.trouble() ?? state.trouble() ?? undefined,
       onChange(listener) {
         listeners.add(listener);
         const forget = own.onChange(listener);
@@ -65,6 +68,12 @@ export async function watchOwner(link: Link): Promise<WatchedOwner> {
 }
 
 const gone = "the process that owns the database has ended, and is started again";
+const silent = "the process that owns the database does not answer";
+
+/** isSilent reports whether an owner is there, and stands still. */
+function isSilent({ hearing }: Pick<Link, "hearing">): boolean {
+  return hearing.silentMs() >= silentAfterMs;
+}
 
 /** createState follows what owners tell of the database. Their versions begin anew with each: what is returned of them only rises. */
 function createState(link: Link, onChange: () => void) {
@@ -101,19 +110,19 @@ function createState(link: Link, onChange: () => void) {
     watch,
     trouble: () => trouble,
     version() {
-      if (told) return base + told.version;
-      base++;
-      return base;
+      if (!told || isSilent(link)) base++;
+      return base + (told?.version ?? 0);
     },
   };
 }
 
 /**
- * askPatiently returns what asks an owner, and the next one where that is gone. Rejects with a ClosedError where there is none for too
- * long.
+ * askPatiently returns what asks an owner, and the next one where that is gone. Rejects with a ClosedError where there is none that
+ * answers for too long.
  */
 function askPatiently(link: Link) {
   const { ask } = link.by<BooksQuestions>();
+  const { whileHeard, silentMs } = link.hearing;
   return async <N extends "database.flush" | "database.changed" | "database.recall">(
     name: N,
     asked: BooksQuestions[N][0],
@@ -121,9 +130,9 @@ function askPatiently(link: Link) {
     for (const until = performance.now() + maxWaitMs; ; ) {
       await link.whenConnected(Math.max(0, until - performance.now()));
       try {
-        return await ask(name, asked);
+        return await whileHeard(ask(name, asked), maxWaitMs);
       } catch (error) {
-        if (!(error instanceof ClosedError)) throw error;
+        if (!(error instanceof ClosedError) || silentMs() >= maxWaitMs) throw error;
       }
     }
   };

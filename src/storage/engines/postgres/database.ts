@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { createSilence } from "../../../runtime/ipc/silence.ts";
 import { createRejects } from "../../journal/rejects.ts";
 import { createSegments } from "../../journal/segments.ts";
 import { openSentLog } from "../../journal/sent-log.ts";
@@ -31,9 +32,8 @@ import { onPool } from "./on-pool.ts";
 import { createReachable } from "./reachable.ts";
 import { openReplica, type Replica, type ReplicaOptions, type ReplicaState } from "./replica/replica.ts";
 import type { Server } from "./session.ts";
-import { createSilence } from "./silence.ts";
 import { readUrl } from "./url.ts";
-import { startWatcher, type Watcher } from "./watcher.ts";
+import { freshMs, startWatcher, type Watcher } from "./watcher.ts";
 
 export interface PostgresOptions {
   readonly url: string;
@@ -75,6 +75,8 @@ export interface Opened extends Pick<Management, "db">, Changes {
    * its sums are proved. It waits for nodes for half a second at most. Resolves to whether all have given back what they had then.
    */
   recall(accountId: string): Promise<boolean>;
+  /** Resolves once every node has heard of what was changed before, or goes by nothing that it knew. */
+  allKnow(): Promise<void>;
   /** Counts what was set aside on this machine for an operator. */
   journalRejects(): number;
   readonly writable: Writable;
@@ -142,6 +144,7 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
     },
     available: (keyId) => availableTo(guarded, keyId),
     recall: (accountId) => recallAll(guarded, accountId, counts),
+    allKnow: () => delay(knownMs),
     journalRejects: rejects.count,
     version: watcher.version,
     changedSince: watcher.changedSince,
@@ -162,6 +165,9 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
 }
 
 const leftBehindMs = 15_000;
+
+/** knownMs is until when all nodes know of a change, in milliseconds: for so long one goes by what it heard last, and a bit for what it does. */
+const knownMs = freshMs + 250;
 
 /**
  * watchLeftBehind writes what nodes that died have left on this machine, now and again and again: a node that is started anew at once finds

@@ -1,8 +1,8 @@
 /** Has a silence hear of all answers of a server, on whatever connection, errors that it tells included. */
 import type { PostgresPoolClient } from "kysely";
+import type { Silence } from "../../../runtime/ipc/silence.ts";
 import { isConnectionError } from "./errors.ts";
 import type { Server, Session } from "./session.ts";
-import type { Silence } from "./silence.ts";
 
 export function heardServer(server: Server, { heard }: Pick<Silence, "heard">): Server {
   async function told<T>(answer: Promise<T>): Promise<T> {

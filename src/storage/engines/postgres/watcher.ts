@@ -10,10 +10,11 @@
  * heard (`silence.ts`), on whatever connection: one that is lost says nothing of the server.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { createSilence, type Silence, startLooking } from "../../../runtime/ipc/silence.ts";
 import type { Changes } from "../../money/books.ts";
 import { type ChangedNames, createChangedNames, type NamedChange } from "../changed-names.ts";
 import type { Session } from "./session.ts";
-import { createSilence, type Silence, startLooking, within } from "./silence.ts";
+import { within } from "./silence.ts";
 
 export interface WatcherOptions {
   readonly connect: () => Promise<Session>;
@@ -38,8 +39,8 @@ export interface Watcher extends Changes {
 }
 
 const askMs = 250;
-/** freshMs is how long what was heard last counts. */
-const freshMs = 1000;
+/** freshMs is how long what was heard last counts, in milliseconds. */
+export const freshMs = 1000;
 /** An answer that takes longer is none. */
 const answerMs = 900;
 

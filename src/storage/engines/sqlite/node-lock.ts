@@ -3,7 +3,7 @@
  * ends, however that is. So processes may share a folder: none takes for a dead node's what a living one keeps there, however long that
  * could not tell the database that it lives.
  */
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "./database.ts";
 import { takes } from "./presence.ts";
@@ -11,15 +11,23 @@ import { takes } from "./presence.ts";
 export interface NodeLocks {
   /** Keeps the lock of a node of this process until the returned function is called. */
   keep(node: string): () => void;
-  /** takeEnded takes the lock of a node that has ended. Returns what ends it for good; undefined where the node lives. */
-  takeEnded(node: string): (() => void) | undefined;
+  /** nodes returns the nodes that have a file here: they live, or have ended without a word. */
+  nodes(): string[];
+  /**
+   * takeEnded takes the lock of a node that has ended. Returns what ends it for good; undefined where the node lives. One without a file
+   * never had a lock: `hasFile` says that it does not count as ended then.
+   */
+  takeEnded(node: string, hasFile?: boolean): (() => void) | undefined;
   /** Ends all locks that are kept. */
   close(): void;
 }
 
+/** What the names of the files end with. */
+const ending = ".lock";
+
 /** `onError` receives why a lock cannot be kept: other processes then go by what the database says of the node. */
 export function createNodeLocks(folder: string, onError: (error: unknown) => void): NodeLocks {
-  const fileOf = (node: string) => join(folder, `${node}.lock`);
+  const fileOf = (node: string) => join(folder, node + ending);
   const kept = new Map<string, () => void>();
 
   function take(file: string) {
@@ -42,12 +50,15 @@ export function createNodeLocks(folder: string, onError: (error: unknown) => voi
         mkdirSync(folder, { recursive: true, mode: 0o700 });
         writeFileSync(file, "", { mode: 0o600 });
         const lock = take(file);
+        if (!lock) throw new Error("another process has the lock");
         kept.set(node, () => end(lock, file));
         return () => {
           kept.get(node)?.();
           kept.delete(node);
         };
       } catch (error) {
+        // A file without a lock says that its process has ended.
+        rmSync(file, { force: true });
         onError(
           new Error(`${file} cannot be locked, by which other processes see that this one lives`, { cause: error }),
         );
@@ -58,10 +69,14 @@ export function createNodeLocks(folder: string, onError: (error: unknown) => voi
       for (const unlock of kept.values()) unlock();
       kept.clear();
     },
-    takeEnded(node) {
+    nodes() {
+      if (!existsSync(folder)) return [];
+      return readdirSync(folder).flatMap((name) => (name.endsWith(ending) ? [name.slice(0, -ending.length)] : []));
+    },
+    takeEnded(node, hasFile = false) {
       const file = fileOf(node);
       // One of an older version has no lock.
-      if (!existsSync(file)) return () => {};
+      if (!existsSync(file)) return hasFile ? undefined : () => {};
       const lock = take(file);
       return lock && (() => end(lock, file));
     },

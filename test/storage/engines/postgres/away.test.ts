@@ -1,7 +1,16 @@
 /** The database goes away under calls, and comes back: what was told is charged once, and new calls are refused meanwhile. */
 
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -182,6 +191,35 @@ describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
     expect(await t.account("acc_1")).toMatchObject({ balance: 1e9 - 30 });
     expect((await t.holds()).map(({ id }) => id)).toContain("req_2");
     expect(readdirSync(folder).filter((name) => name !== "journal")).toEqual([]);
+  });
+
+  test("a node counts as ended where its process has let go of its lock, and not where it never had one", async () => {
+    const books = await t.open("nod_a");
+    await hold(books, holdOf("req_0", 100, lease));
+    const next = () =>
+      writeLeftBehind({
+        ...{ server: t.server, segments: segments(), folder },
+        ...{ own: new Set(["nod_b"]), onError: (error: unknown) => t.errors.push(error) },
+      });
+    const locks = createNodeLocks(folder, (error) => t.errors.push(error));
+    const lockFile = join(folder, "nod_a.lock");
+    // Another has its lock: what is no lock leaves no file.
+    const first = createNodeLocks(folder, (error) => t.errors.push(error)).keep("nod_a");
+    locks.keep("nod_a");
+    expect(t.errors.splice(0).map(String)).toEqual([expect.stringContaining("nod_a.lock cannot be locked")]);
+    expect(existsSync(lockFile)).toBe(false);
+    await next();
+    expect(await t.account("acc_1")).not.toMatchObject({ held: 0 });
+    first();
+    const unlock = locks.keep("nod_a");
+    await next();
+    expect(await t.account("acc_1")).not.toMatchObject({ held: 0 });
+    unlock();
+    // As a process that is killed leaves it.
+    writeFileSync(lockFile, "");
+    await next();
+    expect(await t.account("acc_1")).toMatchObject({ held: 0 });
+    expect([existsSync(lockFile), t.errors, await t.faults()]).toEqual([false, [], []]);
   });
 
   test("calls are noted in two files in turn, which keep no more than the database does not know", async () => {

@@ -2,8 +2,9 @@
 import { stat } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { createSilence } from "../../../../src/runtime/ipc/silence.ts";
 import type { Session } from "../../../../src/storage/engines/postgres/session.ts";
-import { createSilence, within } from "../../../../src/storage/engines/postgres/silence.ts";
+import { within } from "../../../../src/storage/engines/postgres/silence.ts";
 import { startWatcher } from "../../../../src/storage/engines/postgres/watcher.ts";
 
 /** Keeps the event loop from running, as compiling does. */

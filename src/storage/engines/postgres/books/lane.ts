@@ -4,10 +4,12 @@
  * Work whose connection breaks is repeated on another, which it must allow for. While the server cannot be reached, work is refused at
  * once after the first has waited; the connection is tried again meanwhile.
  */
+
 import { setTimeout as delay } from "node:timers/promises";
+import { createSilence, type Silence, startLooking } from "../../../../runtime/ipc/silence.ts";
 import { AwayError, isConflict, isConnectionError } from "../errors.ts";
 import type { Session } from "../session.ts";
-import { createSilence, type Silence, startLooking, within } from "../silence.ts";
+import { within } from "../silence.ts";
 
 export interface LaneOptions {
   readonly connect: () => Promise<Session>;

@@ -1,6 +1,7 @@
 /**
  * Keeps a node's records while the database is away: a journal (`journal/segments.ts`) in a folder of its machine. What a node that
- * died has left there is written by the next one on that machine, as soon as it counts as dead.
+ * died has left there is written by the next one on that machine: as soon as that sees by its lock that the process has ended, or else as
+ * soon as the node counts as dead.
  */
 import { counted } from "../../../../runtime/words/counted.ts";
 import { checkJournal } from "../../../journal/check.ts";
@@ -11,6 +12,8 @@ import { sentLogs } from "../../../journal/sent-log.ts";
 import type { JournalRecord } from "../../../money/books.ts";
 import { createNodeLocks } from "../../sqlite/node-lock.ts";
 import type { Server, Session } from "../session.ts";
+import { call } from "./call.ts";
+import { leave } from "./functions/leases.ts";
 import { createPosting } from "./posting.ts";
 import { recordSent } from "./record-sent.ts";
 
@@ -60,10 +63,15 @@ export interface LeftBehindOptions {
 /**
  * writeLeftBehind writes what nodes that died have left on this machine, has calls that they had sent recorded as lost, and returns of how
  * many nodes that was. What is no record is kept beside it, and a journal of another database is left alone.
+ *
+ * A node whose process has ended by its lock, and that still counts as living, is ended behind that: nothing more comes of it, so nobody
+ * need wait for what it leased and held.
  */
 export async function writeLeftBehind({ server, segments, folder, own, onError }: LeftBehindOptions): Promise<number> {
+  const locks = createNodeLocks(folder, onError);
   const [spooled, logs] = [new Set(segments.nodes()), sentLogs(folder)];
-  const others = [...spooled.union(new Set(logs.map(({ node }) => node)))].filter((node) => !own.has(node));
+  const known = [...spooled, ...logs.map(({ node }) => node), ...locks.nodes()];
+  const others = [...new Set(known)].filter((node) => !own.has(node));
   if (others.length === 0) return 0;
   const session = await server.connect();
   try {
@@ -74,21 +82,34 @@ export async function writeLeftBehind({ server, segments, folder, own, onError }
       [others],
     );
     const living = new Set(alive.map((row) => row.node));
-    let count = 0;
     const take = async (node: string) => {
       if (spooled.has(node) && !(await writeOne(session, { segments, onError }, database, node))) return 0;
       if (sent.has(node)) await recordSent(session, { folder, node, database });
       return spooled.has(node) || sent.has(node) ? 1 : 0;
     };
-    const locks = createNodeLocks(folder, onError);
-    for (const other of others.filter((node) => !living.has(node))) {
-      const endLock = locks.takeEnded(other);
-      if (endLock) count += await take(other).finally(endLock);
+    let count = 0;
+    for (const node of others) {
+      const counts = living.has(node);
+      if (!counts && !spooled.has(node) && !sent.has(node)) continue;
+      const endLock = locks.takeEnded(node, counts);
+      if (!endLock) continue;
+      count += await take(node)
+        .then(async (taken) => {
+          if (counts) await endNode(session, node);
+          return taken;
+        })
+        .finally(endLock);
     }
     return count;
   } finally {
     session.close();
   }
+}
+
+/** endNode gives back what a node that has ended has leased, and ends the deadlines of what its calls hold: they are recorded as lost. */
+async function endNode(session: Pick<Session, "query">, node: string): Promise<void> {
+  await call(session, leave, [node]);
+  await session.query("UPDATE holds SET expires_at = now_ms() WHERE node = $1 AND expires_at > now_ms()", [node]);
 }
 
 async function writeOne(
