@@ -18,11 +18,11 @@ import {
   ToolCallSchema,
 } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { upstreamFailed } from "../call/refusals.ts";
+import type { CallPiece } from "../call/tools/call-list.ts";
 import { isSealedReasoning } from "../providers/profile/reasoning-seal.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../wire/json.ts";
 import { readMessage } from "../wire/read.ts";
 import { signatureOf } from "./call-signature.ts";
-import type { ToolInput } from "./tool-input.ts";
 
 export interface ChatOutput {
   readonly reasoning: string;
@@ -46,16 +46,6 @@ export interface SealedThinking {
   /** The visible text; empty without one. */
   readonly thinking: string;
   readonly seal: string;
-}
-
-export interface CallPiece {
-  readonly index: number | undefined;
-  readonly id: string;
-  readonly name: string;
-  /** JSON text, or the next piece of it. */
-  readonly input: string;
-  /** The vendor's signature of the call; empty without one. */
-  readonly signature: string;
 }
 
 const nothing: ChatOutput = {
@@ -225,30 +215,6 @@ function thinkingIn(parts: readonly JsonValue[]): string {
     .map((part) => (part as JsonObject | null)?.thinking)
     .map((thinking) => (Array.isArray(thinking) ? textIn(thinking) : textOrEmpty(thinking)))
     .join("");
-}
-
-/**
- * beginsAnotherCall reports whether a piece begins another call than the one it seems to belong to. Some vendors give every call index 0:
- * there another id begins another call, except where every piece has an id of its own. Some give calls neither index nor id, or all the same
- * id or index: there a name after a complete input does. With the same index, it is another name, or one with an input of its own.
- */
-export function beginsAnotherCall(
-  call: { readonly id: string; readonly name: string; readonly input: ToolInput },
-  { index, id, name, input }: CallPiece,
-): boolean {
-  if (name === "") return false;
-  if (id !== "" && id !== call.id) return call.id !== "" && !(call.name === name && call.input.isUnderWay);
-  if (!call.input.isComplete) return false;
-  if (index === undefined) return !(id !== "" && call.input.repeats(input));
-  return !call.input.repeats(input) && (name !== call.name || (input.trim() !== "" && !call.input.repeats("{}")));
-}
-
-/**
- * goesOn reports whether a piece with an index that no call has belongs to the last call. Some servers give the beginning of a call another
- * index than its input.
- */
-export function goesOn(last: { readonly input: ToolInput } | undefined, { id, name }: CallPiece): boolean {
-  return last !== undefined && id === "" && name === "" && !last.input.isComplete;
 }
 
 /**

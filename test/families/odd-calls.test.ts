@@ -109,6 +109,10 @@ const streamed: Readonly<Record<string, readonly [deltas: readonly Json[], calls
     [{ tool_calls: [{ index: 0, id: "call_1", function: { name: "get", arguments: [] } }] }],
     [{ name: "get", input: "{}" }],
   ],
+  "a name behind the input": [
+    [first('{"a":1}', ""), piece("", {}, "get_weather"), piece("{}", { index: 1, id: "call_2" }, "get")],
+    [weather, { name: "get", input: "{}" }],
+  ],
   "one index for all calls": [
     [first('{"a":1}'), piece('{"a":2}', { id: "call_2" }, "get_weather")],
     [weather, { name: "get_weather", input: '{"a":2}' }],
@@ -120,6 +124,8 @@ describe.each(["messages", "responses"] as const)("a caller of %s gets", (family
     upstream.script = (exchange) =>
       exchange.stream(...deltas.map((delta) => chatChunk(delta)), chatChunk({}, "tool_calls"), usageChunk());
     expect(await calledBy(family, true)).toEqual(calls);
+    // A server that streams unasked says the same.
+    expect(await calledBy(family, false), "whole").toEqual(calls);
   });
 
   test("each of several calls that share an id", async () => {

@@ -1,6 +1,6 @@
 /** Inputs of tool calls that come in pieces, and again after their end: what is told of them, and at what cost. */
 import { expect, test } from "vitest";
-import { ToolInput } from "../../src/families/tool-input.ts";
+import { ToolInput } from "../../src/call/tools/tool-input.ts";
 
 /** piecesOf cuts a text. */
 const piecesOf = (text: string, length: number) => text.match(new RegExp(`[^]{1,${length}}`, "g")) ?? [];

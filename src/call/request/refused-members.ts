@@ -3,16 +3,17 @@
  * conversation need not be refused once for each turn.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { CooperativeTask } from "../../runtime/cooperative.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import { isObject, mappedByTasks } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 
 /** anyEntry stands in a path for the place in a list. */
 const anyEntry = "*";
 
+/** RefusedMember is a member of objects, or the blocks of a type. */
 export interface RefusedMember {
   readonly path: readonly string[];
-  /** The type of the object that has the member, null where it has none: servers check each type by itself. */
+  /** The type of the object that has the member, null where it has none, or that of the blocks: servers check each type by itself. */
   readonly of: JsonValue;
 }
 
@@ -57,6 +58,30 @@ export function memberAt(request: JsonObject, words: readonly string[]): Refused
   return { path, of: holder.type ?? null };
 }
 
+/** dispensable are the types of blocks without which a conversation says the same: what a model thought before. */
+export const dispensable: ReadonlySet<JsonValue | undefined> = new Set(["thinking", "redacted_thinking"]);
+
+/** blocksOf returns the blocks of a dispensable type; undefined where a request has none. It may be an outline. */
+export function blocksOf({ messages }: JsonObject, type: JsonValue | undefined): RefusedMember | undefined {
+  const isOfType = (block: JsonValue) => isObject(block) && block.type === type;
+  const has = (turn: JsonValue) => isObject(turn) && Array.isArray(turn.content) && turn.content.some(isOfType);
+  const isAny = dispensable.has(type) && Array.isArray(messages) && messages.some(has);
+  return isAny ? { path: pathOfBlocks, of: type ?? null } : undefined;
+}
+
+/** typeAt returns the type of a block; undefined where there is none. */
+export function typeAt({ messages }: JsonObject, turn: number, place: number): JsonValue | undefined {
+  const said = Array.isArray(messages) ? messages[turn] : undefined;
+  const block = isObject(said) && Array.isArray(said.content) ? said.content[place] : undefined;
+  return isObject(block) ? block.type : undefined;
+}
+
+const pathOfBlocks = ["messages", anyEntry, "content", anyEntry] as const;
+
+function isOfBlocks({ path }: RefusedMember): boolean {
+  return path === pathOfBlocks;
+}
+
 /** isTag reports a word that is the type of the object, and not the member of that name: the next is a member beside it. */
 function isTag(word: string, object: JsonObject, next: string | undefined): boolean {
   return object.type === word && next !== undefined && Object.hasOwn(object, next);
@@ -87,10 +112,15 @@ export function* withoutMembers(
 ): CooperativeTask<WithoutMembers> {
   const dropped: string[] = [];
   let left: JsonValue = request;
-  for (const { path, of } of members) left = yield* without(left, path, { of, at: "", dropped });
-  const kept = left as JsonObject;
-  const changed = Object.keys(request).filter((key) => kept[key] !== request[key]);
-  return { changes: Object.fromEntries(changed.map((key) => [key, kept[key]])), dropped };
+  const blocks = members.filter(isOfBlocks);
+  for (const { path, of } of members.filter((one) => !isOfBlocks(one)))
+    left = yield* without(left, path, { of, at: "", dropped });
+  // They come last: paths have the places of before.
+  const types = new Set(blocks.flatMap(({ of }) => (of === "thinking" ? [...dispensable] : of)));
+  const changed = blocks.length > 0 ? yield* withoutBlocks(left as JsonObject, types, dropped) : {};
+  const kept = { ...(left as JsonObject), ...changed };
+  const keys = Object.keys(request).filter((key) => kept[key] !== request[key]);
+  return { changes: Object.fromEntries(keys.map((key) => [key, kept[key]])), dropped };
 }
 
 interface Place {
@@ -114,4 +144,27 @@ function* without(value: JsonValue, path: readonly string[], place: Place): Coop
   if ((value.type ?? null) !== place.of) return value;
   if (told !== null) place.dropped.push(at);
   return others;
+}
+
+/** withoutBlocks leaves out blocks of the conversation, and turns of nothing else, which servers refuse. */
+function* withoutBlocks(
+  { messages }: JsonObject,
+  types: ReadonlySet<JsonValue | undefined>,
+  dropped: string[],
+): CooperativeTask<Changes> {
+  if (!Array.isArray(messages)) return {};
+  const kept: JsonValue[] = [];
+  for (const [i, turn] of messages.entries()) {
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    const blocks = isObject(turn) && Array.isArray(turn.content) ? turn.content : [];
+    const content = blocks.filter((block, k) => {
+      const isRefused = isObject(block) && types.has(block.type);
+      if (isRefused) dropped.push(`messages[${i}].content[${k}]`);
+      return !isRefused;
+    });
+    if (content.length === blocks.length) kept.push(turn);
+    else if (content.length > 0 || Array.isArray((turn as JsonObject).tool_calls))
+      kept.push({ ...(turn as JsonObject), content: content.length > 0 ? content : null });
+  }
+  return kept.length === messages.length && dropped.length === 0 ? {} : { messages: kept };
 }

@@ -4,12 +4,15 @@
  */
 import { pictureType } from "../../providers/anthropic/picture-type.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
+import { flatPart } from "./flat-media.ts";
 
 /** mediaPart returns chat's part of the same meaning; undefined where the part is no such one. */
 export function mediaPart(part: JsonObject): JsonObject | undefined {
   const { type, file } = part;
   if (type === "image") return imagePart(part);
   if (type === "document") return documentPart(part);
+  const flat = flatPart(part);
+  if (flat) return flat;
   const isFile = type === "file" && isObject(file) && typeof file.file_url === "string";
   if (isFile && (file.file_data ?? file.file_id ?? null) === null) {
     const { file_url: address, file_data: _, file_id: __, ...more } = file;
@@ -23,13 +26,19 @@ export function mediaPart(part: JsonObject): JsonObject | undefined {
 
 /** imagePart reads an image by its address or data. Its type may be named, in one of three spellings. */
 function imagePart(part: JsonObject): JsonObject | undefined {
-  const { image, url, data, mimeType, mediaType, media_type, source, image_url: told, detail, ...rest } = part;
-  const given = [image, url, data, told].find((one) => typeof one === "string" && one !== "");
+  const { image, url, data, base64, source, image_url: told, detail, ...more } = part;
+  const { mimeType, mediaType, media_type, mime_type, source_type: _, ...rest } = more;
+  const given = [image, url, data, base64, told].find((one) => typeof one === "string" && one !== "");
   if (isObject(source) || typeof given !== "string") return undefined;
-  const named = textOrEmpty(mimeType) || textOrEmpty(mediaType) || textOrEmpty(media_type);
+  const named = [mimeType, mediaType, media_type, mime_type].map((one) => textOrEmpty(one)).find(isWholeType);
   const isAddress = /^(https?:\/\/|data:)/i.test(given);
   const address = isAddress ? given : `data:${named || (pictureType(given) ?? "image/png")};base64,${given}`;
   return { ...rest, type: "image_url", image_url: definedFields({ url: address, detail }) };
+}
+
+/** isWholeType reports a media type that is not merely a class, as `image/*`. */
+function isWholeType(type: string): boolean {
+  return /^[\w.+-]+\/[\w.+-]+$/.test(type);
 }
 
 /** documentPart reads a document of the Messages API that has nothing which chat lacks. */

@@ -16,6 +16,7 @@ import {
 import type { Changes } from "../../wire/splice.ts";
 import { describedSchema } from "../tools/described-schema.ts";
 import { messagesChoice, schemaTool } from "./any-tool.ts";
+import { addressedFile, flatPart } from "./flat-media.ts";
 import { mediaPart } from "./foreign-media.ts";
 import { resultContent, usualContent, withObjectInput } from "./odd-values.ts";
 
@@ -176,6 +177,8 @@ function blockOf(block: JsonValue): JsonValue {
   if (block.type === "tool_use") return withObjectInput(block);
   if (block.type === "tool_result") return withUsualResult(block);
   if (block.type === "image" && !isObject(block.source)) return blockOf(mediaPart(block) ?? null) ?? block;
+  const flat = flatPart(block) ?? addressedFile(block);
+  if (flat) return blockOf(flat);
   if (!ofOthers.has(block.type)) return block;
   const { type, image_url: image, detail: _, file, ...rest } = block;
   if (type === "input_text" || type === "output_text") return { ...rest, type: "text" };

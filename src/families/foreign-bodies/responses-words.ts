@@ -7,6 +7,7 @@ import { definedFields, isObject, type JsonObject, type JsonValue, mappedList } 
 import type { Changes } from "../../wire/splice.ts";
 import { describedSchema } from "../tools/described-schema.ts";
 import { flatChoice, flatTool } from "./any-tool.ts";
+import { addressedFile, flatPart } from "./flat-media.ts";
 import { mediaPart } from "./foreign-media.ts";
 import { hasToolBlocks, inChatParts } from "./foreign-parts.ts";
 import { resultContent, textArguments, usualContent } from "./odd-values.ts";
@@ -150,6 +151,8 @@ function isNestedImage({ type, image_url: image }: JsonObject): boolean {
 function partOf(part: JsonValue, role: JsonValue | undefined): JsonValue {
   if (!isObject(part)) return part;
   if (part.type === "image" && !isObject(part.source)) return partOf(mediaPart(part) ?? null, role) ?? part;
+  const flat = flatPart(part) ?? addressedFile(part) ?? soundPart(part);
+  if (flat) return partOf(flat, role);
   if (!(ofChat.has(part.type) || isNestedImage(part))) return part;
   const { type, text, image_url: image, file, ...rest } = part;
   if (type === "text" && typeof text === "string") {
@@ -159,5 +162,15 @@ function partOf(part: JsonValue, role: JsonValue | undefined): JsonValue {
     const { url, detail } = isObject(image) ? image : { url: image, detail: rest.detail };
     return definedFields({ ...rest, type: "input_image", image_url: url, detail });
   }
-  return type === "file" && isObject(file) ? { ...rest, type: "input_file", ...file } : part;
+  if (type !== "file" || !isObject(file)) return part;
+  const { file_data: data, ...more } = file;
+  const isAddress = typeof data === "string" && /^https?:\/\//i.test(data);
+  return definedFields({ ...rest, type: "input_file", ...more, [isAddress ? "file_url" : "file_data"]: data });
+}
+
+/** soundPart returns a sound in a data URI, as servers of open models have it, as responses has it; undefined for any other part. */
+function soundPart({ type, audio_url: sound, ...rest }: JsonObject): JsonObject | undefined {
+  const url = isObject(sound) ? sound.url : sound;
+  const isData = type === "audio_url" && typeof url === "string" && /^data:/i.test(url);
+  return isData ? flatPart({ ...rest, type: "audio", data: url }) : undefined;
 }

@@ -10,10 +10,7 @@ import { interrupted, withHeading } from "./paired-results.ts";
 
 type ResultOf = (call_id: string) => JsonObject;
 
-/**
- * missingResults make the result of a call that has none, by the type of the call. A screen that nobody has seen cannot be made: calls of a
- * computer stay as they are.
- */
+/** missingResults make the result of a call that has none, by the type of the call. */
 const missingResults: ReadonlyMap<JsonValue | undefined, ResultOf> = new Map<JsonValue | undefined, ResultOf>([
   ["function_call", (call_id) => ({ type: "function_call_output", call_id, output: interrupted })],
   ["custom_tool_call", (call_id) => ({ type: "custom_tool_call_output", call_id, output: interrupted })],
@@ -23,6 +20,10 @@ const missingResults: ReadonlyMap<JsonValue | undefined, ResultOf> = new Map<Jso
     "apply_patch_call",
     (call_id) => ({ type: "apply_patch_call_output", call_id, status: "failed", output: interrupted }),
   ],
+  [
+    "tool_search_call",
+    (call_id) => ({ type: "tool_search_output", call_id, execution: "client", status: "incomplete", tools: [] }),
+  ],
   ["shell_call", (call_id) => ({ type: "shell_call_output", call_id, output: [interruptedShell] })],
 ]);
 
@@ -31,10 +32,16 @@ const interruptedShell = { stdout: "", stderr: interrupted, outcome: { type: "ex
 const results: ReadonlySet<JsonValue | undefined> = new Set([
   ...["function_call_output", "custom_tool_call_output"],
   ...["local_shell_call_output", "apply_patch_call_output", "shell_call_output"],
+  ...["tool_search_output", "computer_call_output"],
 ]);
 
+/** ofComputer is the type of calls whose result is a screen. One that nobody has seen cannot be made: such a call becomes a text. */
+const ofComputer = "computer_call";
+
 /** withTexts are the types of results that may stand as a text without their call. */
-const withTexts: ReadonlySet<JsonValue | undefined> = new Set(["function_call_output", "custom_tool_call_output"]);
+const withTexts: ReadonlySet<JsonValue | undefined> = new Set([
+  ...["function_call_output", "custom_tool_call_output", "computer_call_output"],
+]);
 
 /** elsewhere are the types of items that stand for others, among which a call or its result may be. */
 const elsewhere: ReadonlySet<JsonValue | undefined> = new Set(["item_reference", ...compactionTypes]);
@@ -45,6 +52,9 @@ export function* pairedItems(items: JsonValue[]): CooperativeTask<JsonValue[]> {
   const calls = new CallPairs<JsonObject>("conversation");
   /** pairs are those of calls, and those of results, by their place. */
   const pairs: (CallPair<JsonObject> | undefined)[] = [];
+  /** searches are those of tools found, for which no call is waiting: they get one, because later calls need these tools. */
+  const searches = new Set<number>();
+  const isWhole = !items.some(isElsewhere);
   let isCalling = false;
   for (const [i, item] of items.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
@@ -52,8 +62,11 @@ export function* pairedItems(items: JsonValue[]): CooperativeTask<JsonValue[]> {
     isCalling = isCall(item);
     if (isCall(item)) pairs.push(calls.begin(item.call_id));
     else pairs.push(isResult(item) ? calls.answer(item.call_id, item) : undefined);
+    if (pairs[i] || !isWhole || !isResult(item) || item.type !== "tool_search_output") continue;
+    pairs[i] = calls.begin(item.call_id);
+    calls.answer(item.call_id, item);
+    searches.add(i);
   }
-  const isWhole = !items.some(isElsewhere);
   const paired: JsonValue[] = [];
   /** missing are the results that go behind those of the calls which the model made at once. */
   let missing: JsonObject[] = [];
@@ -61,12 +74,17 @@ export function* pairedItems(items: JsonValue[]): CooperativeTask<JsonValue[]> {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     const pair = pairs[i];
     if (isCall(item) && pair) {
+      if (item.type === ofComputer && !pair.result && isWhole) {
+        paired.push(asSaid(item));
+        continue;
+      }
       paired.push(pair.id === item.call_id ? item : { ...item, call_id: pair.id });
       const result = pair.result || !isWhole ? undefined : missingResults.get(item.type)?.(pair.id);
       if (result) missing.push(result);
       continue;
     }
     if (isResult(item) && pair) {
+      if (searches.has(i)) paired.push(...missing.splice(0), searchFor(pair.id));
       paired.push(pair.id === item.call_id ? item : { ...item, call_id: pair.id });
       continue;
     }
@@ -100,11 +118,12 @@ function isElsewhere(item: JsonValue): boolean {
 type OfCall = JsonObject & { readonly call_id: string };
 
 function isCall(item: JsonValue): item is OfCall {
-  return isObject(item) && missingResults.has(item.type) && isId(item.call_id);
+  if (!isObject(item) || !isId(item.call_id) || item.execution === "server") return false;
+  return item.type === ofComputer || missingResults.has(item.type);
 }
 
 function isResult(item: JsonValue): item is OfCall {
-  return isObject(item) && results.has(item.type) && isId(item.call_id);
+  return isObject(item) && results.has(item.type) && isId(item.call_id) && item.execution !== "server";
 }
 
 function isId(id: JsonValue | undefined): id is string {
@@ -112,5 +131,17 @@ function isId(id: JsonValue | undefined): id is string {
 }
 
 function asText({ output }: JsonObject): JsonObject {
-  return { type: "message", role: "user", content: withHeading(output, "input_text") };
+  const { image_url = null } = isObject(output) ? output : {};
+  const shown = image_url === null ? output : [{ type: "input_image", image_url, detail: "auto" }];
+  return { type: "message", role: "user", content: withHeading(shown, "input_text") };
+}
+
+/** asSaid returns what a model did at a computer as its text. */
+function asSaid({ action, actions }: JsonObject): JsonObject {
+  const text = `computer: ${JSON.stringify(actions ?? action ?? {})}\n\n${interrupted}`;
+  return { type: "message", role: "assistant", content: [{ type: "output_text", text }] };
+}
+
+function searchFor(call_id: string): JsonObject {
+  return { type: "tool_search_call", call_id, execution: "client", status: "completed", arguments: {} };
 }

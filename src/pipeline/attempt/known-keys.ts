@@ -12,7 +12,7 @@
  */
 import type { Operation } from "../../call/operations.ts";
 import { Refusal } from "../../call/refusals.ts";
-import { isSameMember, memberAt, type RefusedMember } from "../../call/request/refused-members.ts";
+import { blocksOf, isSameMember, memberAt, type RefusedMember, typeAt } from "../../call/request/refused-members.ts";
 import type { RequestFitter } from "../../providers/contract.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
 import { catchError } from "../../runtime/maybe-promise.ts";
@@ -102,7 +102,9 @@ function withNames(
   { translated, part }: CallAttempt,
 ): RefusedKeys | undefined {
   const request = translated.request.outline();
-  const found = said.named.flatMap((paths) => firstMember(request, paths));
+  const placed = said.blocks.map((place) => typeAt(request, ...place));
+  const blocks = [...said.types, ...placed].flatMap((type) => blocksOf(request, type) ?? []);
+  const found = [...said.named.flatMap((paths) => firstMember(request, paths)), ...blocks];
   const fresh = [...found.entries()].flatMap(([i, one]) => {
     const earlier = [...members, ...found.slice(0, i)];
     return earlier.some((known) => isSameMember(known, one)) ? [] : one;

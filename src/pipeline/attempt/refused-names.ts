@@ -1,6 +1,7 @@
 /** Reads in a refusal which members of a request, and which values of `anthropic-beta`, its server does not know. */
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Refusal } from "../../call/refusals.ts";
+import { dispensable } from "../../call/request/refused-members.ts";
 import { isObject, parsedJson } from "../../wire/json.ts";
 
 export interface RefusedNames {
@@ -8,6 +9,10 @@ export interface RefusedNames {
   readonly named: readonly Paths[];
   /** betas are the values that are named, or `all` where the server names none. */
   readonly betas: readonly string[] | "all";
+  /** types are those of blocks that are named as unknown. */
+  readonly types: readonly string[];
+  /** blocks are places of blocks whose type is none of those that the server knows: those of a turn, and in its content. */
+  readonly blocks: readonly (readonly [turn: number, block: number])[];
 }
 
 type Paths = readonly (readonly string[])[];
@@ -31,6 +36,8 @@ const located = /[[(]\s*["']body["']\s*,([^\])]{1,500})[\])]/g;
 
 /** maxSaid is how much of a refusal is looked into, in characters. */
 const maxSaid = 10_000;
+/** maxRead is how much of its body is searched for types, in bytes: Pydantic tells the whole conversation before them. */
+const maxRead = 64 * 1024;
 /** The most names in one text that are tried: each is, within each other. */
 const mostNames = 24;
 /** deepest is how deep texts may stand in the body of a refusal. */
@@ -38,13 +45,40 @@ const deepest = 6;
 
 /** refusedNames returns undefined where a refusal says nothing of the kind. */
 export function refusedNames({ message, upstream }: Refusal): RefusedNames | undefined {
-  const body = upstream?.body.toString().slice(0, maxSaid) ?? "";
+  const whole = upstream?.body.toString("utf8", 0, maxRead) ?? "";
+  const body = whole.slice(0, maxSaid);
   const said = [message.slice(0, maxSaid), ...textsIn(parsedJson(body) ?? body)];
   const betas = betasIn(said);
   const telling = said.filter((text) => saysUnknown.test(text));
   const places = telling.length > 0 ? placesIn(body).map((place) => [place]) : [];
   const named = [...telling.map(pathsIn), ...places].filter((paths) => paths.length > 0);
-  return named.length === 0 && betas.length === 0 ? undefined : { named, betas };
+  const types = typesIn([message.slice(0, maxSaid), whole]);
+  const blocks = blocksIn(message.slice(0, maxSaid));
+  const isNothing = named.length + betas.length + types.length + blocks.length === 0;
+  return isNothing ? undefined : { named, betas, types, blocks };
+}
+
+/** How servers say that they do not know the type of a block: Pydantic by what it got, Serde by the variant, others in words. */
+const unknownTypes = [
+  /\\?["']input\\?["']\s*:\s*(?:\[\{\\?["']type\\?["']\s*:\s*)?\\?["'](\w+)\\?["']/g,
+  /(?:unknown variant|input tag|(?:unknown|unsupported|invalid|unexpected|unrecogni[sz]ed) (?:content |message )?(?:block |part )?types?):?\s*[\\"'`]*(\w+)/gi,
+  /\b(?:block|part|content|type)s? (?:of type )?[\\"'`]+(\w+)[\\"'`]+ (?:is|are) (?:not|un)/gi,
+];
+
+/** typesIn returns the types that can be left out. */
+function typesIn(said: readonly string[]): string[] {
+  const named = unknownTypes.flatMap((pattern) =>
+    said.flatMap((text) => [...text.matchAll(pattern)].map(([, type = ""]) => type)),
+  );
+  return [...new Set(named)].filter((type) => dispensable.has(type));
+}
+
+/** typeOfBlock finds what FastAPI says of a block's type, with the names of types of its own between the places. */
+const typeOfBlock = /messages\.(\d+)\.content\.(?:[^.:;\s]+\.){0,3}?(\d+)\.(?:[^.:;\s]+\.){0,3}type: Input should be/g;
+
+function blocksIn(said: string): [number, number][] {
+  const places = [...said.matchAll(typeOfBlock)].slice(0, mostNames);
+  return places.map(([, turn, block]) => [Number(turn), Number(block)]);
 }
 
 function textsIn(json: JsonValue, depth = 0): string[] {

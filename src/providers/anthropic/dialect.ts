@@ -26,6 +26,7 @@ import type { Timeouts } from "../upstream/timeouts.ts";
 import { createUpstream } from "../upstream/upstream.ts";
 import { createEventAccumulator } from "./accumulator.ts";
 import { withPlacedInstructions } from "./conversation/late-instructions.ts";
+import { refuseUnheard } from "./conversation/unheard.ts";
 import { requiresSignedThinking, withoutUnsigned } from "./conversation/unsigned-thinking.ts";
 import { withUsableContent } from "./conversation/usable-content.ts";
 import { anthropicFaults } from "./faults.ts";
@@ -85,6 +86,7 @@ function refusedKeys(request: JsonObject, thinking: JsonValue | undefined, model
 function dropUnsupported<O extends Operation>(speak: Speak<O>, isSigned: (model: string) => boolean): Speak<O> {
   return async (attempt) => {
     const { header, model } = attempt;
+    refuseUnheard(attempt.request.outline(), model);
     const asked = await withPlacedInstructions(await withUsableContent(attempt.request), model);
     const signed = isSigned(model) ? await withoutUnsigned(asked) : { request: asked, dropped: [] };
     const given = signed.request.outline();

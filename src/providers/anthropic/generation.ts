@@ -21,6 +21,11 @@ export function generationOf(model: string): Generation | undefined {
     : { family: family.toLowerCase(), number: Number(major) * 100 + Number(minor) };
 }
 
+/** isClaude reports a model of Claude's by its name, whatever its generation. */
+export function isClaude(model: string): boolean {
+  return /claude/i.test(model);
+}
+
 /** refusesSampling reports whether the model is known to refuse temperature, top_p and top_k: Haiku after 4.5, all others after 4.6. */
 export function refusesSampling(model: string): boolean {
   const { family, number = 0 } = generationOf(model) ?? {};

@@ -5,6 +5,7 @@
  * Anthropic's SDKs throw at a delta without its block, and agents take no text and no input from the beginning of a block.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { ToolInput } from "../../call/tools/tool-input.ts";
 import { isObject, textOrEmpty } from "../../wire/json.ts";
 import { BlockNumbers } from "./block-numbers.ts";
 import { beginningOf } from "./frames.ts";
@@ -15,6 +16,8 @@ interface OpenBlock {
   readonly unannounced: JsonValue | undefined;
   /** The deltas for what the server put into the beginning of the block. They are sent before its end, unless it repeats them. */
   untold: readonly JsonObject[];
+  /** The input of a call, as it is told; undefined while nothing of one has come. */
+  input: ToolInput | undefined;
 }
 
 export class UsualEvents {
@@ -77,7 +80,7 @@ export class UsualEvents {
     if (!isObject(block)) return [];
     const number = this.#numbers.begin(index);
     const { begun, untold } = beginningOf(completeBlock(block));
-    this.#open.set(number, { unannounced: undefined, untold });
+    this.#open.set(number, { unannounced: undefined, untold, input: undefined });
     return this.#begun([numbered(begun === block ? event : { ...event, content_block: begun }, number)]);
   }
 
@@ -94,18 +97,20 @@ export class UsualEvents {
     if (kind !== undefined && (number === undefined || isOther)) {
       if (number !== undefined) before.push(...this.#ended(number, { type: "content_block_stop" }));
       number = this.#numbers.begin(index);
-      block = { unannounced: kind, untold: [] };
+      block = { unannounced: kind, untold: [], input: undefined };
       this.#open.set(number, block);
       const content_block = completeBlock({ type: kind });
       before.push({ type: "content_block_start", index: number, content_block });
     }
     if (number === undefined) return [];
     if (block === undefined) return this.#begun([numbered(typed, number)]);
+    const told = toldOnce(block, typed);
+    if (told === undefined) return this.#begun(before);
     if (block.untold.length > 0 && says(delta)) {
       if (!isRepeated(block.untold, delta)) before.push(...saidIn(block.untold, number));
       block.untold = [];
     }
-    return this.#begun([...before, numbered(typed, number)]);
+    return this.#begun([...before, numbered(told, number)]);
   }
 
   #end(event: JsonObject): readonly JsonObject[] {
@@ -123,8 +128,26 @@ export class UsualEvents {
     const block = this.#open.get(number);
     if (!block) return [];
     this.#open.delete(number);
-    return [...saidIn(block.untold, number), numbered(end, number)];
+    const rest = block.untold.length > 0 ? "" : (block.input?.rest() ?? "");
+    const held = rest === "" ? block.untold : [{ type: "input_json_delta", partial_json: rest }];
+    return [...saidIn(held, number), numbered(end, number)];
   }
+}
+
+/**
+ * toldOnce returns the event with what its piece of an input adds to the call; undefined where that is nothing. Some servers send an empty
+ * object before the input, or the input once more, or as an object.
+ */
+function toldOnce(block: OpenBlock, event: JsonObject): JsonObject | undefined {
+  const { delta } = event;
+  if (!isObject(delta) || delta.type !== "input_json_delta") return event;
+  const { partial_json: sent = "" } = delta;
+  const piece = typeof sent === "object" && sent !== null ? JSON.stringify(sent) : textOrEmpty(sent);
+  if (piece === "") return event;
+  block.input ??= new ToolInput();
+  const partial_json = block.input.add(piece);
+  if (partial_json === sent) return event;
+  return partial_json === "" ? undefined : { ...event, delta: { ...delta, partial_json } };
 }
 
 function numbered(event: JsonObject, index: number): JsonObject {
@@ -164,7 +187,7 @@ function blockTypeOf(delta: JsonObject): string | undefined {
 
 function says(delta: JsonObject): boolean {
   const member = members.get(delta.type);
-  return member === undefined || textOrEmpty(delta[member]) !== "";
+  return member === undefined || isObject(delta[member]) || textOrEmpty(delta[member]) !== "";
 }
 
 /** saysNull reports whether a delta has null, or nothing, where it should have a text. */

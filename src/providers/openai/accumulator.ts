@@ -4,7 +4,9 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { isObject } from "../../wire/json.ts";
+import { CallList, type CallPiece } from "../../call/tools/call-list.ts";
+import { ToolInput } from "../../call/tools/tool-input.ts";
+import { isObject, textOrEmpty } from "../../wire/json.ts";
 import type { Accumulator } from "../dialect.ts";
 import { indexOf } from "./choices.ts";
 
@@ -55,7 +57,8 @@ class ChunkAccumulator implements Accumulator {
     if (!isObject(content)) return;
     const { tool_calls: calls, ...rest } = content;
     addTo(choice.said, rest);
-    if (Array.isArray(calls)) for (const call of calls) if (isObject(call)) choice.calls.add(call);
+    // Some servers have a single call instead of a list.
+    for (const call of Array.isArray(calls) ? calls : [calls]) if (isObject(call)) choice.calls.add(call);
   }
 
   answer(): JsonObject {
@@ -72,40 +75,78 @@ class ChunkAccumulator implements Accumulator {
   }
 }
 
-/**
- * Calls accumulates tool calls. A piece belongs to the call with its index, else with its id, else to the last one.
- */
+interface WholeCall {
+  id: string;
+  name: string;
+  readonly input: ToolInput;
+  /** Everything but the input. */
+  readonly members: Members;
+  /** The pieces of the input, as they are told. */
+  readonly told: string[];
+}
+
+/** Calls accumulates tool calls by the same rules as those of a stream. */
 class Calls {
-  readonly #calls = new Map<JsonValue, Members>();
-  #last: Members | undefined;
+  readonly #calls = new CallList<WholeCall>();
 
   get isEmpty(): boolean {
-    return this.#last === undefined;
+    return this.#calls.all.length === 0;
   }
 
-  add({ index, ...piece }: JsonObject): void {
+  add({ index, ...sent }: JsonObject): void {
     // Some servers fill the list up with empty objects.
-    if (Object.keys(piece).length === 0) return;
-    const key = index ?? (piece.id || undefined);
-    // Some servers give the beginning of a call another index than its input.
-    const isInput = !piece.id && !(isObject(piece.function) && piece.function.name);
-    let call = key === undefined ? this.#last : (this.#calls.get(key) ?? (isInput ? this.#last : undefined));
-    // Some vendors give every call index 0: there another id begins another call.
-    const id = call?.get("id");
-    if (!call || (piece.id && id && piece.id !== id)) {
-      call = new Map();
-      if (this.#calls.has(key ?? null))
-        this.#calls.set(`${this.#calls.size} before`, this.#calls.get(key ?? null) as Members);
-      this.#calls.delete(key ?? null);
-      this.#calls.set(key ?? null, call);
-    }
-    this.#last = call;
-    addTo(call, piece);
+    if (Object.keys(sent).length === 0) return;
+    const { piece, input, isFree } = pieceOf(sent);
+    const { name } = isObject(piece.custom) ? piece.custom : isObject(piece.function) ? piece.function : piece;
+    const of: CallPiece = {
+      ...{ index: typeof index === "number" || typeof index === "string" ? Number(index) : undefined, signature: "" },
+      ...{ id: textOrEmpty(piece.id), name: textOrEmpty(name), input },
+    };
+    const call = this.#calls.find(of) ?? this.#calls.add(of, newCall());
+    // Some servers give each piece an id of its own.
+    if (call.id !== "") delete piece.id;
+    call.id ||= of.id;
+    call.name = longerName(call.name, of.name);
+    call.told.push(isFree ? input : call.input.add(input));
+    addTo(call.members, piece);
   }
 
   whole(): JsonValue[] {
-    return [...this.#calls.values()].map((call) => ({ type: "function", ...asObject(call) }));
+    return this.#calls.all.map(({ name, input, members, told }) => {
+      const { function: called, custom, ...call } = asObject(members);
+      const said = told.join("") + input.rest();
+      if (isObject(custom)) return { type: "custom", ...call, custom: { ...custom, name, input: said } };
+      const own = isObject(called) ? called : {};
+      return { type: "function", ...call, function: { ...own, name, arguments: said } };
+    });
   }
+}
+
+function newCall(): WholeCall {
+  return { id: "", name: "", input: new ToolInput(), members: new Map(), told: [] };
+}
+
+/** pieceOf returns a piece without its input, which some servers write beside the name, or as an object. */
+function pieceOf({ function: called, custom, arguments: beside, ...more }: JsonObject) {
+  if (isObject(custom)) {
+    const { input, ...rest } = custom;
+    return { piece: { ...more, custom: rest } as JsonObject, input: textOrEmpty(input), isFree: true };
+  }
+  const { arguments: told = beside, ...rest } = isObject(called) ? called : {};
+  const { name, ...others } = more;
+  const named = rest.name === undefined && name !== undefined ? { ...rest, name } : rest;
+  return { piece: { ...others, function: named } as JsonObject, input: writtenInput(told), isFree: false };
+}
+
+/** writtenInput returns an input as text. PHP writes an empty object as an empty list. */
+function writtenInput(told: JsonValue = null): string {
+  if (Array.isArray(told) && told.length === 0) return "{}";
+  return typeof told === "object" && told !== null ? JSON.stringify(told) : textOrEmpty(told);
+}
+
+/** longerName returns a name with its next piece. Some vendors repeat it with every piece. */
+function longerName(name: string, next: string): string {
+  return next.startsWith(name) ? next : next === "" ? name : name + next;
 }
 
 function addTo(members: Members, more: JsonObject): void {

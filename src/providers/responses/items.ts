@@ -6,10 +6,10 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { upstreamFailed } from "../../call/refusals.ts";
-import { isObject } from "../../wire/json.ts";
+import { isObject, mappedList } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
-import { closeItem, isEmptyItem, type OpenItem, openItem, TextBuilder } from "./open-item.ts";
-import { withOwnArguments } from "./usual-items.ts";
+import { closeItem, isEmptyItem, isReasoningPart, type OpenItem, openItem, TextBuilder } from "./open-item.ts";
+import { ownId, withOwnArguments } from "./usual-items.ts";
 
 /** The most that is kept, in bytes. */
 const mostKept = 64 * 1024 * 1024;
@@ -48,7 +48,10 @@ export class ResponseItems {
     const known = new Map<JsonValue | undefined, JsonObject>();
     for (const open of this.#open.values()) known.set(open.item.id, closeItem(open, status) ?? open.item);
     for (const item of this.#ended.values()) known.set(item.id, item);
-    return output.map((item) => (isEmptyItem(item) && item.id !== undefined ? (known.get(item.id) ?? item) : item));
+    return mappedList(output as JsonValue[], (item) => {
+      const told = isEmptyItem(item) && item.id !== undefined ? known.get(item.id) : undefined;
+      return told && !isEmptyItem(told) ? told : item;
+    });
   }
 
   #begin(event: JsonObject, item: JsonObject, bytes: number): void {
@@ -70,19 +73,19 @@ export class ResponseItems {
 
   /** Some servers send a text or an input whole, without pieces before. */
   #whole(event: JsonObject): void {
-    const { type, content_index: place = 0, part } = event;
-    const said = type === "response.content_part.done" && isObject(part) ? eventOfPart(part) : event;
+    const { type, part } = event;
+    const said = partEnds.has(type) && isObject(part) ? eventOfPart(part) : event;
     const whole = said[wholeKeys.get(said.type) ?? ""];
     if (typeof whole !== "string" || whole === "") return;
     const pieces = { ...event, type: (said.type as string).replace(/done$/, "delta") };
     const open = this.#openFor(pieces);
     if (!open) return;
-    const known = partTypes.has(pieces.type) ? open.texts.get(place)?.text : open.input;
+    const known = partTypes.has(pieces.type) ? open.texts.get(partKey(pieces))?.text : open.input;
     if (known?.isEmpty ?? true) this.#piece(pieces, whole);
   }
 
   #piece(event: JsonObject, delta: string): void {
-    const { type, content_index: place = 0 } = event;
+    const { type } = event;
     const open = this.#openFor(event);
     if (!open) return;
     this.#keep(delta.length);
@@ -90,19 +93,22 @@ export class ResponseItems {
       open.input.add(delta);
     const partType = partTypes.get(type);
     if (partType === undefined) return;
+    const place = partKey(event);
     const part = open.texts.get(place) ?? { type: partType, text: new TextBuilder() };
     if (!open.texts.has(place)) this.#keep(bytesOfOpen);
     open.texts.set(place, part);
     part.text.add(delta);
   }
 
-  /** Some servers send a text without announcing its message. */
+  /** Some servers send a text without announcing its message, or their reasoning. */
   #openFor(event: JsonObject): OpenItem | undefined {
     const key = keyOf(event);
     const open = this.#open.get(key);
     if (open || this.#ended.has(key) || !partTypes.has(event.type)) return open;
-    const id = typeof event.item_id === "string" ? { id: event.item_id } : {};
-    const item = { ...id, type: "message", role: "assistant" };
+    const type = isReasoningPart(partTypes.get(event.type)) ? "reasoning" : "message";
+    const told = event.item_id ?? (typeof key === "number" ? ownId(type, key) : undefined);
+    const id = typeof told === "string" ? { id: told } : {};
+    const item = { ...id, type, ...(type === "message" ? { role: "assistant" } : {}) };
     const begun = openItem(item);
     this.#open.set(key, begun);
     return begun;
@@ -138,19 +144,34 @@ export class ResponseItems {
 const partTypes: ReadonlyMap<JsonValue | undefined, string> = new Map([
   ["response.output_text.delta", "output_text"],
   ["response.refusal.delta", "refusal"],
+  ["response.reasoning_text.delta", "reasoning_text"],
+  ["response.reasoning_summary_text.delta", "summary_text"],
+]);
+
+/** partKey names the part that an event is about, within its item. */
+function partKey({ type, content_index, summary_index }: JsonObject): string {
+  return `${partTypes.get(type)} ${summary_index ?? content_index ?? 0}`;
+}
+
+/** partEnds are the types of events that end a part, which they have. */
+const partEnds: ReadonlySet<JsonValue | undefined> = new Set([
+  "response.content_part.done",
+  "response.reasoning_summary_part.done",
 ]);
 
 /** The members that have the whole, by the type of the event that ends it. */
 const wholeKeys: ReadonlyMap<JsonValue | undefined, string> = new Map([
   ["response.output_text.done", "text"],
   ["response.refusal.done", "refusal"],
+  ["response.reasoning_text.done", "text"],
+  ["response.reasoning_summary_text.done", "text"],
   ["response.function_call_arguments.done", "arguments"],
   ["response.custom_tool_call_input.done", "input"],
 ]);
 
 /** eventOfPart returns the event that ends this part's text. */
 function eventOfPart({ type = null, ...part }: JsonObject): JsonObject {
-  return { ...part, type: `response.${type}.done` };
+  return { ...part, type: `response.${type === "summary_text" ? "reasoning_summary_text" : type}.done` };
 }
 
 function keyOf({ output_index: place = null, item_id = null, item }: JsonObject): JsonValue {

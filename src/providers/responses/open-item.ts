@@ -5,7 +5,7 @@ import { isObject } from "../../wire/json.ts";
 /** OpenItem has not ended. */
 export interface OpenItem {
   readonly item: JsonObject;
-  /** By the index of the content part. */
+  /** By the type and the index of the part. */
   readonly texts: Map<JsonValue, { readonly type: string; readonly text: TextBuilder }>;
   /** The input of a call. */
   readonly input: TextBuilder;
@@ -40,9 +40,13 @@ export function isEmptyItem(item: JsonValue): item is JsonObject {
   if (!isObject(item)) return false;
   if (item.type === "function_call") return !item.arguments;
   if (item.type === "custom_tool_call") return !item.input;
-  const { content } = item;
-  if (item.type !== "message") return false;
-  return !Array.isArray(content) || !content.some((part) => isObject(part) && (part.text || part.refusal));
+  const { content, summary } = item;
+  if (item.type === "reasoning") return !saysAnything(summary) && !saysAnything(content);
+  return item.type === "message" && !saysAnything(content);
+}
+
+function saysAnything(parts: JsonValue | undefined): boolean {
+  return Array.isArray(parts) && parts.some((part) => isObject(part) && (part.text || part.refusal));
 }
 
 /** openItem returns an item without any pieces yet. */
@@ -55,11 +59,29 @@ export function closeItem({ item, texts, input: given }: OpenItem, status: strin
   const input = given.toString();
   if (item.type === "function_call") return { ...item, status, arguments: input || (item.arguments ?? "") };
   if (item.type === "custom_tool_call") return { ...item, status, input: input || (item.input ?? "") };
+  if (item.type === "reasoning") return closeReasoning({ item, texts, input: given }, status);
   if (item.type !== "message") return undefined;
-  if (texts.size === 0) return Array.isArray(item.content) && item.content.length > 0 ? { ...item, status } : undefined;
-  const content = [...texts.values()].map(({ type, text: content }) => {
+  const told = [...texts.values()].filter(({ type }) => !isReasoningPart(type));
+  if (told.length === 0)
+    return Array.isArray(item.content) && item.content.length > 0 ? { ...item, status } : undefined;
+  const content = told.map(({ type, text: content }) => {
     const text = content.toString();
     return type === "refusal" ? { type, refusal: text } : { type, text, annotations: [], logprobs: [] };
   });
   return { ...item, status, content };
+}
+
+/** isReasoningPart reports the types of parts that reasoning is told in. */
+export function isReasoningPart(type: string | undefined): boolean {
+  return type === "reasoning_text" || type === "summary_text";
+}
+
+/** closeReasoning returns undefined for reasoning that was neither told nor sealed. */
+function closeReasoning({ item, texts }: OpenItem, status: string): JsonObject | undefined {
+  const told = [...texts.values()].map(({ type, text }) => ({ type, text: text.toString() }));
+  if (told.length === 0 && !item.encrypted_content) return undefined;
+  const summary = told.filter(({ type }) => type === "summary_text");
+  const content = told.filter(({ type }) => type === "reasoning_text");
+  const known = item.status === undefined ? {} : { status };
+  return { ...item, ...known, summary, ...(content.length > 0 ? { content } : {}) };
 }

@@ -36,7 +36,7 @@ export function trackResponse({ meter, model }: Pick<Attempt, "meter" | "model">
     take(sent, told) {
       if (!isOfResponse(told)) return [];
       const event = nested(told);
-      const json = usualEvent(isEnd(event) ? withUsage(event) : event);
+      const json = usualEvent(isEnd(event) ? withUsage(usual.withHead(event)) : event);
       const frame = json === told ? sent : sent.with(json);
       metering.take(json);
       if (isEnd(json)) return lastFrames(frame, json);

@@ -88,6 +88,13 @@ export class UsualEvents {
     return { type: "response.completed", response: { ...this.#head, output: [] }, ...number };
   }
 
+  /** withHead returns the last event with the members that a response began with, where its own is hardly one. */
+  withHead(event: JsonObject): JsonObject {
+    const { response } = event;
+    if (!isObject(response) || response.object !== undefined) return event;
+    return { ...event, response: { ...this.#head, ...response } };
+  }
+
   /** take returns the events that a caller is sent for one. */
   take(event: JsonObject): readonly JsonObject[] {
     const { type, output_index: place, item } = event;

@@ -199,6 +199,17 @@ describe("calls of vendors' tools without results", () => {
     status: "completed",
     action: { type: "screenshot" },
   };
+  const search = {
+    type: "tool_search_call",
+    call_id: "c",
+    execution: "client",
+    status: "completed",
+    arguments: { query: "files" },
+  };
+  const tools = [{ type: "function", name: "read", parameters: { type: "object" } }];
+  const found = { type: "tool_search_output", call_id: "c", execution: "client", status: "completed", tools };
+  const output = { type: "computer_screenshot", image_url: "data:image/png;base64,iVBORw0KGgo=" };
+  const shown = { type: "computer_call_output", call_id: "c", output };
   const words = expect.stringContaining("interrupted");
 
   async function itemsFor(...items: JsonObject[]): Promise<unknown[]> {
@@ -223,8 +234,35 @@ describe("calls of vendors' tools without results", () => {
         output: [{ stdout: "", stderr: words, outcome: { type: "exit", exit_code: 1 } }],
       },
     ],
+    ["a search", search, { ...found, status: "incomplete", tools: [] }],
   ])("%s gets one", async (_, call, result) => {
     expect(await itemsFor(call)).toEqual([call, result]);
+  });
+
+  test("what was done at a screen that nobody has seen is told as a text", async () => {
+    const [said, ...others] = await itemsFor(screen);
+    const text = expect.stringMatching(/computer: \{"type":"screenshot"\}.*interrupted/s);
+    expect(said).toEqual({ type: "message", role: "assistant", content: [{ type: "output_text", text }] });
+    expect(others).toEqual([]);
+  });
+
+  test("a screen for which no call is waiting is shown by the user", async () => {
+    const [said, ...others] = (await itemsFor(shown)) as JsonObject[];
+    expect(said).toMatchObject({ role: "user", content: [{ text: late }, { image_url: output.image_url }] });
+    expect(others).toEqual([]);
+  });
+
+  test("tools found without a search get one, with an id of its own", async () => {
+    const asked = { ...search, arguments: {} };
+    expect(await itemsFor(found)).toEqual([asked, found]);
+    const second = { call_id: "c_2" };
+    expect(await itemsFor(search, found, found)).toEqual([
+      ...[search, found],
+      ...[
+        { ...asked, ...second },
+        { ...found, ...second },
+      ],
+    ]);
   });
 
   test.each<[string, JsonObject[]]>([
@@ -233,12 +271,14 @@ describe("calls of vendors' tools without results", () => {
     ["a local shell by its id", [shell, { type: "local_shell_call_output", id: "c", output: "1" }]],
     ["a patch", [patch, { type: "apply_patch_call_output", call_id: "c", status: "completed", output: "1" }]],
     ["a shell", [hosted, { type: "shell_call_output", call_id: "c", output: [] }]],
-    ["a screen, which cannot be made", [screen]],
+    ["a search", [search, found]],
+    ["a search by the server", [{ ...search, execution: "server", call_id: null }]],
+    ["a screen", [screen, shown]],
   ])("and results of %s stay", async (_, items) => {
     expect(await itemsFor(...items)).toEqual(items);
   });
 
-  test.each([shell, patch, hosted])("%j reaches servers of other families with one", async (call) => {
+  test.each([shell, patch, hosted, search, screen])("%j reaches servers of other families with one", async (call) => {
     for (const model of ["chat", "messages"]) {
       const { status, text } = await ask(gateway, "/v1/responses", { model, store: false, input: [user, call, user] });
       expect(status, text).toBe(200);

@@ -123,6 +123,79 @@ describe("messages", () => {
     expect(sent.messages).toMatchObject([{ content: [{ cache_control: { type: "ephemeral" } }] }, {}, {}]);
   });
 
+  const ofPydantic = (input: string, said = "") => [
+    `{'type': 'string_type', 'loc': ('body', 'messages', 1, 'content', 'str'), 'input': [{'type': '${input}', 'thinking': '${said}'}]}`,
+    `{'type': 'literal_error', 'loc': ('body', 'messages', 1, 'content', 'list[AnthropicContentBlock]', 0, 'type'), ` +
+      `'msg': "Input should be 'text', 'image', 'tool_use' or 'tool_result'", 'input': '${input}'}`,
+  ];
+
+  test.each<[string, (type: string) => [number, JsonObject]]>([
+    ["vLLM's", (type) => [400, ofOpenAi(`2 validation errors:\n  ${ofPydantic(type).join("\n  ")}`)]],
+    ["vLLM's, behind a long turn", (type) => [400, ofOpenAi(ofPydantic(type, "hm ".repeat(30_000)).join("\n"))]],
+    [
+      "ModelScope's",
+      (type) => [
+        422,
+        {
+          detail: [
+            {
+              type: "string_type",
+              loc: ["body", "messages", 1, "content", "str"],
+              msg: "Input should be a valid string",
+            },
+            {
+              ...{ type: "literal_error", loc: ["body", "messages", 1, "content", "list[union[A,B]]", 0, "A", "type"] },
+              ...{ msg: "Input should be 'text'", input: type },
+            },
+          ],
+        },
+      ],
+    ],
+    ["Pydantic's, of a union", (type) => [400, ofOpenAi(`Input tag '${type}' found using 'type' does not match any`)]],
+    ["Serde's", (type) => [422, ofOpenAi(`unknown variant \`${type}\`, expected one of \`text\`, \`image\``)]],
+    ["a proxy's", (type) => [400, ofAnthropic(`Unsupported content block type: ${type}`)]],
+    ["another's", (type) => [400, ofAnthropic(`content of type '${type}' is not supported`)]],
+  ])("without thinking, whose type a server does not know, in %s words", async (_, say) => {
+    const hidden = { type: "redacted_thinking", data: "c2VhbGVk" };
+    const messages = [
+      { role: "user", content: "hi" },
+      { role: "assistant", content: [thought, hidden, text()] },
+      { role: "user", content: "go on" },
+      { role: "assistant", content: [thought] },
+      { role: "user", content: "go on" },
+    ];
+    const hasOne = (type: string) => (asked: JsonObject) =>
+      list(asked.messages).some(({ content }) => list(content).some((block) => block.type === type));
+    refusing(...["thinking", "redacted_thinking"].map((type) => [hasOne(type), ...say(type)] as const));
+    const first = await send("/messages", { model: "claude", max_tokens: 99, messages });
+    expect([first.status, first.times], first.said).toEqual([200, 2]);
+    expect(first.dropped).toBe("messages[1].content[0], messages[1].content[1], messages[3].content[0]");
+    expect(first.sent.messages).toEqual([
+      { role: "user", content: "hi" },
+      { role: "assistant", content: [text()] },
+      { role: "user", content: "go on" },
+      { role: "user", content: "go on" },
+    ]);
+    const next = await send("/messages", { model: "claude", max_tokens: 99, messages });
+    expect([next.status, next.times]).toEqual([200, 1]);
+  });
+
+  test("with the thinking that Claude demands, and any block that says something else", async () => {
+    const demand = ofAnthropic(
+      "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`.",
+    );
+    const messages = [
+      { role: "user", content: "hi" },
+      { role: "assistant", content: [thought, text()] },
+      { role: "user", content: "go on" },
+    ];
+    for (const refusal of [demand, ofAnthropic("Unsupported content block type: text")]) {
+      refusing([() => true, 400, refusal]);
+      const { status, times } = await send("/messages", { model: "claude", max_tokens: 99, messages });
+      expect([status, times]).toEqual([400, 1]);
+    }
+  });
+
   test("as FastAPI tells the place", async () => {
     const place = {
       type: "extra_forbidden",

@@ -63,6 +63,26 @@ describe.each<[string, Json[], Json[]]>([
     ],
     called,
   ],
+  ...(
+    [
+      ["an empty object before its input", input("{}"), input('{"city":'), input('"Rome"}')],
+      ["its input twice", input('{"city":"Rome"}'), input('{"city":"Rome"}')],
+      ["its input as a JSON string", input('"{\\"city\\":'), input('\\"Rome\\"}"')],
+      ["its input as an object", { type: "input_json_delta", partial_json: { city: "Rome" } }],
+    ] as const
+  ).map(([name, ...deltas]): [string, Json[], Json[]] => [
+    `whose call has ${name}`,
+    [
+      ...[messageStart(), begin(0, { ...tool, input: {} }), ...deltas.map((one) => delta(0, one))],
+      ...[end(0), ...messageEnd("tool_use")],
+    ],
+    called,
+  ]),
+  [
+    "whose call has an empty object for an input",
+    [messageStart(), begin(0, { ...tool, input: {} }), delta(0, input("{}")), end(0), ...messageEnd("tool_use")],
+    [{ ...tool, input: {} }],
+  ],
   [
     "whose input has no block",
     [

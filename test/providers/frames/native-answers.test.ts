@@ -140,6 +140,18 @@ describe.each(ways)("a whole answer to $model, stream: $stream", ({ model, strea
   });
 });
 
+test("thinking that Converse's model has signed keeps its signature, and a text with sources is told", async () => {
+  const reasoningText = { text: "Hm.", signature: "c2ln" };
+  const cited = { citationsContent: { content: [{ text: said }], citations: [] } };
+  const message = { role: "assistant", content: [{ reasoningContent: { reasoningText } }, cited] };
+  upstream.script = (exchange) => exchange.json(200, { output: { message }, stopReason: "end_turn" });
+  const { text } = await call(gateway, { family: "chat", model: "gpt", stream: false, apiKey: gateway.apiKey });
+  expect(JSON.parse(text).choices[0].message).toMatchObject({
+    content: said,
+    thinking_blocks: [{ type: "thinking", thinking: "Hm.", signature: "c2ln" }],
+  });
+});
+
 const streams = {
   "Ollama's": [
     { model: "m", message: { role: "assistant", content: "", thinking: "Hm." }, done: false },
@@ -170,6 +182,21 @@ const cohere = (type: string, message: object) => of(type, { index: 0, delta: { 
 const item = { type: "message", id: "msg_1", role: "assistant", content: [] };
 const reasoned = { type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text: "Hm." }] };
 const responded = { id: "resp_1", object: "response", model: "m", status: "completed", error: null, output: [] };
+
+const block = (contentBlockIndex: number, delta: object) => ({ contentBlockDelta: { delta, contentBlockIndex } });
+const converseEnd = (stopReason: string) => [
+  { messageStop: { stopReason } },
+  { metadata: { usage: { inputTokens: 7, outputTokens: 3, totalTokens: 10 }, metrics: { latencyMs: 9 }, p: "abc" } },
+];
+const converse = [
+  { messageStart: { role: "assistant", p: "abcd" } },
+  block(0, { reasoningContent: { text: "Hm." } }),
+  block(0, { reasoningContent: { signature: "c2ln" } }),
+  { contentBlockStop: { contentBlockIndex: 0 } },
+  ...[block(1, { text: "the quick " }), block(1, { text: "brown fox" })],
+  { contentBlockStop: { contentBlockIndex: 1 } },
+  ...converseEnd("end_turn"),
+];
 
 const eventStreams = {
   "Anthropic's": [
@@ -210,6 +237,10 @@ const eventStreams = {
       delta: { finish_reason: "COMPLETE", usage: { billed_units: { input_tokens: 7, output_tokens: 3 } } },
     }),
   ],
+  "Converse's": converse,
+  "Converse's, of which a proxy has left the members alone,": converse.map(
+    (event): object => Object.values(event)[0] as object,
+  ),
   "llama.cpp's": [
     { index: 0, content: "the quick ", tokens: [1], stop: false, id_slot: 0, tokens_predicted: 1, tokens_evaluated: 7 },
     { index: 0, content: "brown fox", tokens: [2], stop: false, id_slot: 0, tokens_predicted: 2, tokens_evaluated: 7 },
@@ -277,6 +308,15 @@ const callStreams = {
       ];
     }),
     of("response.completed", { response: responded }),
+  ],
+  "Converse's": [
+    { messageStart: { role: "assistant" } },
+    ...[1, 2].flatMap((a) => [
+      { contentBlockStart: { start: { toolUse: { toolUseId: `t${a}`, name: "look" } }, contentBlockIndex: a } },
+      ...[block(a, { toolUse: { input: '{"a":' } }), block(a, { toolUse: { input: `${a}}` } })],
+      { contentBlockStop: { contentBlockIndex: a } },
+    ]),
+    ...converseEnd("tool_use"),
   ],
   "Cohere's": [
     of("message-start", { id: "c", delta: { message: { role: "assistant" } } }),

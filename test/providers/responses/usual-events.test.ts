@@ -67,6 +67,12 @@ describe.each<[string, Any[]]>([
   ["whose message is in its last event alone", whole.filter((event) => !ofMessage(event))],
   ["whose response stands in its events themselves", whole.map(unwrapped)],
   ["that ends without an output", whole.map((event) => ("response" in event ? withOutput(event, null) : event))],
+  [
+    "whose items do not end, and whose end has none",
+    whole
+      .filter(isNo("response.output_item.done"))
+      .map((event) => ("response" in event ? withOutput(event, []) : event)),
+  ],
   ["with events of the server's own", whole.flatMap((event) => [...ownEvents, event])],
   ["as OpenAI sends it", whole],
 ])("a stream %s", (_, events) => {
@@ -113,6 +119,39 @@ test.each([
   const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey, maxRetries: 0 });
   const response = await client.responses.stream({ model: "m", input: "hi", store: false }).finalResponse();
   expect(response.output).toMatchObject([{ content: thought.content }]);
+});
+
+const deltas = whole.filter(({ type }) => type.endsWith("text.delta"));
+
+test.each([
+  ["at the place of the reasoning", ({ item_id: _, ...event }: Any) => ({ ...event, output_index: 0 })],
+  [
+    "without a place",
+    ({ item_id: _, output_index: __, content_index: ___, summary_index: ____, ...event }: Any) => event,
+  ],
+])("a text %s is an item of its own, where nothing is announced and the end has no output", async (_, told) => {
+  const events = [...deltas.map(told), { type: "response.completed", response: responseAnswer([]) }];
+  const output = [
+    { type: "reasoning", summary: [{ text: "Hm." }] },
+    { type: "message", content: [{ text: "Hello" }] },
+  ];
+  await toldOf(events);
+  const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey, maxRetries: 0 });
+  const body = { model: "m", input: "hi", store: false };
+  expect((await client.responses.stream(body).finalResponse()).output).toMatchObject(output);
+  expect((await client.responses.create(body)).output).toMatchObject(output);
+});
+
+test("an end that is hardly a response has what the response began with", async () => {
+  const { id, usage } = responseAnswer([]);
+  const told = await toldOf([...whole.slice(0, -1), { type: "response.completed", response: { id, usage } }]);
+  const { output, ...response } = responseAnswer([]);
+  expect(told.at(-1).response).toMatchObject({ ...response, id: expect.any(String) });
+  expect(told.at(-1).response.output).toMatchObject([
+    { type: "reasoning" },
+    { type: "message" },
+    { type: "function_call" },
+  ]);
 });
 
 test("a stream as OpenAI sends it gets no further events", async () => {

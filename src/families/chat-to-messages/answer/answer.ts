@@ -4,8 +4,8 @@
  * Blocks without a counterpart in a chat message, such as the vendor's own tools at work, are left out.
  */
 import { type ContentBlock, ContentBlockType, type Message } from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import { readToolInput } from "../../../call/tools/tool-input.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
-import { readToolInput } from "../../tool-input.ts";
 import { withNames } from "../property-names.ts";
 import { type Called, explanationOf, finishReason } from "./finish.ts";
 import {

@@ -12,6 +12,7 @@ import { invalidValue, missingField } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import { placedMark } from "../../cache-marks.ts";
+import { documentAddress } from "../../foreign-bodies/flat-media.ts";
 import type { Dropped } from "../../paths/dropped.ts";
 import { fitsSchema } from "../fits-schema.ts";
 import { fileBlock, imageBlock } from "./media.ts";
@@ -123,6 +124,8 @@ function kindOf({ type, text, refusal, imageUrl, inputAudio, file, extra }: Cont
 
 /** ownBlock returns a block that is in the Messages API's own words already, as some callers mix them in. */
 function ownBlock(part: JsonObject | undefined): JsonObject | undefined {
+  const address = part && documentAddress(part);
+  if (address !== undefined) return { type: "document", source: { type: "url", url: address } };
   if (!part || !fitsSchema(ContentBlockSchema, part)) return undefined;
   const says = (value: JsonValue | undefined) => typeof value === "string" && value !== "";
   switch (part.type) {

@@ -7,6 +7,7 @@
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { documentAddress } from "../../foreign-bodies/flat-media.ts";
 import type { Dropped } from "../../paths/dropped.ts";
 
 /** contentOf returns the content of the user's items and of instructions; a plain string stays one. */
@@ -40,7 +41,7 @@ export function* textOfParts(
 }
 
 function inputPart(part: JsonObject, path: string, dropped: Dropped): JsonObject {
-  const { type, text, image_url: image, file, input_audio: sound, refusal, ...more } = part;
+  const { type, text, image_url: image, file, document_url: _, input_audio: sound, refusal, ...more } = part;
   dropped.addExtra(more, path, ["prompt_cache_breakpoint"]);
   const { prompt_cache_breakpoint: mark } = more;
   return definedFields({ ...ownPart(part, path, dropped), prompt_cache_breakpoint: mark ?? undefined });
@@ -48,6 +49,8 @@ function inputPart(part: JsonObject, path: string, dropped: Dropped): JsonObject
 
 function ownPart(part: JsonObject, path: string, dropped: Dropped): JsonObject {
   const { type, text, image_url: image, file, input_audio: sound, refusal } = part;
+  const address = documentAddress(part);
+  if (address !== undefined) return { type: "input_file", file_url: address };
   if (typeof image === "string") return imagePart({ url: image }, path, dropped);
   if (isObject(image) || type === "image_url") return imagePart(isObject(image) ? image : {}, path, dropped);
   if (isObject(file)) return filePart(file, path);
@@ -57,7 +60,7 @@ function ownPart(part: JsonObject, path: string, dropped: Dropped): JsonObject {
   if (typeof text === "string" || typeof refusal === "string") {
     return { type: "input_text", text: textOrEmpty(text) || textOrEmpty(refusal) };
   }
-  throw invalidValue(`${path}.type`, "the model behind this name cannot be given this kind of content here");
+  throw invalidValue(`${path}.type`, "this model cannot be given this kind of content; send text, images or files");
 }
 
 function imagePart({ url, detail, ...more }: JsonObject, path: string, dropped: Dropped): JsonObject {

@@ -5,6 +5,7 @@
  */
 import type { ChatCompletion, ChatCompletionSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { MessageSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
+import { readToolInput } from "../../../call/tools/tool-input.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { sealedDetails, sealedSignature } from "../../call-signature.ts";
@@ -13,7 +14,6 @@ import { ChatUsageTracker } from "../../chat-usage.ts";
 import { finishOf } from "../../finish-words.ts";
 import { listedSources } from "../../listed-sources.ts";
 import { readAnswer } from "../../read-message.ts";
-import { readToolInput } from "../../tool-input.ts";
 import type { Target } from "../../translation.ts";
 import { compacted, compactionBlock } from "../compaction.ts";
 import { ToolIds, type ToolNames } from "../tool-names.ts";

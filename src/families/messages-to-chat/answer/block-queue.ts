@@ -7,10 +7,11 @@
  * piece for a call that has ended fails the stream, since it can no longer be written.
  */
 import { upstreamFailed } from "../../../call/refusals.ts";
+import type { CallPiece } from "../../../call/tools/call-list.ts";
+import { CallList } from "../../../call/tools/call-list.ts";
+import { ToolInput } from "../../../call/tools/tool-input.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { type CallPiece, nameAfter, type SealedThinking } from "../../chat-output.ts";
-import { ToolInput } from "../../tool-input.ts";
-import { CallList } from "../../tools/call-list.ts";
+import { nameAfter, type SealedThinking } from "../../chat-output.ts";
 import type { ToolIds, ToolNames } from "../tool-names.ts";
 import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
 

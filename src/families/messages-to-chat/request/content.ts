@@ -48,8 +48,12 @@ function madeParts({ block, path, takesLinks }: PlacedBlock): JsonObject[] {
   // A tool search names the tools that it found. The tools themselves are in the request.
   const { type, tool_name: toolName } = block.extra ?? {};
   if (type === "tool_reference" && typeof toolName === "string") return [textPart(toolName)];
+  if (heardOrPlayed.includes(`${type}`)) return [{ ...block.extra }];
   throw invalidValue(`${path}.type`, "the model behind this name cannot be given this kind of block here");
 }
+
+/** heardOrPlayed are parts of chat that no other API has: sounds, and addresses of sounds and videos, as servers of open models have them. */
+export const heardOrPlayed: readonly string[] = ["input_audio", "audio_url", "video_url"];
 
 /** Marks are the paths of the marks of a cached prompt that are taken over; undefined where the server takes none. */
 export type Marks = Set<string> | undefined;

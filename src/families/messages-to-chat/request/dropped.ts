@@ -9,6 +9,7 @@
 import { isMadeCitation } from "../../../providers/profile/sealed-signature.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { heardOrPlayed } from "./content.ts";
 
 /** Told is what a translation tells itself: `omitted` are the paths of what it dropped, `marks` those of cache marks that it took over. */
 interface Told {
@@ -125,6 +126,7 @@ const blockOfType: ReadonlyMap<string, Shape> = new Map(
     tool_reference: keys({ type: kept, tool_name: kept }),
     tool_addition: keys({ type: kept, tool: kept }),
     tool_removal: keys({ type: kept, tool: kept }),
+    ...Object.fromEntries(heardOrPlayed.map((type) => [type, keys({ type: kept, [type]: kept })])),
   }),
 );
 

@@ -2,10 +2,12 @@
  * Assembles the calls of a chat answer from pieces that may interleave. A call is reported when all of its name is
  * known.
  */
+
+import type { CallPiece } from "../../../call/tools/call-list.ts";
+import { CallList } from "../../../call/tools/call-list.ts";
+import { ToolInput } from "../../../call/tools/tool-input.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import { type CallPiece, nameAfter } from "../../chat-output.ts";
-import { ToolInput } from "../../tool-input.ts";
-import { CallList } from "../../tools/call-list.ts";
+import { nameAfter } from "../../chat-output.ts";
 import type { CallItem } from "./call-item.ts";
 
 interface Call {

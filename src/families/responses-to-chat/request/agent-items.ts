@@ -1,6 +1,7 @@
 /** Items of coding agents, as text for a chat model. */
 import type { ResponseContentPart, ResponseItem } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { interrupted } from "../../tools/paired-results.ts";
 import type { ToolNames } from "../tool-names.ts";
 import { contentOf, isText } from "./content.ts";
 
@@ -30,9 +31,10 @@ function signedBy(extra: JsonObject | undefined, text: string): string {
 }
 
 /** searchResult returns what is said of the tools that a search has found. They are offered from now on. */
-export function searchResult({ extra }: ResponseItem, names: ToolNames): string {
+export function searchResult({ status, extra }: ResponseItem, names: ToolNames): string {
   const found = toolsFound(extra?.tools ?? []).map(([namespace, name]) => names.chatNameOf(namespace, name));
-  return found.length > 0 ? `These tools can be called now: ${found.join(", ")}` : "No tools were found.";
+  if (found.length > 0) return `These tools can be called now: ${found.join(", ")}`;
+  return status === "incomplete" ? interrupted : "No tools were found.";
 }
 
 function toolsFound(tools: JsonValue, namespace?: string): [namespace: string | undefined, name: string][] {

@@ -43,8 +43,12 @@ function madePart(part: ResponseContentPart, path: string, takesLinks: boolean):
     case Type.REFUSAL:
       return { type: "text", text: part.refusal ?? "" };
   }
+  if (played.has(part.extra?.type)) return { ...part.extra };
   throw invalidValue(`${path}.type`, "the model behind this name cannot be given this kind of content here");
 }
+
+/** played are parts of chat that responses do not have: addresses of sounds and videos, as servers of open models have them. */
+const played: ReadonlySet<JsonValue | undefined> = new Set(["audio_url", "video_url"]);
 
 function imagePart(part: ResponseContentPart, path: string): JsonObject {
   const { imageUrl: url, detail } = part;

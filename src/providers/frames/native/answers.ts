@@ -150,7 +150,7 @@ function choiceOfParts(index: number, parts: JsonValue | undefined, end: JsonVal
   const text = said.map(textIn).join("");
   const thinking = said.map(thinkingIn).join("");
   const calls = said.flatMap(callIn).map(callOf);
-  const signed = said.filter(isSigned);
+  const signed = said.map(inMessagesWords).filter(isSigned);
   if (text === "" && thinking === "" && calls.length === 0) return [];
   const message = {
     ...{ role: "assistant", content: text === "" && calls.length > 0 ? null : text },
@@ -161,7 +161,8 @@ function choiceOfParts(index: number, parts: JsonValue | undefined, end: JsonVal
   return [choice(index, message, end)];
 }
 
-function textIn({ text, thought }: JsonObject): string {
+function textIn({ text, thought, citationsContent: cited }: JsonObject): string {
+  if (isObject(cited) && Array.isArray(cited.content)) return cited.content.filter(isObject).map(textIn).join("");
   return thought === true ? "" : textOrEmpty(text);
 }
 
@@ -170,6 +171,16 @@ function thinkingIn({ type, text, thought, thinking, reasoningContent: reasoning
   if (type === "thinking") return textOrEmpty(thinking);
   const told = isObject(reasoning) ? reasoning.reasoningText : undefined;
   return isObject(told) ? textOrEmpty(told.text) : "";
+}
+
+/** inMessagesWords returns the thinking of Converse's as the Messages API has it; the same part where it is anything else. */
+function inMessagesWords(part: JsonObject): JsonObject {
+  const { reasoningContent: reasoning } = part;
+  if (!isObject(reasoning)) return part;
+  const { reasoningText: told, redactedContent: data } = reasoning;
+  if (data !== undefined) return { type: "redacted_thinking", data };
+  const { text: thinking = "", signature = "" } = isObject(told) ? told : {};
+  return { type: "thinking", thinking, signature };
 }
 
 /** isSigned reports thinking of the Messages API that goes back to its maker as it was. */

@@ -1,10 +1,11 @@
 /**
- * Streams of other APIs than the one that was asked → chunks of a chat: events of Anthropic's, of the Responses API and of Cohere's, and
- * pieces that have the form of whole answers, of Ollama's own API, Gemini, llama.cpp and text-generation-inference.
+ * Streams of other APIs than the one that was asked → chunks of a chat: events of Anthropic's, of the Responses API, of Cohere's and of
+ * Converse's, and pieces that have the form of whole answers, of Ollama's own API, Gemini, llama.cpp and text-generation-inference.
  */
 import { definedFields, isObject, type JsonObject } from "../../../wire/json.ts";
 import { choicesOfPiece, headOf, newChatId, seconds } from "./answers.ts";
 import { createCohereEvents } from "./cohere-events.ts";
+import { converseEvent, createConverseEvents } from "./converse-events.ts";
 import { createMessageEvents } from "./message-events.ts";
 import { createResponseEvents } from "./response-events.ts";
 import type { ReadEvent, Said } from "./said.ts";
@@ -21,9 +22,10 @@ export function isNativePiece(piece: JsonObject): boolean {
   return isNativeEvent(piece) || choicesOfPiece(piece).length > 0;
 }
 
-function isNativeEvent({ type, event_type }: JsonObject): boolean {
+function isNativeEvent(piece: JsonObject): boolean {
+  const { type, event_type } = piece;
   if (typeof event_type === "string") return ofFirstCohere.test(event_type);
-  return typeof type === "string" && ofOthers.some((types) => types.test(type));
+  return (typeof type === "string" && ofOthers.some((types) => types.test(type))) || converseEvent(piece) !== undefined;
 }
 
 const ofFirstCohere = /^(stream-start|text-generation|tool-calls-(chunk|generation)|citation-generation|stream-end)$/;
@@ -37,7 +39,9 @@ const ofOthers = [
 /** createChunkReader returns a function that reads the pieces of one stream: it returns undefined for what is of no API that it knows. */
 export function createChunkReader(): (piece: JsonObject) => NativePiece | undefined {
   const head = { id: newChatId(), object: "chat.completion.chunk", created: seconds(), model: "" };
-  const readers: readonly ReadEvent[] = [createMessageEvents(), createResponseEvents(), createCohereEvents()];
+  const readers: readonly ReadEvent[] = [
+    ...[createMessageEvents(), createResponseEvents(), createCohereEvents(), createConverseEvents()],
+  ];
   let calls = 0;
   /** Each call is whole, and the next one of its stream. */
   function numbered(one: JsonObject): JsonObject {

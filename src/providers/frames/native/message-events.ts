@@ -31,7 +31,7 @@ export function createMessageEvents(): ReadEvent {
 }
 
 /** SignedThinking collects the thinking of one stream with its signatures: it goes back to its maker as it was. */
-class SignedThinking {
+export class SignedThinking {
   readonly #blocks = new Map<JsonValue, { readonly thinking: TextBuilder; signature: string; data: string }>();
 
   /** take takes the beginning of a block, or a piece of one. */

@@ -4,7 +4,7 @@
  * Models sometimes write invalid JSON. That must not cost the caller the answer: anything but a JSON object that the
  * gateway can write again goes into `_raw` as text.
  */
-import { checkRaw, isObject, type JsonObject, parsedJson } from "../wire/json.ts";
+import { checkRaw, isObject, type JsonObject, parsedJson } from "../../wire/json.ts";
 
 /** The depth of an input in an answer. */
 const depth = 4;
