@@ -29,6 +29,8 @@ const noInput = "null";
  */
 export class ToolInput {
   #text = "";
+  /** To look through the text for more than white space with each piece would put it together anew. */
+  #isBlank = true;
   /** The complete text, to which what follows is compared. */
   #whole = "";
   /** again is how much of the complete text has been repeated so far. */
@@ -50,7 +52,7 @@ export class ToolInput {
 
   /** isUnderWay is whether an input has begun that is not complete. */
   get isUnderWay(): boolean {
-    return this.#isWhole === undefined && this.#text.trim() !== "";
+    return this.#isWhole === undefined && !this.#isBlank;
   }
 
   /** isQuoted is whether the input is written as a JSON string. */
@@ -60,7 +62,7 @@ export class ToolInput {
 
   /** isAbsent is whether nothing of an input has come. */
   get isAbsent(): boolean {
-    return this.#isWhole === undefined && this.#text.trim() === "" && this.#quoted === undefined;
+    return this.#isWhole === undefined && this.#isBlank && this.#quoted === undefined;
   }
 
   /** add takes a piece, and returns what may be told now. An empty object at the beginning is held, and a repetition is left out. */
@@ -130,7 +132,10 @@ export class ToolInput {
   }
 
   #read(piece: string): void {
-    if (this.#isWhole === undefined) this.#text += piece;
+    if (this.#isWhole === undefined) {
+      this.#text += piece;
+      this.#isBlank &&= piece.trim() === "";
+    }
     for (let i = 0; i < piece.length; i++) this.#next(piece.charAt(i), piece, i);
   }
 
