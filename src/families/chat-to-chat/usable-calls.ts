@@ -6,8 +6,7 @@
  * Gemini's server and others end by a plain `stop` after a call. Agents that go by it would never run what was called.
  */
 import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import type { CallPiece } from "../../call/tools/call-list.ts";
-import { CallList } from "../../call/tools/call-list.ts";
+import { CallList, type CallPiece } from "../../call/tools/call-list.ts";
 import { plainInput, ToolInput } from "../../call/tools/tool-input.ts";
 import { type ChatWord, callsSomething, chatWordOf } from "../../providers/usage/finish-word.ts";
 import { isObject, type JsonObject, type JsonValue, mappedList, textOrEmpty } from "../../wire/json.ts";

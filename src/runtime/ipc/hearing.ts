@@ -2,7 +2,6 @@
  * Hears whether the other side of a link stands still: it is asked again and again, and any answer will do. One that is gone is not silent:
  * what it was asked is refused at once.
  */
-
 import { ClosedError } from "./channel.ts";
 import { createSilence, startLooking } from "./silence.ts";
 

@@ -2,9 +2,7 @@
  * Assembles the calls of a chat answer from pieces that may interleave. A call is reported when all of its name is
  * known.
  */
-
-import type { CallPiece } from "../../../call/tools/call-list.ts";
-import { CallList } from "../../../call/tools/call-list.ts";
+import { CallList, type CallPiece } from "../../../call/tools/call-list.ts";
 import { ToolInput } from "../../../call/tools/tool-input.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { nameAfter } from "../../chat-output.ts";

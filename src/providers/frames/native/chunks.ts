@@ -8,7 +8,7 @@ import { createCohereEvents } from "./cohere-events.ts";
 import { converseEvent, createConverseEvents } from "./converse-events.ts";
 import { createMessageEvents } from "./message-events.ts";
 import { createResponseEvents } from "./response-events.ts";
-import type { ReadEvent, Said } from "./said.ts";
+import type { Said } from "./said.ts";
 
 /** NativePiece is what a piece of another API's stream is in a chat. One that says nothing has no chunk. */
 export interface NativePiece {
@@ -39,9 +39,7 @@ const ofOthers = [
 /** createChunkReader returns a function that reads the pieces of one stream: it returns undefined for what is of no API that it knows. */
 export function createChunkReader(): (piece: JsonObject) => NativePiece | undefined {
   const head = { id: newChatId(), object: "chat.completion.chunk", created: seconds(), model: "" };
-  const readers: readonly ReadEvent[] = [
-    ...[createMessageEvents(), createResponseEvents(), createCohereEvents(), createConverseEvents()],
-  ];
+  const readers = [createMessageEvents(), createResponseEvents(), createCohereEvents(), createConverseEvents()];
   let calls = 0;
   /** Each call is whole, and the next one of its stream. */
   function numbered(one: JsonObject): JsonObject {
