@@ -15,6 +15,8 @@ export interface RefusedMember {
   readonly path: readonly string[];
   /** The type of the object that has the member, null where it has none, or that of the blocks: servers check each type by itself. */
   readonly of: JsonValue;
+  /** Whether it is left out of this call alone, for another conversation may have what is taken. */
+  readonly isOnce?: true;
 }
 
 /** needed are members without which a request asks for something else, or for nothing. */
@@ -69,6 +71,33 @@ export function blocksOf({ messages }: JsonObject, type: JsonValue | undefined):
   return isAny ? { path: pathOfBlocks, of: type ?? null } : undefined;
 }
 
+/**
+ * sealsOf returns what a model has thought before, which its vendor has sealed; none where a request has none. It may be an outline. Where the
+ * answer goes on with a turn that begins without its thinking then, Claude cannot think within a budget.
+ */
+export function sealsOf(request: JsonObject): RefusedMember[] {
+  const { input, messages } = request;
+  const blocks = [...dispensable].flatMap((type) => blocksOf(request, type) ?? []);
+  const isBudgeted = isObject(request.thinking) && request.thinking.type === "enabled";
+  const goesOn = blocks.length > 0 && isBudgeted && Array.isArray(messages) && hasResult(messages.at(-1));
+  const budget = goesOn ? ["thinking", "context_management"].filter((key) => Object.hasOwn(request, key)) : [];
+  const items = Array.isArray(input) && input.some(isThought) ? [{ path: pathOfItems, of: "reasoning" }] : [];
+  const found = [...blocks, ...items, ...budget.map((key) => ({ path: [key], of: null }))];
+  return found.map((one) => ({ ...one, isOnce: true }));
+}
+
+function hasResult(turn: JsonValue | undefined): boolean {
+  return isObject(turn) && blocksIn(turn).some((block) => isObject(block) && block.type === "tool_result");
+}
+
+function blocksIn({ content }: JsonObject): readonly JsonValue[] {
+  return Array.isArray(content) ? content : [];
+}
+
+function isThought(item: JsonValue): boolean {
+  return isObject(item) && item.type === "reasoning";
+}
+
 /** typeAt returns the type of a block; undefined where there is none. */
 export function typeAt({ messages }: JsonObject, turn: number, place: number): JsonValue | undefined {
   const said = Array.isArray(messages) ? messages[turn] : undefined;
@@ -77,9 +106,14 @@ export function typeAt({ messages }: JsonObject, turn: number, place: number): J
 }
 
 const pathOfBlocks = ["messages", anyEntry, "content", anyEntry] as const;
+const pathOfItems = ["input", anyEntry] as const;
 
 function isOfBlocks({ path }: RefusedMember): boolean {
   return path === pathOfBlocks;
+}
+
+function isOfItems({ path }: RefusedMember): boolean {
+  return path === pathOfItems;
 }
 
 /** isTag reports a word that is the type of the object, and not the member of that name: the next is a member beside it. */
@@ -113,12 +147,13 @@ export function* withoutMembers(
   const dropped: string[] = [];
   let left: JsonValue = request;
   const blocks = members.filter(isOfBlocks);
-  for (const { path, of } of members.filter((one) => !isOfBlocks(one)))
+  for (const { path, of } of members.filter((one) => !isOfBlocks(one) && !isOfItems(one)))
     left = yield* without(left, path, { of, at: "", dropped });
   // They come last: paths have the places of before.
   const types = new Set(blocks.flatMap(({ of }) => (of === "thinking" ? [...dispensable] : of)));
-  const changed = blocks.length > 0 ? yield* withoutBlocks(left as JsonObject, types, dropped) : {};
-  const kept = { ...(left as JsonObject), ...changed };
+  const turns = blocks.length > 0 ? yield* withoutBlocks(left as JsonObject, types, dropped) : {};
+  const items = members.some(isOfItems) ? yield* withoutThoughts(left as JsonObject, dropped) : {};
+  const kept = { ...(left as JsonObject), ...turns, ...items };
   const keys = Object.keys(request).filter((key) => kept[key] !== request[key]);
   return { changes: Object.fromEntries(keys.map((key) => [key, kept[key]])), dropped };
 }
@@ -167,4 +202,22 @@ function* withoutBlocks(
       kept.push({ ...(turn as JsonObject), content: content.length > 0 ? content : null });
   }
   return kept.length === messages.length && dropped.length === 0 ? {} : { messages: kept };
+}
+
+/** ofThoughts are the types of items that a server does not take by their ids without the reasoning before them. */
+const ofThoughts: ReadonlySet<JsonValue | undefined> = new Set(["function_call", "custom_tool_call", "message"]);
+
+/** withoutThoughts leaves the reasoning out of the items of a conversation. */
+function* withoutThoughts({ input }: JsonObject, dropped: string[]): CooperativeTask<Changes> {
+  if (!Array.isArray(input)) return {};
+  const kept: JsonValue[] = [];
+  for (const [i, item] of input.entries()) {
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (isThought(item)) dropped.push(`input[${i}]`);
+    else if (isObject(item) && ofThoughts.has(item.type) && item.id !== undefined) {
+      const { id: _, ...others } = item;
+      kept.push(others);
+    } else kept.push(item);
+  }
+  return { input: kept };
 }

@@ -4,15 +4,22 @@
  *
  * A chat server that refuses a key which OpenAI's API does not have gets no such keys. All others, and what else is refused, are left out by
  * their names: members of requests for chats, messages and responses, as Claude Code's `context_management` and Codex's `client_metadata`,
- * and values of `anthropic-beta`. The next calls with the same API key leave them out at once, until FurtherKeys forgets it. The caller
- * sees all runs as one attempt.
+ * and values of `anthropic-beta`. The next calls with the same API key leave them out at once, until FurtherKeys forgets it. What a model
+ * thought before, and another organisation has sealed, is left out of the call alone. The caller sees all runs as one attempt.
  *
  * Sources: https://github.com/anthropics/claude-code/issues/21612, https://github.com/QuantumNous/new-api/issues/2975,
  * https://github.com/lidge-jun/opencodex/issues/4853
  */
 import type { Operation } from "../../call/operations.ts";
 import { Refusal } from "../../call/refusals.ts";
-import { blocksOf, isSameMember, memberAt, type RefusedMember, typeAt } from "../../call/request/refused-members.ts";
+import {
+  blocksOf,
+  isSameMember,
+  memberAt,
+  type RefusedMember,
+  sealsOf,
+  typeAt,
+} from "../../call/request/refused-members.ts";
 import type { RequestFitter } from "../../providers/contract.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
 import { catchError } from "../../runtime/maybe-promise.ts";
@@ -64,7 +71,8 @@ async function runAgain(
     tried = without(attempt, refused);
     try {
       const answered = await run(tried);
-      attempt.candidate.state.furtherKeys.note(attempt.part.caller.keyId, refused);
+      const members = refused.members.filter(({ isOnce }) => !isOnce);
+      attempt.candidate.state.furtherKeys.note(attempt.part.caller.keyId, { ...refused, members });
       return answered;
     } catch (again) {
       failure = again;
@@ -104,7 +112,8 @@ function withNames(
   const request = translated.request.outline();
   const placed = said.blocks.map((place) => typeAt(request, ...place));
   const blocks = [...said.types, ...placed].flatMap((type) => blocksOf(request, type) ?? []);
-  const found = [...said.named.flatMap((paths) => firstMember(request, paths)), ...blocks];
+  const seals = said.areSeals ? sealsOf(request) : [];
+  const found = [...said.named.flatMap((paths) => firstMember(request, paths)), ...blocks, ...seals];
   const fresh = [...found.entries()].flatMap(([i, one]) => {
     const earlier = [...members, ...found.slice(0, i)];
     return earlier.some((known) => isSameMember(known, one)) ? [] : one;

@@ -11,6 +11,8 @@ export interface RefusedNames {
   readonly betas: readonly string[] | "all";
   /** types are those of blocks that are named as unknown. */
   readonly types: readonly string[];
+  /** areSeals is whether it says that a seal of what a model thought before is none of this server's. */
+  readonly areSeals: boolean;
   /** blocks are places of blocks whose type is none of those that the server knows: those of a turn, and in its content. */
   readonly blocks: readonly (readonly [turn: number, block: number])[];
 }
@@ -54,9 +56,25 @@ export function refusedNames({ message, upstream }: Refusal): RefusedNames | und
   const named = [...telling.map(pathsIn), ...places].filter((paths) => paths.length > 0);
   const types = typesIn([message.slice(0, maxSaid), whole]);
   const blocks = blocksIn(message.slice(0, maxSaid));
-  const isNothing = named.length + betas.length + types.length + blocks.length === 0;
-  return isNothing ? undefined : { named, betas, types, blocks };
+  const areSeals = [message.slice(0, maxSaid), body].some((text) => saysForeignSeal.test(text));
+  const isNothing = named.length + betas.length + types.length + blocks.length === 0 && !areSeals;
+  return isNothing ? undefined : { named, betas, types, blocks, areSeals };
 }
+
+/**
+ * How servers say that another organisation, tenant or vendor has sealed what a model thought. Sources:
+ * https://github.com/experientiallabs/experiential/pull/965, https://github.com/anomalyco/opencode/issues/49116,
+ * https://github.com/lidge-jun/opencodex/pull/2229
+ */
+const saysForeignSeal = new RegExp(
+  [
+    "invalid_encrypted_content",
+    String.raw`encrypted[_ ]content\b[^.]{0,100}\b(?:verified|decrypted|issued|invalid)`,
+    String.raw`(?:decrypt|verify|parse|invalid)\b[^.]{0,60}\bencrypted[_ ]content`,
+    String.raw`invalid [\\"'\`]*signature[\\"'\`]* (?:in|for|of) [\\"'\`]*(?:redacted_)?thinking`,
+  ].join("|"),
+  "i",
+);
 
 /** How servers say that they do not know the type of a block: Pydantic by what it got, Serde by the variant, others in words. */
 const unknownTypes = [

@@ -11,7 +11,12 @@ const { upstream, gateway } = scriptedStage(
   (base_url) => ({
     upstreams: [
       { name: "claude", kind: "anthropic", base_url },
-      { name: "own", kind: "openai", base_url, profile: { operations: { responses: "/responses" } } },
+      {
+        name: "own",
+        kind: "openai",
+        base_url,
+        profile: { operations: { responses: "/responses" }, reasoning_items: "encrypted" },
+      },
       { name: "chats", kind: "openai", base_url },
     ],
     models: [
@@ -193,6 +198,60 @@ describe("messages", () => {
       refusing([() => true, 400, refusal]);
       const { status, times } = await send("/messages", { model: "claude", max_tokens: 99, messages });
       expect([status, times]).toEqual([400, 1]);
+    }
+  });
+
+  const use = { type: "tool_use", id: "toolu_1", name: "a", input: {} };
+  const result = { type: "tool_result", tool_use_id: "toolu_1", content: "done" };
+  test.each<[string, JsonObject, JsonObject, string]>([
+    ["what the user says", text(), { role: "user", content: "go on" }, "messages[1].content[0]"],
+    ["its own turn", use, { role: "user", content: [result] }, "thinking, messages[1].content[0]"],
+  ])("without what another vendor has sealed, in this call alone, going on with %s", async (_, said, last, left) => {
+    const messages = [{ role: "user", content: "hi" }, { role: "assistant", content: [thought, said] }, last];
+    const thinking = { type: "enabled", budget_tokens: 1024 };
+    const hasSeal = ({ messages }: JsonObject) =>
+      list(messages).some(({ content }) => list(content).some((block) => block.type === "thinking"));
+    refusing([hasSeal, 400, ofAnthropic("messages.1.content.0: Invalid `signature` in `thinking` block")]);
+    for (let call = 0; call < 2; call++) {
+      const {
+        status,
+        times,
+        dropped,
+        sent,
+        said: told,
+      } = await send("/messages", {
+        ...{ model: "claude", max_tokens: 2000, messages, tools, thinking },
+      });
+      expect([status, times], told).toEqual([200, 2]);
+      expect(dropped).toBe(left);
+      expect(list(sent.messages)[1]?.content).toEqual([said]);
+      expect("thinking" in sent).toBe(!left.includes("thinking"));
+    }
+  });
+
+  test.each([
+    [
+      "OpenAI's",
+      { message: "The encrypted content gAAA...xyz= could not be verified.", code: "invalid_encrypted_content" },
+    ],
+    ["xAI's", { message: "Could not decrypt the provided encrypted_content. Ensure the value is unmodified." }],
+    ["another's", { message: "reasoning `encrypted_content` was not issued to this caller" }],
+  ])("without what another organisation has sealed, in this call alone, in %s words", async (_, error) => {
+    const sealed = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAA" };
+    const called = { type: "function_call", id: "fc_1", call_id: "call_1", name: "a", arguments: "{}" };
+    const output = { type: "function_call_output", call_id: "call_1", output: "done" };
+    const input = [{ type: "message", role: "user", content: "hi" }, sealed, called, output];
+    const hasSeal = (asked: JsonObject) => list(asked.input).some(({ type }) => type === "reasoning");
+    refusing([hasSeal, 400, { error: { type: invalid, param: null, code: null, ...error } }]);
+    for (let call = 0; call < 2; call++) {
+      const { status, times, dropped, sent, said } = await send("/responses", {
+        model: "responses",
+        store: false,
+        input,
+      });
+      expect([status, times, dropped], said).toEqual([200, 2, "input[1]"]);
+      const { id: _, ...unnamed } = called;
+      expect(sent.input).toEqual([input[0], unnamed, output]);
     }
   });
 
