@@ -337,7 +337,7 @@ describe("money", () => {
     const reinstated = await commands.run(["accounts", "reinstate", "late"], env);
     expect(reinstated).toMatchObject({ code: 0, stdout: "" });
     expect(reinstated.stderr).toContain("Its calls are answered from now on; its users sign in anew.");
-    expect((await commands.run(["accounts", "list"], env)).stdout).toMatch(/ prepaid +late\n/);
+    expect((await commands.run(["accounts", "list"], env)).stdout).toMatch(/ prepaid +- +UTC +late\n/);
   });
 });
 
