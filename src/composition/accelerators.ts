@@ -15,8 +15,6 @@ export async function chooseAccelerators(chosen: ReadonlySet<AcceleratorName>) {
   const has = (name: AcceleratorName) => chosen.has(name);
   return {
     ...(await chooseUpstreamAccelerators(chosen)),
-    /** Spares the server of `http1/` heads that come again on a connection, as its client. */
-    remembersHeads: has("known-heads"),
     /** Serves plain POSTs of HTTP/1.1; else Node's server serves them, as it does all others. */
     servesPlainPosts: has("http1-server"),
     /** Serves gRPC in its plainest form; else connect-node does, as it does all other RPCs. */

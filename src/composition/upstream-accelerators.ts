@@ -7,14 +7,17 @@ export type UpstreamAccelerators = Awaited<ReturnType<typeof chooseUpstreamAccel
 
 /** chooseUpstreamAccelerators loads undici only where it serves: that takes 20 ms of the start. */
 export async function chooseUpstreamAccelerators(chosen: ReadonlySet<AcceleratorName>) {
-  const remembersHeads = chosen.has("known-heads");
+  const has = (name: AcceleratorName) => chosen.has(name);
+  const remembersHeads = has("known-heads");
   const createPool: CreateUpstreamClient = (origin, timeouts) => createConnectionPool(origin, timeouts, remembersHeads);
   return {
+    /** Spares the server and the client of `http1/` heads that come again on a connection. */
+    remembersHeads,
     /** Sends requests to upstreams. */
-    createClient: chosen.has("http1-client")
+    createClient: has("http1-client")
       ? createPool
       : (await import("../providers/upstream/undici.ts")).createUndiciClient,
     /** Spares most chunks of a stream the parser and the translation's reader and writer. */
-    createTemplateReader: chosen.has("delta-template") ? createTemplateReader : undefined,
+    createTemplateReader: has("delta-template") ? createTemplateReader : undefined,
   };
 }
