@@ -3,6 +3,7 @@
  * stalls, because it compiles or the machine is busy, hears nothing meanwhile, and the other is not at fault: a stall counts as one
  * short look, and what came during it is heard before the next one.
  */
+
 /** The time between two looks, and the most that one counts; in milliseconds. */
 const [lookMs, mostMs] = [50, 100];
 
