@@ -8,7 +8,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { type Played, play } from "./play.ts";
+import { type AtRest, atRest, type Played, play } from "./play.ts";
 import { figuresTable, lineOf } from "./report.ts";
 import { rows } from "./rows/index.ts";
 import { openTheatre } from "./theatre.ts";
@@ -27,6 +27,7 @@ let isStopped = false;
 for (const asked of ["SIGINT", "SIGTERM"]) process.on(asked, () => (isStopped = true));
 
 const played: Played[] = [];
+let rest: AtRest | undefined;
 const begunAt = performance.now();
 try {
   for (const row of chosen) {
@@ -35,6 +36,7 @@ try {
     played.push(one);
     console.log(lineOf(one));
   }
+  rest = await atRest(theatre);
 } finally {
   await theatre.close();
 }
@@ -44,5 +46,11 @@ console.log(`\n${table}`);
 if (values.table) writeFileSync(values.table, table);
 const failed = played.filter(({ faults }) => faults.length > 0);
 const seconds = (performance.now() - begunAt) / 1000;
+if (rest) {
+  const how = rest.isCollected ? "a full collection" : "some seconds without calls";
+  console.log(
+    `resident after all rows and ${how}: ${rest.after.toFixed(0)} MB, before the first ${rest.before.toFixed(0)} MB`,
+  );
+}
 console.log(`${played.length} rows in ${seconds.toFixed(0)} s, ${failed.length} do not hold`);
-process.exit(failed.length > 0 || isStopped ? 1 : 0);
+process.exit(failed.length > 0 || rest?.isFreed === false || isStopped ? 1 : 0);

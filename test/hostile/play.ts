@@ -93,6 +93,26 @@ export async function play(row: Row, theatre: Theatre): Promise<Played> {
   return { ...played, faults };
 }
 
+/** AtRest is the resident memory of the gateway before its first attack, and after all of them, in megabytes. */
+export interface AtRest {
+  readonly before: number;
+  readonly after: number;
+  readonly isCollected: boolean;
+  readonly isFreed: boolean;
+}
+
+/**
+ * atRest waits until the last gateway has given back what its attacks have left. Each row begins with what the one before may have left, so
+ * that their sum could grow unseen. Undefined where no gateway runs.
+ */
+export async function atRest(theatre: Theatre): Promise<AtRest | undefined> {
+  const { gateway, normal } = theatre;
+  if (!gateway?.isAlive()) return undefined;
+  const before = { rss: normal, descriptors: Number.POSITIVE_INFINITY };
+  const { held, isCollected } = await settle(gateway, theatre, before);
+  return { before: normal, after: held.rss, isCollected, isFreed: isFreed(held, before) };
+}
+
 function stageOf({ calm, wild, ms }: Theatre, gateway: GatewayProcess, share: number): Stage {
   return { gateway, calm, wild, share, ms: ms * share, signal: AbortSignal.timeout(longestMs) };
 }
