@@ -2,7 +2,6 @@
  * Three gateways over one Postgres: money is counted once, what one of them changes the others know, and a database that goes away
  * and comes back costs nobody an answer that was under way.
  */
-
 import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";

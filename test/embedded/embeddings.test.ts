@@ -1,5 +1,4 @@
 /** The embedded embedding model answers with useful vectors, in the encoding that the caller asked for. */
-
 import { setImmediate } from "node:timers/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
 import fc from "fast-check";

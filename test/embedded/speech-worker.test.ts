@@ -2,7 +2,6 @@
  * How the embedded speech models share one worker thread: promptly, fairly, without blocking, and without losing a
  * request when the worker dies.
  */
-
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,5 +1,4 @@
 /** Lists in what two documents differ: each place with what was there and what is there now. */
-
 import { Badge, Box, Code, Group, Stack, Text } from "@mantine/core";
 import { type ConfigurationDifference, DifferenceKind } from "../../../gen/modelgateway/v1/configuration_pb.ts";
 import { texts, useTexts } from "../language/language.tsx";

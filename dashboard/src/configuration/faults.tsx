@@ -1,5 +1,4 @@
 /** The faults of a refused change, each with its place. */
-
 import { Alert, Code, List, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import type { DocumentFault } from "../../../gen/modelgateway/v1/errors_pb.ts";

@@ -65,9 +65,7 @@ export const dispensable: ReadonlySet<JsonValue | undefined> = new Set(["thinkin
 
 /** blocksOf returns the blocks of a dispensable type; undefined where a request has none. It may be an outline. */
 export function blocksOf({ messages }: JsonObject, type: JsonValue | undefined): RefusedMember | undefined {
-  const isOfType = (block: JsonValue) => isObject(block) && block.type === type;
-  const has = (turn: JsonValue) => isObject(turn) && Array.isArray(turn.content) && turn.content.some(isOfType);
-  const isAny = dispensable.has(type) && Array.isArray(messages) && messages.some(has);
+  const isAny = dispensable.has(type) && Array.isArray(messages) && messages.some((turn) => hasBlock(turn, type));
   return isAny ? { path: pathOfBlocks, of: type ?? null } : undefined;
 }
 
@@ -79,19 +77,19 @@ export function sealsOf(request: JsonObject): RefusedMember[] {
   const { input, messages } = request;
   const blocks = [...dispensable].flatMap((type) => blocksOf(request, type) ?? []);
   const isBudgeted = isObject(request.thinking) && request.thinking.type === "enabled";
-  const goesOn = blocks.length > 0 && isBudgeted && Array.isArray(messages) && hasResult(messages.at(-1));
+  const goesOn = blocks.length > 0 && isBudgeted && Array.isArray(messages) && hasBlock(messages.at(-1), "tool_result");
   const budget = goesOn ? ["thinking", "context_management"].filter((key) => Object.hasOwn(request, key)) : [];
   const items = Array.isArray(input) && input.some(isThought) ? [{ path: pathOfItems, of: "reasoning" }] : [];
   const found = [...blocks, ...items, ...budget.map((key) => ({ path: [key], of: null }))];
   return found.map((one) => ({ ...one, isOnce: true }));
 }
 
-function hasResult(turn: JsonValue | undefined): boolean {
-  return isObject(turn) && blocksIn(turn).some((block) => isObject(block) && block.type === "tool_result");
+function hasBlock(turn: JsonValue | undefined, type: JsonValue | undefined): boolean {
+  return blocksIn(turn).some((block) => isObject(block) && block.type === type);
 }
 
-function blocksIn({ content }: JsonObject): readonly JsonValue[] {
-  return Array.isArray(content) ? content : [];
+function blocksIn(turn: JsonValue | undefined): readonly JsonValue[] {
+  return isObject(turn) && Array.isArray(turn.content) ? turn.content : [];
 }
 
 function isThought(item: JsonValue): boolean {
@@ -100,8 +98,7 @@ function isThought(item: JsonValue): boolean {
 
 /** typeAt returns the type of a block; undefined where there is none. */
 export function typeAt({ messages }: JsonObject, turn: number, place: number): JsonValue | undefined {
-  const said = Array.isArray(messages) ? messages[turn] : undefined;
-  const block = isObject(said) && Array.isArray(said.content) ? said.content[place] : undefined;
+  const block = blocksIn(Array.isArray(messages) ? messages[turn] : undefined)[place];
   return isObject(block) ? block.type : undefined;
 }
 
@@ -191,7 +188,7 @@ function* withoutBlocks(
   const kept: JsonValue[] = [];
   for (const [i, turn] of messages.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    const blocks = isObject(turn) && Array.isArray(turn.content) ? turn.content : [];
+    const blocks = blocksIn(turn);
     const content = blocks.filter((block, k) => {
       const isRefused = isObject(block) && types.has(block.type);
       if (isRefused) dropped.push(`messages[${i}].content[${k}]`);

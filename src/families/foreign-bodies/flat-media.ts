@@ -48,14 +48,22 @@ function mediumIn(part: JsonObject): Medium {
   return { given, mediaType, text: typeof own.text === "string" ? own.text : undefined };
 }
 
-const isAddress = /^https?:\/\//i;
 const typeInUri = /^data:([^;,]*)/i;
-const wholeType = /^[\w.+-]+\/[\w.+-]+$/;
+
+/** isWebAddress reports an address on the web, and no data. */
+export function isWebAddress(text: string): boolean {
+  return /^https?:\/\//i.test(text);
+}
+
+/** isWholeType reports a media type that is not merely a class, as `image/*`. */
+export function isWholeType(type: string): boolean {
+  return /^[\w.+-]+\/[\w.+-]+$/.test(type);
+}
 
 function chatPart(partType: string, { given = "", mediaType }: Medium, filename: JsonValue | undefined): JsonObject {
-  const isRemote = isAddress.test(given);
+  const isRemote = isWebAddress(given);
   const [, inUri = ""] = typeInUri.exec(given.slice(0, longestHead)) ?? [];
-  const named = [inUri.toLowerCase(), mediaType].find((one) => wholeType.test(one));
+  const named = [inUri.toLowerCase(), mediaType].find(isWholeType);
   const type = named ?? (isRemote ? `${mediaType || partType}` : typeOfBytes(partType, given));
   const url = isRemote || /^data:/i.test(given) ? given : `data:${type};base64,${given}`;
   const kind = type.replace(/\/.*/s, "");

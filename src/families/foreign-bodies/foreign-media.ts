@@ -4,7 +4,7 @@
  */
 import { pictureType } from "../../providers/anthropic/picture-type.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
-import { flatPart } from "./flat-media.ts";
+import { flatPart, isWholeType } from "./flat-media.ts";
 
 /** mediaPart returns chat's part of the same meaning; undefined where the part is no such one. */
 export function mediaPart(part: JsonObject): JsonObject | undefined {
@@ -34,11 +34,6 @@ function imagePart(part: JsonObject): JsonObject | undefined {
   const isAddress = /^(https?:\/\/|data:)/i.test(given);
   const address = isAddress ? given : `data:${named || (pictureType(given) ?? "image/png")};base64,${given}`;
   return { ...rest, type: "image_url", image_url: definedFields({ url: address, detail }) };
-}
-
-/** isWholeType reports a media type that is not merely a class, as `image/*`. */
-function isWholeType(type: string): boolean {
-  return /^[\w.+-]+\/[\w.+-]+$/.test(type);
 }
 
 /** documentPart reads a document of the Messages API that has nothing which chat lacks. */

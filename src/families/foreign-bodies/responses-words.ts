@@ -7,7 +7,7 @@ import { definedFields, isObject, type JsonObject, type JsonValue, mappedList } 
 import type { Changes } from "../../wire/splice.ts";
 import { describedSchema } from "../tools/described-schema.ts";
 import { flatChoice, flatTool } from "./any-tool.ts";
-import { addressedFile, flatPart } from "./flat-media.ts";
+import { addressedFile, flatPart, isWebAddress } from "./flat-media.ts";
 import { mediaPart } from "./foreign-media.ts";
 import { hasToolBlocks, inChatParts } from "./foreign-parts.ts";
 import { resultContent, textArguments, usualContent } from "./odd-values.ts";
@@ -164,7 +164,7 @@ function partOf(part: JsonValue, role: JsonValue | undefined): JsonValue {
   }
   if (type !== "file" || !isObject(file)) return part;
   const { file_data: data, ...more } = file;
-  const isAddress = typeof data === "string" && /^https?:\/\//i.test(data);
+  const isAddress = typeof data === "string" && isWebAddress(data);
   return definedFields({ ...rest, type: "input_file", ...more, [isAddress ? "file_url" : "file_data"]: data });
 }
 

@@ -33,7 +33,7 @@ export function askOwner(link: Link, nodes: number): OwnerLimits {
       onReturn(listener) {
         const forget = link.onConnect(listener);
         const forgetSilence = onChange(() => {
-          // What it was asked in vain it may grant by now.
+          // The owner may have places by now that it did not give while it stood still.
           if (!isSilent()) listener();
         });
         return () => {

@@ -49,14 +49,15 @@ const deepest = 6;
 export function refusedNames({ message, upstream }: Refusal): RefusedNames | undefined {
   const whole = upstream?.body.toString("utf8", 0, maxRead) ?? "";
   const body = whole.slice(0, maxSaid);
-  const said = [message.slice(0, maxSaid), ...textsIn(parsedJson(body) ?? body)];
+  const told = message.slice(0, maxSaid);
+  const said = [told, ...textsIn(parsedJson(body) ?? body)];
   const betas = betasIn(said);
   const telling = said.filter((text) => saysUnknown.test(text));
   const places = telling.length > 0 ? placesIn(body).map((place) => [place]) : [];
   const named = [...telling.map(pathsIn), ...places].filter((paths) => paths.length > 0);
-  const types = typesIn([message.slice(0, maxSaid), whole]);
-  const blocks = blocksIn(message.slice(0, maxSaid));
-  const areSeals = [message.slice(0, maxSaid), body].some((text) => saysForeignSeal.test(text));
+  const types = typesIn([told, whole]);
+  const blocks = blocksIn(told);
+  const areSeals = [told, body].some((text) => saysForeignSeal.test(text));
   const isNothing = named.length + betas.length + types.length + blocks.length === 0 && !areSeals;
   return isNothing ? undefined : { named, betas, types, blocks, areSeals };
 }

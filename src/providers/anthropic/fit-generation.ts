@@ -17,6 +17,7 @@ import { budgetOfEffort } from "../profile/reasoning-object.ts";
 import { resumesWithoutThinking, thinkingKeys } from "./conversation/unsigned-thinking.ts";
 import {
   generationOf,
+  isClaude,
   neverThinks,
   refusesBoth,
   refusesBudget,
@@ -71,7 +72,7 @@ export function fitGeneration(request: Wire, model: string): Fitted {
  * and top_p beside a temperature. `thinking` is what the model is asked for.
  */
 export function refusedSampling(json: JsonObject, thinking: JsonValue | undefined, model: string): string[] {
-  if (!/claude/i.test(model)) return [];
+  if (!isClaude(model)) return [];
   const { temperature = null, top_p = null, top_k = null } = json;
   const thinks = isObject(thinking) && (thinking.type === "enabled" || thinking.type === "adaptive");
   const isBoth = temperature !== null && top_p !== null && refusesBoth(model);

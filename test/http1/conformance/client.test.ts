@@ -2,7 +2,6 @@
  * What HTTP/1.1 and the contract of an upstream's client ask, of both engines: `http1/client` and undici. `byNature` lists where
  * one of them does otherwise, and why.
  */
-
 import { execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

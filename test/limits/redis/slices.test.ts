@@ -2,7 +2,6 @@
  * Rates in a real Redis and a real Valkey: what lies there, and what happens when the server dies, hangs, forgets, or
  * comes back. Skipped by name where the program is not there; CI has both.
  */
-
 import { createClient } from "@redis/client";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createLeasedLimiter, type LeasedLimiter } from "../../../src/limits/leased-limiter.ts";

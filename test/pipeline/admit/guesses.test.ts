@@ -2,7 +2,6 @@
  * Guessing fails at every door: wrong credentials are counted by network address, answered with a growing delay, and beyond the limit
  * not answered at all. A right credential works at once all the same.
  */
-
 import { connect as connectHttp2 } from "node:http2";
 import { createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";

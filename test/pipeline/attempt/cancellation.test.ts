@@ -1,7 +1,6 @@
 /**
  * A caller that disconnects aborts the upstream request at once, at every door and at every moment.
  */
-
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";

@@ -2,7 +2,6 @@
  * Disconnecting from a stream just before its usage is not free: a caller that disconnects after the first content, at any door, is
  * charged what the upstream then reports. Before the first content it pays nothing, and the upstream request is aborted at once.
  */
-
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,5 +1,4 @@
 /** The versions as a table, or as cards where there is no room for it. */
-
 import { Badge, Button, Group, Text } from "@mantine/core";
 import { IconArrowBackUp, IconListDetails } from "@tabler/icons-react";
 import { useState } from "react";

@@ -1,5 +1,4 @@
 /** The audit events as a table, or as cards where there is no room for it. */
-
 import { Group, Paper, Stack, Table, Text } from "@mantine/core";
 import { IconBan } from "@tabler/icons-react";
 import type { Act, Actor } from "../../../../gen/modelgateway/v1/operator_pb.ts";

@@ -1,5 +1,4 @@
 /** One upstream among others: its address, health, latency and models. */
-
 import { Anchor, Badge, Code, Group, Paper, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { IconZzz } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";

@@ -1,5 +1,4 @@
 /** Switches a stored upstream off and on, and removes it with what depends on it. */
-
 import { ActionIcon, Alert, Code, Group, Menu, Stack, Text } from "@mantine/core";
 import {
   IconAlertTriangle,

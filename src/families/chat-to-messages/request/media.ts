@@ -10,6 +10,7 @@ import { invalidValue, missingField } from "../../../call/refusals.ts";
 import { pictureType } from "../../../providers/anthropic/picture-type.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
+import { isWebAddress } from "../../foreign-bodies/flat-media.ts";
 import { declaredText, undeclaredText } from "./file-text.ts";
 
 const pictures = ["image/jpeg", "image/png", "image/gif", "image/webp"];
@@ -45,10 +46,6 @@ export function* fileBlock({ fileData, fileId, filename }: InputFile, path: stri
   const data = readDataUri(fileData) ?? { mediaType: "", base64: fileData };
   const block = yield* dataBlock(data, `${path}.file_data`, true);
   return block.type === "document" ? { ...block, ...titled } : block;
-}
-
-function isWebAddress(text: string): boolean {
-  return /^https?:\/\//i.test(text);
 }
 
 function addressBlock(type: string, url: string): JsonObject {

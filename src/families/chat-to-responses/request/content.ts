@@ -7,7 +7,7 @@
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
-import { documentAddress } from "../../foreign-bodies/flat-media.ts";
+import { documentAddress, isWebAddress } from "../../foreign-bodies/flat-media.ts";
 import type { Dropped } from "../../paths/dropped.ts";
 
 /** contentOf returns the content of the user's items and of instructions; a plain string stays one. */
@@ -74,6 +74,6 @@ function filePart({ file_data: data, file_id, filename }: JsonObject, path: stri
     if (typeof file_id !== "string") throw missingField(`${path}.file.file_data`);
     return { type: "input_file", file_id };
   }
-  if (/^https?:\/\//i.test(data)) return { type: "input_file", file_url: data };
+  if (isWebAddress(data)) return { type: "input_file", file_url: data };
   return definedFields({ type: "input_file", filename: filename ?? "file.pdf", file_data: data });
 }

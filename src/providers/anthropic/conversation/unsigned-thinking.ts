@@ -13,13 +13,14 @@ import { isObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { isSealedReasoning } from "../../profile/reasoning-seal.ts";
 import { isMadeCitation, isSealedSignature } from "../../profile/sealed-signature.ts";
+import { isClaude } from "../generation.ts";
 
 /**
  * requiresSignedThinking reports whether thinking in a request for this model must be signed by its vendor. Other vendors speak the same
  * API.
  */
 export function requiresSignedThinking(model: string, baseUrl: string): boolean {
-  return /claude/i.test(model) || /(^|\.)anthropic\.com$/i.test(new URL(baseUrl).hostname);
+  return isClaude(model) || /(^|\.)anthropic\.com$/i.test(new URL(baseUrl).hostname);
 }
 
 export interface Narrowed<D extends DescMessage> {

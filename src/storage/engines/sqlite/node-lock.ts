@@ -22,7 +22,7 @@ export interface NodeLocks {
   close(): void;
 }
 
-/** What the names of the files end with. */
+/** ending is how the name of each lock file ends. */
 const ending = ".lock";
 
 /** `onError` receives why a lock cannot be kept: other processes then go by what the database says of the node. */

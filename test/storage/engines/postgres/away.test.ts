@@ -1,5 +1,4 @@
 /** The database goes away under calls, and comes back: what was told is charged once, and new calls are refused meanwhile. */
-
 import { execFileSync } from "node:child_process";
 import {
   existsSync,

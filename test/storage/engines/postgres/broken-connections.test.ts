@@ -2,7 +2,6 @@
  * Connections to Postgres break, go silent, and are lost one by one, while the server itself is there: nobody but those whose writes were
  * under way hears of it. And what is held exactly is charged although the server is away when its call ends.
  */
-
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createLeasedLedger } from "../../../../src/ledger/leases/leased-ledger.ts";

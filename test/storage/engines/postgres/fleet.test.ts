@@ -1,5 +1,4 @@
 /** Several nodes on one server, whose connections break: nothing is lost, nothing counts twice, nothing is overdrawn. */
-
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -4,7 +4,6 @@
  * Work whose connection breaks is repeated on another, which it must allow for. While the server cannot be reached, work is refused at
  * once after the first has waited; the connection is tried again meanwhile.
  */
-
 import { setTimeout as delay } from "node:timers/promises";
 import { createSilence, type Silence, startLooking } from "../../../../runtime/ipc/silence.ts";
 import { AwayError, isConflict, isConnectionError } from "../errors.ts";

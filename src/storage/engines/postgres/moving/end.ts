@@ -60,7 +60,7 @@ async function endOver(name: string, db: Database): Promise<MoveEnd> {
       await holdMark(trx, name, known);
       return work(trx);
     });
-  /** What another command has made of the mark since it was read stays: `write` refuses. */
+  /** mark changes the mark, unless another command has changed it since this one read it: `write` refuses then. */
   const mark = async (next: MoveMark | undefined, work: (trx: Database) => Promise<void>) => {
     await write(async (trx) => {
       await work(trx);
