@@ -4,12 +4,11 @@
  */
 import { once } from "node:events";
 import type { Socket } from "node:net";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, test } from "vitest";
 import { IncomingBody } from "../../src/http1/server/incoming-body.ts";
 import { maxBufferedRequest } from "../../src/http1/server/request.ts";
 import { type Asked, startServedPort } from "../support/clients/served-port.ts";
+import { heldMemory } from "../support/run/garbage.ts";
 
 const undo: (() => unknown)[] = [];
 
@@ -160,16 +159,7 @@ describe("a long body", () => {
   });
 
   test("is in memory once", async () => {
-    setFlagsFromString("--expose-gc");
-    const collect = runInNewContext("gc") as () => void;
-    // What one collection finds is given back while the next runs.
-    const held = async () => {
-      for (let i = 0; i < 3; i++) {
-        collect();
-        await new Promise(setImmediate);
-      }
-      return process.memoryUsage().arrayBuffers;
-    };
+    const held = async () => (await heldMemory()).arrayBuffers;
     const [pieces, pieceBytes] = [40, 1_000_000];
     const asked = new IncomingBody(pieces * pieceBytes, {
       isPaused: () => false,

@@ -1,9 +1,9 @@
 /** SlotSet holds the members that were added and not deleted, and keeps no deleted member in memory. */
-import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
+import { getHeapSpaceStatistics } from "node:v8";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { SlotSet, type Slotted } from "../../src/runtime/slot-set.ts";
+import { collectGarbage } from "../support/run/garbage.ts";
 
 interface Member extends Slotted {
   readonly name: number;
@@ -37,15 +37,13 @@ test("one who was never added is not there, nor where another is", () => {
 });
 
 test("those who have left are no burden to the collector, whenever they came", () => {
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
   const oldBytes = () => getHeapSpaceStatistics().find(({ space_name }) => space_name === "old_space")?.space_used_size;
   const present = new SlotSet<Member & { readonly load: number[] }>();
   const few = 32;
   const there = Array.from({ length: few }, () => ({ name: 0, load: [0] }));
   for (const one of there) present.add(one);
   // What exists already is in the old generation.
-  for (let i = 0; i < 3; i++) collect();
+  collectGarbage();
   const before = oldBytes() ?? 0;
   let most = 0;
   for (let name = 0; name < 100_000; name++) {

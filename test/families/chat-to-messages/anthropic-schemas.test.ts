@@ -200,7 +200,8 @@ describe("the schema of a tool's arguments", () => {
     );
     const begun = performance.now();
     expect(tool({ $ref: "#/$defs/d0", $defs } as JsonObject).schema?.type).toBe("object");
-    expect(performance.now() - begun).toBeLessThan(1000);
+    // Were each reference followed, it would be a million million schemas.
+    expect(performance.now() - begun).toBeLessThan(20_000);
   });
 
   test("stays as it is below its root", () => {

@@ -6,6 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
+import { heldMemory } from "../../support/run/garbage.ts";
 import {
   eventStream,
   type ScriptedExchange,
@@ -580,7 +581,7 @@ describe("over an upstream", () => {
     const total = 96 * mebibyte;
     const piece = Buffer.from(frames(chunk({ content: "x".repeat(32 * 1024) })));
     const pieces = Math.ceil(total / piece.length);
-    const memoryBefore = process.memoryUsage().arrayBuffers;
+    const { arrayBuffers: before } = await heldMemory();
 
     const socket = connect(gateway.port, "127.0.0.1");
     const body = JSON.stringify({ ...hello, stream: true });
@@ -597,13 +598,13 @@ describe("over an upstream", () => {
     })();
 
     // The upstream has stopped when nothing more was taken for a while; without back-pressure all would be taken.
-    for (let before = -1; before !== taken; ) {
-      before = taken;
+    for (let last = -1; last !== taken; ) {
+      last = taken;
       await setTimeout(300);
     }
     // The most that is taken lies in buffers of the system's, up to 10 MiB a connection.
     expect(taken).toBeLessThan(32 * mebibyte);
-    expect(process.memoryUsage().arrayBuffers - memoryBefore).toBeLessThan(24 * mebibyte);
+    expect((await heldMemory()).arrayBuffers - before).toBeLessThan(24 * mebibyte);
 
     let read = 0;
     let tail = "";

@@ -839,8 +839,8 @@ test("messages crafted to take long are read quickly", () => {
   }
   const nested = `${'{"error":{"message":'.repeat(1000)}1${"}}".repeat(1000)}`;
   expect(readErrorBody(Buffer.from(nested)).message).toBeUndefined();
-  // Some ms for each of the forty, on a busy machine.
-  expect(performance.now() - begun).toBeLessThan(2000);
+  // Some ms for each of the forty, and minutes where the time grows as the square of the text.
+  expect(performance.now() - begun).toBeLessThan(30_000);
 });
 
 describe("Google's retry delay", () => {
