@@ -66,6 +66,8 @@ export class Refusal extends Error {
   readonly headers: Readonly<Record<string, string>>;
   /** The upstream's own error body, verbatim, for callers of its family. */
   readonly upstream: UpstreamError | undefined;
+  /** answered is the upstream's error body in whatever form it came, for the gateway's own reading and for no caller. */
+  readonly answered: Buffer | undefined;
   /** The message as Anthropic's API words it, where its clients look for that text. */
   readonly vendorMessage: string | undefined;
   /** The error's `code` in OpenAI's API, where reason and status do not determine it. */
@@ -99,6 +101,7 @@ export class Refusal extends Error {
     this.paths = more.paths ?? [];
     this.headers = more.headers ?? {};
     this.upstream = more.upstream;
+    this.answered = more.answered;
     this.vendorMessage = more.vendorMessage;
     this.openaiCode = more.openaiCode;
     this.fault = more.fault;
@@ -133,7 +136,7 @@ export class Refusal extends Error {
   }
 
   #again(changes: Pick<More, "param" | "headers" | "paths"> & { readonly message?: string }): Refusal {
-    const { code, status, paths, headers, upstream, vendorMessage, openaiCode, fault, cause } = this;
+    const { code, status, paths, headers, upstream, answered, vendorMessage, openaiCode, fault, cause } = this;
     const { isCallersBound, isUnserved, misconfigured, upstreamStatus, restMs } = this;
     const { guessed, documentFaults, conflict } = this;
     const again = new Refusal(this.reason as keyof typeof statusOf, changes.message ?? this.message, {
@@ -141,6 +144,7 @@ export class Refusal extends Error {
       paths,
       headers,
       upstream,
+      answered,
       vendorMessage,
       openaiCode,
       fault,
@@ -192,6 +196,7 @@ interface More {
   /** The underlying error, for the log and never for the caller. */
   readonly cause?: unknown;
   readonly upstream?: UpstreamError | undefined;
+  readonly answered?: Buffer | undefined;
   readonly vendorMessage?: string | undefined;
   readonly openaiCode?: string | undefined;
   readonly fault?: string | undefined;

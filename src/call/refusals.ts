@@ -559,7 +559,7 @@ export function upstreamAnswered(status: number): string {
 export function upstreamRefused(
   status: number,
   words: Pick<Refusal, "message" | "param"> &
-    Partial<Pick<Refusal, "vendorMessage" | "openaiCode" | "fault" | "restMs">>,
+    Partial<Pick<Refusal, "answered" | "vendorMessage" | "openaiCode" | "fault" | "restMs">>,
   upstream: UpstreamError | undefined,
   headers: Readonly<Record<string, string>>,
 ): Refusal {

@@ -8,6 +8,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { Answer, AnswerHeaders, Arrival } from "../call/call.ts";
 import type { AttemptRecord } from "../call/call-record.ts";
 import type { Form, Input, Operation, Output } from "../call/operations.ts";
+import type { RefusedForms } from "../call/request/refused-members.ts";
 import type { ToldUsage } from "../call/usage.ts";
 import type { ProfileRule } from "../config/schema-profile.ts";
 import type { Signal } from "../runtime/caller-abort.ts";
@@ -82,11 +83,8 @@ export interface FittedRequest<W extends Wire = Wire> {
   readonly dropped: readonly string[];
 }
 
-/**
- * PlainFitters fit requests to a server that has refused keys of messages and tools, or further ones beside them (`request`): what OpenAI's
- * API does not have is left out.
- */
-export type PlainFitters = Readonly<Record<"messages" | "request", RequestFitter>>;
+/** PlainFitters returns the fitter for a server that refuses these forms; undefined where its profile says that it takes them. */
+export type PlainFitters = (refused: RefusedForms) => RequestFitter | undefined;
 
 /** RequestFitter says what an upstream takes of requests to one of its models. */
 export interface RequestFitter {
@@ -104,8 +102,8 @@ export interface RequestFitter {
   readonly takesAnyItem: boolean;
   /** reasoningItems is whether encrypted reasoning is requested, and which reasoning is accepted back. */
   readonly reasoningItems: { readonly areAskedFor: boolean; readonly taken: "encrypted" | "plain" | "either" };
-  /** plain is for a server of which nobody said which keys it takes; undefined for others. */
-  readonly plain: PlainFitters | undefined;
+  /** plain is for a server that refuses more than its profile says. */
+  readonly plain: PlainFitters;
   /** Reports whether the model reasons at this effort, or without one. */
   reasonsBy(effort: JsonValue | undefined): boolean;
   /** Returns the request as the upstream takes it. `isOwn` says that the caller wrote it for this operation. */

@@ -2,7 +2,7 @@
  * FurtherKeys remembers of a target what its server has refused of an API key's requests because it does not know it. That is forgotten
  * after a while, so that the server is asked again. Each API key has its own: what one client sends changes nothing for others.
  */
-import type { RefusedMember } from "../call/request/refused-members.ts";
+import type { RefusedForms, RefusedMember } from "../call/request/refused-members.ts";
 
 export interface FurtherKeys {
   /** Returns what was refused; undefined where nothing was. */
@@ -10,12 +10,9 @@ export interface FurtherKeys {
   note(keyId: string, refused: RefusedKeys): void;
 }
 
-/** RefusedPlace is where members stood that OpenAI's API does not have: in messages and tools alone, or in the request itself, too. */
-export type RefusedPlace = "messages" | "request";
-
 export interface RefusedKeys {
-  /** Undefined where no such members were refused. */
-  readonly place: RefusedPlace | undefined;
+  /** forms are those of chats for which the server has another fitter. */
+  readonly forms: RefusedForms;
   /** members are those that were refused by name. */
   readonly members: readonly RefusedMember[];
   /** betas are values of `anthropic-beta`. */

@@ -4,8 +4,10 @@ import { claudeCode } from "./clients/claude-code.ts";
 import { cline, clineMessages } from "./clients/cline.ts";
 import { codex, codexByName } from "./clients/codex.ts";
 import { continueCli, continueMessages } from "./clients/continue.ts";
+import { copilot, copilotMessages, copilotResponses, copilotSocket } from "./clients/copilot.ts";
 import { openaiAgents, openaiAgentsChat } from "./clients/openai-agents.ts";
 import { opencode, opencodeMessages, opencodeResponses } from "./clients/opencode.ts";
+import { pi, piMessages, piResponses } from "./clients/pi.ts";
 import { qwenCode, qwenCodeMessages } from "./clients/qwen-code.ts";
 
 export const agents: readonly Agent[] = [
@@ -14,5 +16,7 @@ export const agents: readonly Agent[] = [
   ...[cline, clineMessages],
   ...[continueCli, continueMessages],
   ...[qwenCode, qwenCodeMessages],
+  ...[copilot, copilotResponses, copilotSocket, copilotMessages],
+  ...[pi, piResponses, piMessages],
   ...[openaiAgents, openaiAgentsChat],
 ];

@@ -58,7 +58,10 @@ async function tooLate({ agent, file, stage }: Player, firstRequestMs: number | 
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
-/** What the upstream has refused, what the gateway has, and calls that are not charged as they must be: one for each request at the upstream. */
+/**
+ * What the upstream has refused and the caller with it, what the gateway has, and calls that are not charged as they must be: one for each
+ * request at the upstream. What the gateway has then sent as the upstream takes it is no fault.
+ */
 async function faultsOf({ gateway, server, books }: Stage): Promise<string[]> {
   const lines = gateway
     .logged()
@@ -68,7 +71,7 @@ async function faultsOf({ gateway, server, books }: Stage): Promise<string[]> {
   const failed = lines
     .filter(({ status = 200 }) => status >= 400)
     .map(({ rpc, status, reason }) => `${rpc}: ${status} ${reason}`);
-  const refused = server.refused.map((words) => `the upstream: ${words}`);
+  const refused = failed.length > 0 ? server.refused.map((words) => `the upstream: ${words}`) : [];
   const { requests } = await books.of({ ...gateway, begunWith: 0 });
   const charged = requests.filter(({ outcome, cost }) => outcome === Outcome.ANSWERED && cost > 0).length;
   const uncharged = charged === server.played.length ? [] : [`${charged} calls charged of ${server.played.length}`];

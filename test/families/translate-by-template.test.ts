@@ -141,6 +141,24 @@ function withChoice(chunk: Json, more: Json): Json {
   return { ...chunk, choices: (chunk.choices as Json[]).map((one) => ({ ...one, ...more })) };
 }
 
+const contents = (...texts: readonly string[]) => texts.map((content) => ({ content }));
+const thoughts = [" ", " ", " "].map((reasoning_content) => ({ reasoning_content }));
+
+/** The halves of a character, with what differs from the chunk before in its text alone between them: a text, thoughts, or another choice. */
+const cutCharacters: (readonly [readonly Json[], Json])[][] = [
+  [[contents(" ", "\ud83d", " ", "\ude00"), {}]],
+  [
+    [contents("\ud83d"), {}],
+    [thoughts, {}],
+    [contents("\ude00"), {}],
+  ],
+  [
+    [contents("a", "b", "\ud83d"), {}],
+    [contents("a", "b", "c", "d"), { index: 1 }],
+    [contents("\ude00", "b"), {}],
+  ],
+];
+
 describe.each(Object.entries(callers))("to a caller of %s", (_, caller) => {
   const said = (...texts: readonly string[]) => chunksOf([[texts.map((content) => ({ content })), {}]]);
 
@@ -163,8 +181,7 @@ describe.each(Object.entries(callers))("to a caller of %s", (_, caller) => {
         expect(outcome).toEqual({ text: read.text, metered: read.metered, reason: read.reason });
         expect(frames.map((frame) => frame.message())).toEqual(read.frames.map((frame) => frame.message()));
       }),
-      // The halves of a character, with a text between them that is not parsed.
-      { numRuns: 150, examples: [[[[[" ", "\ud83d", " ", "\ude00"].map((content) => ({ content })), {}]]]] },
+      { numRuns: 150, examples: cutCharacters.map((runs) => [runs]) },
     );
   });
 

@@ -10,11 +10,21 @@ import type { Changes } from "../../wire/splice.ts";
 /** anyEntry stands in a path for the place in a list. */
 const anyEntry = "*";
 
+/** RefusedForms is what of a chat request's form a server that nobody knows has turned out to refuse. */
+export interface RefusedForms {
+  /** Keys that OpenAI's API does not have: those of messages and tools alone, or further ones beside them. */
+  readonly place?: "messages" | "request" | undefined;
+  /** The role `developer`, or instructions behind the first message. */
+  readonly areInstructions?: boolean | undefined;
+}
+
 /** RefusedMember is a member of objects, or the blocks of a type. */
 export interface RefusedMember {
   readonly path: readonly string[];
   /** The type of the object that has the member, null where it has none, or that of the blocks: servers check each type by itself. */
   readonly of: JsonValue;
+  /** The other name of a bound, by which its server may know it; undefined for what is left out. */
+  readonly as?: string;
   /** Whether it is left out of this call alone, for another conversation may have what is taken. */
   readonly isOnce?: true;
 }
@@ -30,13 +40,19 @@ const needed: ReadonlySet<string> = new Set([
   ...["file", "file_data", "file_id", "signature", "thinking", "summary", "encrypted_content"],
 ]);
 
+/** otherBound has the other name of a chat's bound: newer servers know one of the two, and older ones the other. */
+const otherBound: ReadonlyMap<string, string> = new Map([
+  ["max_tokens", "max_completion_tokens"],
+  ["max_completion_tokens", "max_tokens"],
+]);
+
 /** schemas are members whose content is nobody's to change. */
 const schemas: ReadonlySet<string> = new Set(["input_schema", "parameters", "schema", "json_schema"]);
 
 /**
  * memberAt finds the member that a server names by this path in a request, which may be an outline. Words that are no members are passed
  * over: servers name the types of objects between them. It returns undefined for a path that leads nowhere, and for members that a request
- * cannot do without.
+ * cannot do without, unless they have another name.
  */
 export function memberAt(request: JsonObject, words: readonly string[]): RefusedMember | undefined {
   const path: string[] = [];
@@ -56,6 +72,8 @@ export function memberAt(request: JsonObject, words: readonly string[]): Refused
       last = word;
     }
   }
+  const other = path.length === 1 && otherBound.get(path[0] as string);
+  if (other) return { path, of: null, as: other };
   if (last === undefined || isNeeded(last, at, path)) return undefined;
   return { path, of: holder.type ?? null };
 }
@@ -125,9 +143,10 @@ function isNeeded(key: string, value: JsonValue | undefined, path: readonly stri
   return (!isSwitch && needed.has(key)) || hasFormat || path.some((one) => schemas.has(one));
 }
 
-/** isSameMember reports whether two are the same. */
+/** isSameMember reports whether two are the same, or the two names of one bound: a server that refuses both knows neither. */
 export function isSameMember(one: RefusedMember, other: RefusedMember): boolean {
-  return one.of === other.of && one.path.join(".") === other.path.join(".");
+  const path = other.path.join(".");
+  return one.of === other.of && (one.path.join(".") === path || one.as === path);
 }
 
 export interface WithoutMembers {
@@ -142,17 +161,32 @@ export function* withoutMembers(
   members: readonly RefusedMember[],
 ): CooperativeTask<WithoutMembers> {
   const dropped: string[] = [];
-  let left: JsonValue = request;
+  const bounds = underOtherNames(request, members);
+  let left: JsonValue = { ...request, ...bounds } as JsonObject;
   const blocks = members.filter(isOfBlocks);
-  for (const { path, of } of members.filter((one) => !isOfBlocks(one) && !isOfItems(one)))
+  for (const { path, of } of members.filter((one) => !one.as && !isOfBlocks(one) && !isOfItems(one)))
     left = yield* without(left, path, { of, at: "", dropped });
   // They come last: paths have the places of before.
   const types = new Set(blocks.flatMap(({ of }) => (of === "thinking" ? [...dispensable] : of)));
   const turns = blocks.length > 0 ? yield* withoutBlocks(left as JsonObject, types, dropped) : {};
   const items = members.some(isOfItems) ? yield* withoutThoughts(left as JsonObject, dropped) : {};
   const kept = { ...(left as JsonObject), ...turns, ...items };
-  const keys = Object.keys(request).filter((key) => kept[key] !== request[key]);
+  const keys = Object.keys({ ...request, ...bounds }).filter((key) => kept[key] !== request[key]);
   return { changes: Object.fromEntries(keys.map((key) => [key, kept[key]])), dropped };
+}
+
+/** underOtherNames returns the changes that give bounds their other names. Where both are there the larger counts, as it does for the price. */
+function underOtherNames(request: JsonObject, members: readonly RefusedMember[]): Changes {
+  const changes: Record<string, JsonValue | undefined> = {};
+  for (const { path, as } of members) {
+    const [name = ""] = path;
+    const { [name]: value, [as ?? ""]: other } = { ...request, ...changes } as JsonObject;
+    if (as === undefined || value === undefined) continue;
+    const isLess = typeof value === "number" && typeof other === "number" && value < other;
+    changes[as] = isLess ? other : value;
+    changes[name] = undefined;
+  }
+  return changes;
 }
 
 interface Place {

@@ -2,7 +2,8 @@
  * Runs an attempt, and runs it again without what its server does not know where it refuses the request for that. Agents send such keys to
  * every server, and of a server that nobody knows it cannot be said which it takes.
  *
- * A chat server that refuses a key which OpenAI's API does not have gets no such keys. All others, and what else is refused, are left out by
+ * A chat server that refuses a key which OpenAI's API does not have gets no such keys, and one that refuses the role `developer`, or
+ * instructions behind the first message, gets those as most take them. All other keys, and what else is refused, are left out by
  * their names: members of requests for chats, messages and responses, as Claude Code's `context_management` and Codex's `client_metadata`,
  * and values of `anthropic-beta`. The next calls with the same API key leave them out at once, until FurtherKeys forgets it. What a model
  * thought before, and another organisation has sealed, is left out of the call alone. The caller sees all runs as one attempt.
@@ -16,15 +17,16 @@ import {
   blocksOf,
   isSameMember,
   memberAt,
+  type RefusedForms,
   type RefusedMember,
   sealsOf,
   typeAt,
 } from "../../call/request/refused-members.ts";
-import type { RequestFitter } from "../../providers/contract.ts";
+import type { PlainFitters, RequestFitter } from "../../providers/contract.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
 import { catchError } from "../../runtime/maybe-promise.ts";
-import type { RefusedKeys, RefusedPlace } from "../../targets/further-keys.ts";
-import type { JsonObject } from "../../wire/json.ts";
+import type { RefusedKeys } from "../../targets/further-keys.ts";
+import { isObject, type JsonObject } from "../../wire/json.ts";
 import type { Candidate } from "../complete/candidates.ts";
 import { CallAttempt, type RunAttempt } from "./attempt.ts";
 import { type RefusedNames, refusedNames } from "./refused-names.ts";
@@ -37,7 +39,7 @@ const mostRefusals = 8;
 /** The most that is remembered of an API key: each of its calls is looked through for all of that. */
 const [mostNames, longestName] = [64, 200];
 
-const nothing: RefusedKeys = { place: undefined, members: [], betas: [] };
+const nothing: RefusedKeys = { forms: {}, members: [], betas: [] };
 
 /** inKnownKeys returns a function that runs attempts so. */
 export function inKnownKeys(run: RunAttempt): RunAttempt {
@@ -65,7 +67,7 @@ async function runAgain(
   let refused = known;
   let failure = error;
   for (let times = 0; times < mostRefusals; times++) {
-    const further = await furtherRefused(failure, tried, refused, attempt.candidate.fitting?.plain?.request);
+    const further = await furtherRefused(failure, tried, refused, attempt.candidate.fitting?.plain);
     if (!further) break;
     refused = further;
     tried = without(attempt, refused);
@@ -82,8 +84,7 @@ async function runAgain(
 }
 
 function without({ modelCall, part, candidate, signal, isHedge }: CallAttempt, refused: RefusedKeys): CallAttempt {
-  const { place } = refused;
-  const fitting = (place && candidate.fitting?.plain?.[place]) ?? candidate.fitting;
+  const fitting = candidate.fitting?.plain(refused.forms) ?? candidate.fitting;
   const left: Candidate = { ...candidate, fitting, refused };
   return new CallAttempt(modelCall, part, left, signal, isHedge);
 }
@@ -93,19 +94,20 @@ async function furtherRefused(
   error: unknown,
   tried: CallAttempt,
   refused: RefusedKeys,
-  plain: RequestFitter | undefined,
+  plain: PlainFitters | undefined,
 ): Promise<RefusedKeys | undefined> {
   // Without a record the gateway has refused the call, before it was sent.
   if (!tried.record || !(error instanceof Refusal) || (error.status !== 400 && error.status !== 422)) return undefined;
-  const place = plain && tried.candidate.operation === "chat" ? await refusedPlace(error, tried, plain) : undefined;
-  if (place && place !== refused.place && refused.place !== "request") return { ...refused, place };
+  const forms =
+    plain && tried.candidate.operation === "chat" && (await refusedForms(error, tried, refused.forms, plain));
+  if (forms) return { ...refused, forms };
   const names = refusedNames(error);
   return names && withNames(refused, names, tried);
 }
 
 /** withNames returns undefined where the names are none of what was sent, or there are too many. */
 function withNames(
-  { place, members, betas }: RefusedKeys,
+  { forms, members, betas }: RefusedKeys,
   said: RefusedNames,
   { translated, part }: CallAttempt,
 ): RefusedKeys | undefined {
@@ -113,7 +115,8 @@ function withNames(
   const placed = said.blocks.map((place) => typeAt(request, ...place));
   const blocks = [...said.types, ...placed].flatMap((type) => blocksOf(request, type) ?? []);
   const seals = said.areSeals ? sealsOf(request) : [];
-  const found = [...said.named.flatMap((paths) => firstMember(request, paths)), ...blocks, ...seals];
+  const marked = [...said.named.flatMap((paths) => firstMember(request, paths)), ...blocks, ...seals];
+  const found = marked.length > 0 ? marked : firstMember(request, said.further);
   const fresh = [...found.entries()].flatMap(([i, one]) => {
     const earlier = [...members, ...found.slice(0, i)];
     return earlier.some((known) => isSameMember(known, one)) ? [] : one;
@@ -124,7 +127,7 @@ function withNames(
   const known = members.length + betas.length;
   if (names.length === 0 || known + names.length > mostNames || names.some((name) => name.length > longestName))
     return undefined;
-  return { place, members: [...members, ...fresh], betas: [...betas, ...refusedBetas] };
+  return { forms, members: [...members, ...fresh], betas: [...betas, ...refusedBetas] };
 }
 
 /** firstMember returns the first member to which a path leads, of several in one text. */
@@ -142,13 +145,44 @@ const saysUnknown =
 /** maxSaid is how much of a refusal is looked into, in characters. */
 const maxSaid = 10_000;
 
+/** refusedForms returns the forms that were refused, with what a failure says of instructions or keys; undefined where that is nothing new. */
+async function refusedForms(
+  error: Refusal,
+  tried: CallAttempt,
+  refused: RefusedForms,
+  plain: PlainFitters,
+): Promise<RefusedForms | undefined> {
+  const said = `${error.message} ${error.answered?.toString("utf8", 0, maxSaid) ?? ""}`.slice(0, maxSaid);
+  const placed = { ...refused, areInstructions: true };
+  if (!refused.areInstructions && saysInstructions(said, tried.translated.request.outline()) && plain(placed))
+    return placed;
+  if (refused.place === "request") return undefined;
+  const fitter = plain({ ...refused, place: "request" });
+  const place = fitter && (await refusedPlace(said, tried, fitter));
+  return place && place !== refused.place ? { ...refused, place } : undefined;
+}
+
+/** How servers and their templates say that they do not know a role, and that instructions come first. */
+const saysRole =
+  /\bdeveloper\b|\broles?\b.{0,80}\b(?:un\w+|invalid|must|should|only|expected|supported)\b|\b(?:un\w+|invalid|only)\b.{0,80}\broles?\b/is;
+const saysOrder =
+  /\bsystem\b.{0,80}\b(?:first|begin\w*|start|once|order|position)\b|\b(?:first|only one|multiple|more than one)\b.{0,60}\bsystem\b|\broles\b.{0,20}\balternate\b/is;
+
+/** saysInstructions reports whether a refusal may be for instructions of the role `developer`, or for those behind the first message. */
+function saysInstructions(said: string, { messages }: JsonObject): boolean {
+  if (!Array.isArray(messages)) return false;
+  const roles = messages.map((message) => (isObject(message) ? message.role : undefined));
+  return (
+    (roles.includes("developer") && saysRole.test(said)) || (roles.lastIndexOf("system") > 0 && saysOrder.test(said))
+  );
+}
+
 /** refusedPlace returns where the keys stand that a refusal names, of those that are not OpenAI's; undefined where it names none. */
 async function refusedPlace(
-  error: Refusal,
+  said: string,
   { candidate, translated }: CallAttempt,
   fitter: RequestFitter,
-): Promise<RefusedPlace | undefined> {
-  const said = `${error.message} ${error.upstream?.body.toString() ?? ""}`.slice(0, maxSaid);
+): Promise<RefusedForms["place"]> {
   if (!saysUnknown.test(said)) return undefined;
   const words = new Set(said.split(/[^\w-]+/));
   const { request } = translated;

@@ -7,6 +7,8 @@ import { isObject, parsedJson } from "../../wire/json.ts";
 export interface RefusedNames {
   /** named has what each text names, as the words of paths of which the first that leads to a member is meant. */
   readonly named: readonly Paths[];
+  /** further has what may be a name where none of those is: words that stand there bare, and texts beside what is said. */
+  readonly further: Paths;
   /** betas are the values that are named, or `all` where the server names none. */
   readonly betas: readonly string[] | "all";
   /** types are those of blocks that are named as unknown. */
@@ -19,20 +21,39 @@ export interface RefusedNames {
 
 type Paths = readonly (readonly string[])[];
 
+const [member, members] = [
+  "(?:parameter|field|argument|key|property)",
+  "(?:parameter|field|argument|key|propert)(?:s|y|ies)?",
+];
+const [unknown, notTaken] = [
+  "(?:unknown|unsupported|unexpected|unrecogni[sz]ed)",
+  "(?:not (?:supported|allowed|permitted|recogni[sz]ed)|un(?:known|supported|expected))",
+];
+
 /** How servers say that they do not know a member. What they say of a value, as that it is too large, is another matter. */
 const saysUnknown = new RegExp(
   [
     "extra inputs are not permitted|extra_forbidden|additional propert|cannot find field|no such field",
-    "(?:unknown|unsupported|unexpected|unrecogni[sz]ed) (?:request )?(?:parameter|field|name|argument|key|property)",
-    "(?:parameter|field|argument|key|property)\\b.{0,80}\\b(?:is|are) (?:not (?:supported|allowed|permitted|recogni[sz]ed)|un(?:known|supported|expected))",
+    `${unknown}[ _](?:request |keyword )?(?:${member}|name)`,
+    `\\b${member}\\b.{0,80}\\b(?:(?:is|are) )?${notTaken}`,
+    `(?:does not|do not|doesn't) (?:support|accept|allow|recogni[sz]e|know)\\b.{0,60}\\b${members}\\b`,
+    `(?:["'\`]|\\w_\\w+) (?:is|are) ${notTaken}`,
+    `not an? (?:supported|known|valid|recogni[sz]ed|allowed) ${member}`,
+    `(?:^|[.:] *)${notTaken}\\s*:`,
+    "(?:不支持|未知|无法识别|多余).{0,10}(?:参数|字段|属性)|(?:参数|字段|属性).{0,80}(?:不支持|不允许|无法识别)",
   ].join("|"),
   "is",
 );
+/** saysValue is how a value is spoken of: what stands there bare may be that, or the member that has it. */
+const saysValue = /values?\b|must be|at (?:most|least)|range|between|取值/i;
 
 /** quoted also finds the keys of JSON within a text, but for the colon behind them. */
 const quoted = /["'`]([\w$][\w$.[\]-]*)["'`](?!\s*:)/g;
-const before = /([\w$][\w$.[\]-]*)(?::|\r?\n)\s*extra inputs are not permitted/gi;
+const before =
+  /([\w$][\w$.[\]-]*)(?::|\r?\n)\s*(?:extra inputs are not permitted|un(?:known|supported|expected|recogni[sz]ed) )/gi;
 const behind = /(?:parameter|argument|field|property|key)s?(?:\(s\))?(?: supplied)?:?\s+([A-Za-z_$][\w$.[\]-]*)/gi;
+const bare = /[A-Za-z_$][\w$.[\]-]*/g;
+const onlyName = /^[A-Za-z_$][\w$.[\]-]{0,199}$/;
 /** located finds what Pydantic says of a member's place, as JSON or as Python prints it. */
 const located = /[[(]\s*["']body["']\s*,([^\])]{1,500})[\])]/g;
 
@@ -42,24 +63,28 @@ const maxSaid = 10_000;
 const maxRead = 64 * 1024;
 /** The most names in one text that are tried: each is, within each other. */
 const mostNames = 24;
+/** The most further names that are tried. */
+const mostFurther = 100;
 /** deepest is how deep texts may stand in the body of a refusal. */
 const deepest = 6;
 
 /** refusedNames returns undefined where a refusal says nothing of the kind. */
-export function refusedNames({ message, upstream }: Refusal): RefusedNames | undefined {
-  const whole = upstream?.body.toString("utf8", 0, maxRead) ?? "";
+export function refusedNames({ message, answered }: Refusal): RefusedNames | undefined {
+  const whole = answered?.toString("utf8", 0, maxRead) ?? "";
   const body = whole.slice(0, maxSaid);
   const told = message.slice(0, maxSaid);
-  const said = [told, ...textsIn(parsedJson(body) ?? body)];
+  const texts = textsIn(parsedJson(body) ?? body);
+  const said = [told, ...texts];
   const betas = betasIn(said);
   const telling = said.filter((text) => saysUnknown.test(text));
   const places = telling.length > 0 ? placesIn(body).map((place) => [place]) : [];
   const named = [...telling.map(pathsIn), ...places].filter((paths) => paths.length > 0);
+  const further = furtherIn(telling, texts);
   const types = typesIn([told, whole]);
   const blocks = blocksIn(told);
   const areSeals = [told, body].some((text) => saysForeignSeal.test(text));
-  const isNothing = named.length + betas.length + types.length + blocks.length === 0 && !areSeals;
-  return isNothing ? undefined : { named, betas, types, blocks, areSeals };
+  const isNothing = named.length + further.length + betas.length + types.length + blocks.length === 0 && !areSeals;
+  return isNothing ? undefined : { named, further, betas, types, blocks, areSeals };
 }
 
 /**
@@ -114,6 +139,15 @@ function pathsIn(text: string): Paths {
   const single = paths.filter((path) => path.length === 1);
   const within = paths.filter((path) => path.length > 1).flatMap((path) => single.map((word) => [...path, ...word]));
   return [...within, ...paths];
+}
+
+/** furtherIn finds names that nothing marks. A server that quotes names has quoted the one that it means. */
+function furtherIn(telling: readonly string[], texts: readonly string[]): Paths {
+  if (telling.length === 0 || telling.some((text) => saysValue.test(text))) return [];
+  const unquoted = telling.filter((text) => text.search(quoted) < 0);
+  const words = unquoted.flatMap((text) => text.match(bare) ?? []);
+  const alone = texts.filter((text) => onlyName.test(text));
+  return [...new Set([...words, ...alone])].slice(0, mostFurther).map(wordsOf);
 }
 
 function wordsOf(path: string): string[] {

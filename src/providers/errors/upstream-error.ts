@@ -96,6 +96,7 @@ function refusalOfWords(words: ErrorFields, error: UpstreamError, dialect: Error
   const code = callerStatusCode === 400 ? detailCodeOf(words.error) : undefined;
   const fields = {
     message: dialect.redact(words.message),
+    answered: error.body,
     param: words.param,
     openaiCode: code && dialect.redact(code),
     fault: callerStatusCode < 500 ? undefined : fault,

@@ -148,12 +148,9 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
     },
     isOver: () => done || seen.isOver,
     takeUnparsed(frame) {
-      const chunk = reader?.read(frame.bytes());
+      const chunk = usual?.isWithin ? undefined : reader?.read(frame.bytes());
       if (!chunk) return undefined;
-      if (chunk.text !== "") {
-        meter.countText(chunk.text);
-        usual?.pass();
-      }
+      if (chunk.text !== "") meter.countText(chunk.text);
       const visible = chunk.frame ? Wire.ofFrame(frame.desc, chunk.frame) : frame;
       return visible.withPlainText(chunk.plainText);
     },

@@ -82,9 +82,9 @@ export class UsualChunks {
     return usual === choices ? undefined : usual;
   }
 
-  /** pass notes that a text passed unseen: no character goes on behind it that began before. */
-  pass(): void {
-    this.#halves.clear();
+  /** isWithin is whether a character has begun that is not whole yet: the next chunks are to be read. */
+  get isWithin(): boolean {
+    return this.#halves.size > 0;
   }
 
   #usual(choice: JsonObject): JsonObject {
@@ -117,7 +117,8 @@ export class UsualChunks {
     const held = this.#halves.get(index) ?? "";
     const half = firstHalf.exec(content)?.[0] ?? "";
     if (held === "" && half === "") return delta;
-    this.#halves.set(index, half);
+    if (half === "") this.#halves.delete(index);
+    else this.#halves.set(index, half);
     const text = content.slice(0, content.length - half.length);
     return { ...delta, content: secondHalf.test(content) ? held + text : text };
   }

@@ -260,7 +260,7 @@ describe.each(engines)("$name", ({ name, create }) => {
       const size = 30_000_000;
       const { client, sockets } = await start(
         (socket) => void socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${size}\r\n\r\n${"x".repeat(size)}`),
-        { connectMs: 5_000, firstByteMs: 5_000, idleMs: 300 },
+        { connectMs: 5_000, firstByteMs: 5_000, idleMs: 1_000 },
       );
       let request: SentRequest | undefined;
       let isFirst = true;
@@ -275,7 +275,7 @@ describe.each(engines)("$name", ({ name, create }) => {
           isFirst = false;
         },
       );
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
       expect(request?.isPaused).toBe(true);
       expect(sockets[0]?.writableLength).toBeGreaterThan(size / 4);
       request?.resume();

@@ -157,8 +157,8 @@ test("a caller who wants all or nothing is refused", async () => {
 test("it is forgotten after ten minutes", () => {
   let now = 0;
   const keys = createFurtherKeys(() => now);
-  const refused = { place: "messages", members: [], betas: [] } as const;
-  const more = { place: undefined, members: [{ path: ["user"], of: null }], betas: ["a"] } as const;
+  const refused = { forms: { place: "messages" }, members: [], betas: [] } as const;
+  const more = { forms: {}, members: [{ path: ["user"], of: null }], betas: ["a"] } as const;
   keys.note("a", refused);
   keys.note("b", more);
   expect([keys.refused("a"), keys.refused("b"), keys.refused("c")]).toEqual([refused, more, undefined]);

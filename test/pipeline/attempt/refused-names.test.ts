@@ -23,6 +23,7 @@ const { upstream, gateway } = scriptedStage(
       modelAt("claude", "claude", "claude-sonnet-4-6"),
       modelAt("own", "responses", "m"),
       modelAt("chats", "chat", "m"),
+      modelAt("chats", "chat-too", "m"),
     ],
     embeddedModels: false,
   }),
@@ -327,6 +328,69 @@ describe("responses", () => {
   });
 });
 
+describe("a member that a chat server refuses is left out, where it says", () => {
+  test.each<[string, JsonValue]>(
+    [
+      "Extra inputs are not permitted: store",
+      "body.store: Extra inputs are not permitted",
+      "1 validation error for ChatRequest\nstore\n  Extra inputs are not permitted [type=extra_forbidden, input_value=False]",
+      "store: unknown field",
+      "Unrecognized request argument supplied: store",
+      "Unrecognized request arguments supplied: store, user",
+      'Invalid JSON payload received. Unknown name "store": Cannot find field.',
+      'json: unknown field "store"',
+      "unknown field `store`, expected one of `model`, `messages`, `seed`",
+      "property 'store' is unsupported, did you mean 'stop'?",
+      "Unsupported parameter: store",
+      "Unsupported parameters: [store]",
+      "unsupported fields in the request: store",
+      "Unknown keys: store",
+      "Additional properties are not allowed ('store' was unexpected)",
+      "create() got an unexpected keyword argument 'store'",
+      "UnsupportedParamsError: this provider does not support parameters: ['store'], for model=m",
+      "This model does not support the store parameter.",
+      "The store field is not supported by this endpoint",
+      "Parameter store not supported",
+      "`store` is not supported by this model",
+      "store is not a supported parameter",
+      "Unrecognized key(s) in object: 'store'",
+      'Unrecognized key: "store"',
+      "Not supported: store",
+      "unsupported_parameter: store",
+      "不支持的参数：store",
+      "参数 store 不支持",
+    ]
+      .map((message): [string, JsonValue] => [message, ofOpenAi(message)])
+      .concat([
+        [
+          "its name in `param` alone",
+          { error: { message: "Unsupported parameter", code: "unsupported_parameter", param: "store" } },
+        ],
+        [
+          "its name as Ajv does",
+          [
+            {
+              keyword: "additionalProperties",
+              params: { additionalProperty: "store" },
+              message: "must NOT have additional properties",
+            },
+          ],
+        ],
+      ]),
+  )("%s", async (_, body) => {
+    refusing([has("store"), 400, body]);
+    const { status, dropped, sent } = await send("/chat/completions", {
+      model: "chat",
+      messages: [{ role: "user", content: "hi" }],
+      store: false,
+      seed: 1,
+      user: "u",
+    });
+    expect([status, dropped]).toEqual([200, "store"]);
+    expect(sent).toMatchObject({ seed: 1, user: "u" });
+  });
+});
+
 test("a key of OpenAI's own that a chat server refuses is left out", async () => {
   refusing([
     has("prompt_cache_key"),
@@ -336,6 +400,110 @@ test("a key of OpenAI's own that a chat server refuses is left out", async () =>
   const body = { model: "chat", messages: [{ role: "user", content: "hi" }], prompt_cache_key: "x", seed: 1 };
   const { status, dropped, sent } = await send("/chat/completions", body);
   expect([status, dropped, sent.seed]).toEqual([200, "prompt_cache_key", 1]);
+});
+
+describe("a bound that a chat server knows by its other name", () => {
+  const messages = [{ role: "user", content: "hi" }];
+
+  test.each<[string, JsonObject, JsonObject, JsonValue]>([
+    [
+      "the newer",
+      { max_completion_tokens: 9 },
+      { max_tokens: 9 },
+      "Extra inputs are not permitted: max_completion_tokens",
+    ],
+    [
+      "the older",
+      { max_tokens: 9 },
+      { max_completion_tokens: 9 },
+      "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+    ],
+    [
+      "one of both: the larger counts",
+      { max_tokens: 9, max_completion_tokens: 7 },
+      { max_completion_tokens: 9 },
+      "Unknown parameter: 'max_tokens'.",
+    ],
+  ])("has that: %s", async (_, bound, taken, message) => {
+    const refused = Object.keys({ max_tokens: 0, max_completion_tokens: 0 }).find((name) => !(name in taken)) as string;
+    refusing([has(refused), 400, ofOpenAi(message as string)]);
+    const { status, dropped, sent } = await send("/chat/completions", { model: "chat", messages, ...bound });
+    expect([status, dropped]).toEqual([200, null]);
+    expect(sent).toEqual({ model: "m", messages, ...taken });
+    const next = await send("/chat/completions", { model: "chat", messages, ...bound, stream: true });
+    expect([next.times, next.sent]).toMatchObject([1, taken]);
+  });
+
+  test("is refused where the server knows neither", async () => {
+    const says = (name: string) => [has(name), 400, ofOpenAi(`Unknown parameter: '${name}'.`)] as const;
+    refusing(says("max_tokens"), says("max_completion_tokens"));
+    const { status, times } = await send("/chat/completions", { model: "chat", messages, max_tokens: 9 });
+    expect([status, times]).toEqual([400, 2]);
+  });
+});
+
+describe("a chat server that nobody knows, whose template refuses instructions where they stand, gets them as most take them", () => {
+  const roles = (asked: JsonObject) => list(asked.messages).map(({ role }) => role);
+  const ofRole = (asked: JsonObject) => roles(asked).includes("developer");
+  const late = (asked: JsonObject) => roles(asked).lastIndexOf("system") > 0;
+  const turns = [
+    { role: "developer", content: "Be short." },
+    { role: "user", content: "hi" },
+    { role: "system", content: "It is late." },
+    { role: "user", content: "go on" },
+  ];
+  const placed = [
+    { role: "system", content: "Be short.\n\nIt is late." },
+    { role: "user", content: "hi\n\ngo on" },
+  ];
+
+  test.each<[string, (asked: JsonObject) => boolean]>([
+    ["unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool`", ofRole],
+    ["messages[0].role: Input should be 'system', 'user', 'assistant' or 'tool'", ofRole],
+    ["Unexpected message role.", ofRole],
+    ["Only user, assistant and system roles are supported!", ofRole],
+    ["Invalid value: 'developer'. Supported values are: 'system', 'assistant', 'user', and 'tool'.", ofRole],
+    ["'messages[0].role' does not support 'developer' with this model.", ofRole],
+    ["unsupported role: developer", ofRole],
+    ["role must be one of system, user, assistant, tool", ofRole],
+    ["System message must be at the beginning.", late],
+    ["only one system message is allowed, and it must be the first", late],
+    ["The first message must be a system message, others must not", late],
+    ["multiple system messages are not supported", late],
+    ["Conversation roles must alternate user/assistant/user/assistant/...", late],
+  ])("%s", async (message, isRefused) => {
+    refusing([isRefused, 400, ofOpenAi(message)]);
+    const { status, dropped, sent } = await send("/chat/completions", { model: "chat", messages: turns, seed: 1 });
+    expect([status, dropped]).toEqual([200, null]);
+    expect(sent).toEqual({ model: "m", messages: placed, seed: 1 });
+    const next = await send("/chat/completions", { model: "chat", messages: turns, stream: true });
+    expect([next.times, next.sent.messages]).toEqual([1, placed]);
+  });
+
+  test("with keys that it refuses, in either order", async () => {
+    const marked = { ...turns[1], content: [text({ cache_control: { type: "ephemeral" } })] };
+    const hasMark = (asked: JsonObject) => JSON.stringify(asked).includes("cache_control");
+    for (const first of ["roles", "keys"]) {
+      const faults = [
+        [ofRole, 400, ofOpenAi("unsupported role: developer")],
+        [hasMark, 400, ofOpenAi("Extra inputs are not permitted: cache_control")],
+      ] as const;
+      refusing(...(first === "roles" ? faults : [...faults].reverse()));
+      const model = first === "roles" ? "chat" : "chat-too";
+      const { status, dropped, sent } = await send("/chat/completions", {
+        model,
+        messages: [turns[0] as JsonObject, marked],
+      });
+      expect([status, dropped]).toEqual([200, "messages[1].content[0].cache_control"]);
+      expect(sent.messages).toMatchObject([{ role: "system" }, { role: "user" }]);
+    }
+  });
+
+  test("and is asked once where its refusal is for something else", async () => {
+    refusing([() => true, 400, ofOpenAi("messages[1].content is too long")]);
+    const { status, times } = await send("/chat/completions", { model: "chat", messages: turns });
+    expect([status, times]).toEqual([400, 1]);
+  });
 });
 
 describe("what is told, and asked once", () => {
@@ -361,6 +529,30 @@ describe("what is told, and asked once", () => {
       "/responses",
       { model: "responses", input: "hi", store: false, reasoning: { effort: "minimal" } },
       ofOpenAi("Unsupported value: 'minimal' is not supported with this model."),
+    ],
+    [
+      "an effort by its member alone",
+      "/chat/completions",
+      { model: "chat", messages: [{ role: "user", content: "hi" }], reasoning_effort: "minimal", temperature: 0.2 },
+      {
+        error: {
+          message: "Unsupported value: 'minimal' is not supported",
+          code: "unsupported_value",
+          param: "reasoning_effort",
+        },
+      },
+    ],
+    [
+      "an effort, bare",
+      "/chat/completions",
+      { model: "chat", messages: [{ role: "user", content: "hi" }], reasoning_effort: "minimal", temperature: 0.2 },
+      ofOpenAi("minimal is not supported for reasoning_effort"),
+    ],
+    [
+      "a value of a parameter",
+      "/chat/completions",
+      { model: "chat", messages: [{ role: "user", content: "hi" }], reasoning_effort: "minimal", temperature: 0.2 },
+      ofOpenAi("Unsupported parameter value: temperature must be 1"),
     ],
   ])("%s", async (_, path, body, refusal) => {
     refusing([() => true, 400, refusal]);

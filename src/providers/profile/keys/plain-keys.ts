@@ -1,6 +1,6 @@
-/** Fits requests to servers that turn out to know the keys of OpenAI's API alone. */
+/** Fits requests to servers that turn out to know the keys of OpenAI's API alone, or the usual roles alone. */
 import type { PlainFitters, RequestFitter } from "../../contract.ts";
-import type { Capabilities, ModelProfile } from "../profile.ts";
+import type { AllCapabilities, Capabilities, ModelProfile } from "../profile.ts";
 
 /** settings are the keys of a chat request besides those of every call. Source: https://platform.openai.com/docs/api-reference/chat/create */
 const settings = [
@@ -24,16 +24,30 @@ const media = ["audio_url", "video_url", "document_url", "document"];
 
 const ofMessages = { cache_marks: "none" as const, thoughts: "none" as const, message_keys: media };
 
-/** plainFittersOf returns fitters for a model's server by what it refuses; undefined where its profile says which keys it takes. */
+/** ofTemplates is what servers take whose templates know the usual roles alone, and instructions at the beginning. */
+const ofTemplates = { developer: "system", system: "first" } as const;
+
+/** plainFittersOf returns the fitters of a model for what its server refuses beyond its profile. */
 export function plainFittersOf(
   { stated, conservative }: ModelProfile,
   fitterOf: (profile: ModelProfile) => RequestFitter,
-): PlainFitters | undefined {
-  if (stated.message_keys !== undefined) return undefined;
-  const withCapabilities = (further: typeof ofMessages & Pick<Capabilities, "request_keys">) =>
-    fitterOf({ stated: { ...stated, ...further }, conservative: { ...conservative, ...further } });
-  return {
-    messages: withCapabilities(ofMessages),
-    request: withCapabilities({ ...ofMessages, request_keys: settings }),
+): PlainFitters {
+  const known = new Map<string, RequestFitter>();
+  return ({ place, areInstructions }) => {
+    // Who has said which keys are taken has been heard.
+    const isKeys = place !== undefined && stated.message_keys === undefined;
+    const isPlaced = areInstructions && stated.developer === undefined && stated.system === undefined;
+    if (!isKeys && !isPlaced) return undefined;
+    const further: Capabilities = {
+      ...(isKeys ? ofMessages : {}),
+      ...(isKeys && place === "request" ? { request_keys: settings } : {}),
+      ...(isPlaced ? ofTemplates : {}),
+    };
+    const name = Object.keys(further).join();
+    const fitter =
+      known.get(name) ??
+      fitterOf({ stated: { ...stated, ...further }, conservative: { ...conservative, ...further } as AllCapabilities });
+    known.set(name, fitter);
+    return fitter;
   };
 }
