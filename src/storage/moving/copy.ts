@@ -6,7 +6,7 @@ import { sql } from "kysely";
 import type { MoveEnd, Values } from "../engines/move-end.ts";
 import type { Database } from "../engines/scope.ts";
 import type { TableShape } from "../engines/tables/shape.ts";
-import { isOfAll, rowsAtOnce } from "./tables.ts";
+import { isUnbounded, rowsAtOnce } from "./tables.ts";
 
 export interface Ends {
   readonly from: MoveEnd;
@@ -70,7 +70,7 @@ async function readAfter(
 ): Promise<readonly Values[]> {
   const names = sql.join(
     Object.keys(columns).map((column) =>
-      isOfAll(name, column) ? sql`CAST(${sql.ref(column)} AS text) AS ${sql.ref(column)}` : sql.ref(column),
+      isUnbounded(name, column) ? sql`CAST(${sql.ref(column)} AS text) AS ${sql.ref(column)}` : sql.ref(column),
     ),
   );
   const keys = sql.join(key.map((column) => sql.ref(column)));

@@ -72,6 +72,26 @@ test("what is held of all accounts is told, as nearly as a double has it", async
   expect((await proved(0)).findings).toEqual([]);
 });
 
+test("what was waived of an account's calls is told in all, as great as it is", async () => {
+  const waived = maxCredited;
+  const calls = [1, 2].map(() => ({
+    id: newId("req", begin),
+    key_id: "key_3",
+    cost: 0,
+    waived,
+    created_at: begin + 5,
+  }));
+  for (const call of calls) await bank.charge("acc_3", call);
+  const span = { from: begin, to: begin + hourMs, bucketMs: hourMs, byKey: false, byModel: false, limit: 10 };
+  expect(await bank.storage.requests.sums({ accountId: "acc_3", ...span })).toMatchObject([
+    { requests: 3, cost: 5, waived: String(2 * waived) },
+  ]);
+  bank.pass(later - bank.now());
+  expect(await bank.ask("listUsage", { from: new Date(begin).toISOString() }, { account: "acc_3" })).toMatchObject({
+    sums: [{ cost: "0.000005", waived: "12000000000.00" }],
+  });
+});
+
 test("sums that were changed beyond what can be counted are named, and left to a person", async () => {
   const most = 20_000_000_000_000_000n;
   await bank.tamper(`UPDATE accounts SET balance = ${most} WHERE id = 'acc_1';
