@@ -16,6 +16,7 @@ import { type KeyLimitChange, modelRatesOf, readLimits } from "../services/keys/
 import { readPermissions } from "../services/keys/key-permissions.ts";
 import { issueKey } from "../services/keys/keys.ts";
 import { type ApiKey, hasLabels, type KeyLabelFilter, listIn } from "../storage/keys.ts";
+import { limitOf } from "../storage/money/bounds.ts";
 import { readBudgets } from "../storage/money/budgets.ts";
 import type { Storage, Stores } from "../storage/storage.ts";
 import type { Catalog } from "../targets/catalog.ts";
@@ -149,11 +150,7 @@ async function listKeys(storage: Storage, account: string | undefined, labels: K
   const rows = list.map((key) => [
     ...[key.id, key.account_id, key.secret_mask, statusOf(key), adminOf(key), moment(key.created_at)],
     ...[key.expires_at === null ? "-" : moment(key.expires_at), formatDecimal(key.spent)],
-    ...[
-      key.credit_limit === null ? "-" : formatDecimal(key.credit_limit),
-      writeBudgets(readBudgets(key.budgets)),
-      listOrDash(key.models),
-    ],
+    ...[decimalOrDash(limitOf(key)), writeBudgets(readBudgets(key.budgets)), listOrDash(key.models)],
     ...[
       ratesOf(key),
       String(key.max_concurrent ?? "-"),
@@ -237,6 +234,11 @@ function adminOf(key: ApiKey): string {
 
 /** maxShownModels is the most models in a row: a key may have a thousand, and one long row makes all rows wide. */
 const maxShownModels = 3;
+
+/** decimalOrDash shows an amount; a dash for none. */
+function decimalOrDash(millionths: number | null): string {
+  return millionths === null ? "-" : formatDecimal(millionths);
+}
 
 /** listOrDash shows the first entries of a JSON list; a dash for none. */
 function listOrDash(json: string | null): string {

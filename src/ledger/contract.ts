@@ -10,7 +10,7 @@ import type { BudgetLeft, Capture, Captured, Held, HoldInit } from "../storage/m
 import type { Credit } from "./credit.ts";
 import type { Lease, Payer } from "./leases/leases.ts";
 
-export { holdMs, sweepMs } from "../storage/money/books.ts";
+export { holdMs, limitOf, sweepMs } from "../storage/money/books.ts";
 export type { BudgetLeft, BudgetTerms, Capture, Captured } from "../storage/money/contract.ts";
 
 /** HoldRequest is what a call asks to be held, and of whom. */

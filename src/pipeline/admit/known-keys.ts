@@ -6,7 +6,7 @@ import { LRUCache } from "lru-cache";
 import { type AddressList, addressList } from "../../call/address-list.ts";
 import type { Caller } from "../../call/call.ts";
 import { type Tier, tierOf } from "../../call/tiers.ts";
-import { isUnchanged, type Ledger } from "../../ledger/contract.ts";
+import { isUnchanged, type Ledger, limitOf } from "../../ledger/contract.ts";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { KeyStore, KeyWithAccount } from "../../storage/keys.ts";
 import type { Changes } from "../../storage/money/books.ts";
@@ -143,6 +143,7 @@ function isStillValid({ secret_hash, previous_expires_at }: KeyWithAccount, secr
 }
 
 function callerOf(key: KeyWithAccount, tier: Tier, asOf: number | undefined): Caller {
+  // Also by one that nobody reaches.
   const isLimited = key.credit_limit !== null;
   const { account_time_zone: zone, account_budgets: ofAccount, budgets: ofKey } = key;
   const hasBudgets = ofAccount !== null || ofKey !== null;
@@ -153,7 +154,7 @@ function callerOf(key: KeyWithAccount, tier: Tier, asOf: number | undefined): Ca
     userId: "",
     sessionId: "",
     models: key.models === null ? [] : (JSON.parse(key.models) as string[]),
-    mustPay: key.account_postpaid === 0 || isLimited || hasBudgets,
+    mustPay: key.account_postpaid === 0 || limitOf(key) !== null || hasBudgets,
     isLimited,
     budgets: hasBudgets ? { zone, ofAccount, ofKey } : undefined,
     tier,
@@ -165,9 +166,10 @@ function callerOf(key: KeyWithAccount, tier: Tier, asOf: number | undefined): Ca
 
 /** availableTo returns what is available of the balance and of the key's limit; infinite where there is none. */
 function availableTo(key: KeyWithAccount): { ofBalance: number; ofLimit: number } {
+  const limit = limitOf(key);
   return {
     ofBalance: key.account_postpaid === 1 ? Number.POSITIVE_INFINITY : key.account_balance - key.account_held,
-    ofLimit: key.credit_limit === null ? Number.POSITIVE_INFINITY : key.credit_limit - key.spent - key.held,
+    ofLimit: limit === null ? Number.POSITIVE_INFINITY : limit - key.spent - key.held,
   };
 }
 

@@ -3,6 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ApiKeySchema } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import type { ApiKey } from "../../storage/keys.ts";
+import { limitOf } from "../../storage/money/bounds.ts";
 import type { BudgetMessages } from "../accounts/budget-messages.ts";
 import { limitFields } from "./key-limits.ts";
 
@@ -14,12 +15,13 @@ export function keyMessage(
   secret?: string,
 ): MessageInitShape<typeof ApiKeySchema> {
   const previousUntil = key.previous_expires_at;
+  const limit = limitOf(key);
   return {
     id: key.id,
     name: key.name,
     secretMask: key.secret_mask,
     ...(secret === undefined ? {} : { secret }),
-    ...(key.credit_limit === null ? {} : { creditLimit: BigInt(key.credit_limit) }),
+    ...(limit === null ? {} : { creditLimit: BigInt(limit) }),
     spent: BigInt(key.spent),
     held: BigInt(key.held),
     models: key.models === null ? [] : (JSON.parse(key.models) as string[]),

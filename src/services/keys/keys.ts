@@ -24,7 +24,7 @@ import type { AccountRate } from "../../pipeline/admit/limit.ts";
 import { formatAmount, formatDecimal } from "../../runtime/decimal.ts";
 import { hashKeySecret, maskKeySecret, newKeySecret } from "../../runtime/secrets.ts";
 import type { ApiKey, KeyStore, KeyWithAccount } from "../../storage/keys.ts";
-import { maxSum } from "../../storage/money/bounds.ts";
+import { limitOf, unreachedLimit } from "../../storage/money/bounds.ts";
 import type { BudgetStore } from "../../storage/money/budget-store.ts";
 import type { Storage, Stores, Transact } from "../../storage/storage.ts";
 import type { Catalog } from "../../targets/catalog.ts";
@@ -199,15 +199,15 @@ async function updateKey(parts: KeyParts, accountId: string, message: UpdateKeyR
   // A budget that is named by its id keeps it.
   const change = readChange(message, catalog, now, before.budgets);
   const limit = change.credit_limit ?? null;
-  const update = async () => {
+  const update = async (keys: KeyStore) => {
     const updated = await keys.update(accountId, id, change, now);
     if (updated.kind === "absent") throw notFound(id);
     if (updated.kind === "below") throw belowSpent(updated.key, unit);
     return updated.key;
   };
-  if (limit === null) return update();
+  if (limit === null) return update(keys);
   const isWhole = await recall(accountId);
-  if (isLimited(before)) return update();
+  if (limitOf(before) !== null) return update(keys);
   // Calls that run at other gateways may hold, of a key without a limit, what is written only with their leases.
   if (!isWhole) throw spendingUnknown();
   const whole = known(await keys.find(accountId, id), id);
@@ -215,33 +215,34 @@ async function updateKey(parts: KeyParts, accountId: string, message: UpdateKeyR
   return limitFirst(parts, { accountId, id }, update);
 }
 
-/** isLimited reports whether a key has a limit that was set, and not only one that nobody reaches. */
-function isLimited({ credit_limit }: ApiKey): boolean {
-  return credit_limit !== null && credit_limit < maxSum;
-}
-
 /**
  * limitFirst sets a key's first limit by `update`. Until others know that the key has one, their calls may draw on leases of the account,
  * which no limit bounds: so it has one first that nobody reaches, and the limit itself once all know of that, and what they drew until then
- * has come back.
+ * has come back. Where it is not set in the end, or this process is killed, the key keeps the former: to take it away would take it from
+ * whoever sets a first limit at the same time.
  */
 async function limitFirst(
-  { keys, recall, allKnow, transact }: KeyParts,
-  { accountId, id }: { readonly accountId: string; readonly id: string },
-  update: () => Promise<ApiKey>,
+  parts: KeyParts,
+  of: { readonly accountId: string; readonly id: string },
+  update: (keys: KeyStore) => Promise<ApiKey>,
 ): Promise<ApiKey> {
-  await keys.update(accountId, id, { credit_limit: maxSum });
-  try {
-    await allKnow();
-    if (!(await recall(accountId))) throw spendingUnknown();
-    return await update();
-  } catch (error) {
-    await transact(async ({ keys }) => {
-      const key = await keys.find(accountId, id);
-      if (key?.credit_limit === maxSum) await keys.update(accountId, id, { credit_limit: null });
-    });
-    throw error;
-  }
+  const { keys, recall, allKnow, transact } = parts;
+  const { accountId, id } = of;
+  const isFirst = await transact(async ({ keys }) => {
+    const key = known(await keys.find(accountId, id), id);
+    // Somebody else may have set one meanwhile, which holds until this one does.
+    if (limitOf(key) !== null) return false;
+    await keys.update(accountId, id, { credit_limit: unreachedLimit });
+    return true;
+  });
+  if (!isFirst) return update(keys);
+  await allKnow();
+  if (!(await recall(accountId))) throw spendingUnknown();
+  const updated = await transact(async ({ keys }) =>
+    known(await keys.find(accountId, id), id).credit_limit === null ? undefined : await update(keys),
+  );
+  // Somebody has taken all limits from it meanwhile: others may hold by the account again.
+  return updated ?? limitFirst(parts, of, update);
 }
 
 function known<K extends ApiKey>(key: K | undefined, id: string): K {

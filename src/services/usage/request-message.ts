@@ -63,7 +63,7 @@ function chargeMessage({ count, rate, factor, ...line }: BillLine): MessageInitS
 /** messageOf returns the message of a row. Null columns are unset fields. */
 function messageOf(
   fields: readonly CallField[],
-  row: { readonly [column in ColumnName]?: CallRow[column] | null },
+  row: { readonly [column in ColumnName]?: CallRow[column] | string | null },
 ): Record<string, unknown> {
   const usage: Record<string, unknown> = {};
   const message: Record<string, unknown> = { usage };

@@ -27,13 +27,17 @@ export interface UsageFilter {
   readonly limit: number;
 }
 
-/** UsageSum is what was used in one bucket of time. `key_id` and `model` are null where sums are not kept apart by them. */
+/**
+ * UsageSum is what was used in one bucket of time. `key_id` and `model` are null where sums are not kept apart by them. What was waived is a
+ * whole number as a text: no credit bounds it, so it may be more than a double counts exactly.
+ */
 export type UsageSum = {
   readonly begins_at: number;
   readonly key_id: string | null;
   readonly model: string | null;
   readonly requests: number;
-} & { readonly [column in SummedColumn]: number };
+  readonly waived: string;
+} & { readonly [column in Exclude<SummedColumn, "waived">]: number };
 
 /**
  * Losses is what calls cost that was not charged, and what was, in millionths of the unit. What all accounts come to may be more than a
@@ -123,6 +127,8 @@ async function readLosses(db: Database, span: { readonly from: number; readonly 
   };
 }
 
+const boundedColumns = summedColumns.filter((name) => name !== "waived");
+
 function sumsQuery(db: Database, filter: UsageFilter) {
   const { accountId, keyId, model, from, to, bucketMs, byKey, byModel, limit } = filter;
   const begins = sql<number>`hour - hour % ${sql.lit(bucketMs)}`;
@@ -135,7 +141,8 @@ function sumsQuery(db: Database, filter: UsageFilter) {
         begins.as("begins_at"),
         key.as("key_id"),
         modelId.as("model"),
-        ...(["requests", ...summedColumns] as const).map((name) => all.fn.sum<number>(name).as(name)),
+        ...(["requests", ...boundedColumns] as const).map((name) => all.fn.sum<number>(name).as(name)),
+        sql<string>`CAST(sum(waived) AS text)`.as("waived"),
       ])
       .where("account_id", "=", accountId)
       .where("hour", ">=", from)

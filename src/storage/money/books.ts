@@ -13,6 +13,8 @@ import type { Capture } from "../columns.ts";
 import type { BudgetTerms } from "./budgets.ts";
 import type { Captured, Held, HoldInit } from "./contract.ts";
 
+export { limitOf } from "./bounds.ts";
+
 /** holdMs is how long a hold or a lease outlives its process, in milliseconds. */
 export const holdMs = 90_000;
 /** sweepMs is how often the deadlines of what outlives its process so are moved on, in milliseconds. */

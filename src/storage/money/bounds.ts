@@ -9,6 +9,17 @@ export const lost = 5;
 /** The most that any sum of money may come to: a double still holds it exactly. Holds of a key that has spent so much are refused. */
 export const maxSum = 9e15;
 
+/**
+ * A credit limit that nobody can set or reach. A key has it before its first limit, so that all gateways hold by the key, and keeps it where
+ * that limit was not set in the end: to people it is none.
+ */
+export const unreachedLimit = maxSum;
+
+/** limitOf returns a key's credit limit as people know it: null for none. */
+export function limitOf({ credit_limit }: { readonly credit_limit: number | null }): number | null {
+  return credit_limit === unreachedLimit ? null : credit_limit;
+}
+
 /** The most that an account which is billed afterwards may owe: beyond it holds are refused. */
 export const maxOwed = 3e15;
 

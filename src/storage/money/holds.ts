@@ -1,5 +1,5 @@
 /** Holds of calls that run: their process lives, or has died so recently that its holds have not expired. */
-import type { Selectable } from "kysely";
+import { type Selectable, sql } from "kysely";
 import type { Scope } from "../engines/scope.ts";
 import type { HoldTable } from "../schema.ts";
 
@@ -8,7 +8,10 @@ export type HoldRow = Selectable<HoldTable>;
 export interface HoldStore {
   /** Lists an account's holds that have not expired, newest first. */
   list(accountId: string, now: number, limit: number): Promise<HoldRow[]>;
-  /** Returns how many holds all accounts and processes have, and their sum in millionths of the unit. */
+  /**
+   * Returns how many holds all accounts and processes have, and their sum in millionths of the unit: as nearly as a number has it where all
+   * accounts together hold more than can be counted exactly.
+   */
   total(): Promise<HoldTotal>;
 }
 
@@ -23,7 +26,7 @@ export function holdStore({ db }: Scope): HoldStore {
   return {
     async total() {
       const { count, amount } = await ofCalls
-        .select(({ fn }) => [fn.countAll().as("count"), fn.sum("amount").as("amount")])
+        .select(({ fn }) => [fn.countAll().as("count"), sql<string>`CAST(sum(amount) AS text)`.as("amount")])
         .executeTakeFirstOrThrow();
       return { count: Number(count), amount: Number(amount) };
     },

@@ -6,7 +6,7 @@ import { sql } from "kysely";
 import type { MoveEnd, Values } from "../engines/move-end.ts";
 import type { Database } from "../engines/scope.ts";
 import type { TableShape } from "../engines/tables/shape.ts";
-import { rowsAtOnce } from "./tables.ts";
+import { isUnbounded, rowsAtOnce } from "./tables.ts";
 
 export interface Ends {
   readonly from: MoveEnd;
@@ -68,7 +68,11 @@ async function readAfter(
   after: readonly unknown[] | undefined,
   most: number,
 ): Promise<readonly Values[]> {
-  const names = sql.join(Object.keys(columns).map((column) => sql.ref(column)));
+  const names = sql.join(
+    Object.keys(columns).map((column) =>
+      isUnbounded(name, column) ? sql`CAST(${sql.ref(column)} AS text) AS ${sql.ref(column)}` : sql.ref(column),
+    ),
+  );
   const keys = sql.join(key.map((column) => sql.ref(column)));
   const behind = after === undefined ? sql`` : sql`WHERE (${keys}) > (${sql.join(after)})`;
   const query = sql<Values>`SELECT ${names} FROM ${sql.table(name)} ${behind} ORDER BY ${keys} LIMIT ${sql.lit(most)}`;

@@ -31,6 +31,14 @@ export const moneyColumns: ReadonlyMap<string, string> = new Map(
   }),
 );
 
+/** Sums that no credit bounds: what all accounts spent, and what was waived. */
+const unbounded: ReadonlySet<string> = new Set(["closed_periods.cost", "usage_hours.waived"]);
+
+/** isUnbounded reports whether a column may have more than a double counts exactly: it moves as a text. */
+export function isUnbounded(table: string, column: string): boolean {
+  return unbounded.has(`${table}.${column}`);
+}
+
 /** Tables whose rows may have a megabyte or more each. */
 const bulky: ReadonlySet<string> = new Set(["responses", "background_responses", "replays"]);
 

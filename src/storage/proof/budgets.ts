@@ -8,13 +8,14 @@ import { longestWindowMs } from "../money/budget-windows.ts";
 import { hourMs } from "../money/totals.ts";
 import { type Found, found } from "./finding.ts";
 import { maxOfKind } from "./sums.ts";
+import { summedText } from "./whole-sums.ts";
 
 interface Differing {
   readonly subject: string;
   readonly account_id: string;
   readonly hour: number;
-  readonly written: number;
-  readonly derived: number;
+  readonly written: string;
+  readonly derived: string;
 }
 
 /** compareBudgets looks at the hours that a window may reach. `now` is in milliseconds since 1970. */
@@ -29,7 +30,7 @@ export async function compareBudgets(db: Database, now: number): Promise<Found[]
     sql`SELECT b.id, u.account_id, u.hour, 0, u.cost FROM usage_hours_now u JOIN ${of} ON b.id = ${id}
       WHERE b.budgets <> '' AND u.hour >= ${from} AND u.cost <> 0`;
   const { rows } = await sql<Differing>`
-    SELECT subject, account_id, hour, sum(written) AS written, sum(derived) AS derived FROM (
+    SELECT subject, account_id, hour, ${summedText(sql.ref("written"))} AS written, ${summedText(sql.ref("derived"))} AS derived FROM (
       ${written(accounts, sql`b.id`)} UNION ALL ${written(keys, sql`b.account_id`)}
       UNION ALL ${derived(accounts, sql`u.account_id`)} UNION ALL ${derived(keys, sql`u.key_id`)}) AS both_sides
     GROUP BY subject, account_id, hour HAVING sum(written) <> sum(derived)
@@ -38,8 +39,8 @@ export async function compareBudgets(db: Database, now: number): Promise<Found[]
     const at = new Date(hour).toISOString().replace(":00.000Z", "Z");
     return found("budget_spent", {
       what: `spending of ${id} that counts for its budgets from ${at}`,
-      written,
-      derived,
+      written: Number(written),
+      derived: Number(derived),
       subject: { id, accountId, spentIn: hour },
     });
   });

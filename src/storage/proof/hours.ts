@@ -9,14 +9,15 @@ import { hourMs } from "../money/totals.ts";
 import { type Counts, counted, type Found, found, type HourKey } from "./finding.ts";
 import { callsIn, hourIn, type Spans } from "./spans.ts";
 import { maxOfKind } from "./sums.ts";
+import { summedTexts, wholeSums } from "./whole-sums.ts";
 
 /** An hour is proved for good once it has been over for so long: calls that end later have it proved again. */
 const settledMs = hourMs;
 
-/** HourSum is what all keys used in an hour. */
-export interface HourSum extends Counts {
-  readonly hour: number;
-}
+/** HourSum is what all keys of all accounts used in an hour: it may be more than a double counts exactly. */
+export type HourSum = { readonly hour: number } & Readonly<WholeCounts>;
+type WholeCounts = Record<keyof Counts, bigint>;
+type CountTexts = Record<keyof Counts, string | null>;
 
 /** Hours is what is known of the hours of a database, as the proof begins. */
 export interface Hours {
@@ -31,19 +32,17 @@ export interface Hours {
 
 /** readHours reads the sums of all hours, and compares those that were proved before with what they were then. */
 export async function readHours(db: Database): Promise<Hours> {
-  const sums = sql.join(counted.map((name) => sql`sum(${sql.ref(name)}) AS ${sql.ref(name)}`));
-  const { rows } = await sql<HourSum>`SELECT hour, ${sums} FROM usage_hours_now GROUP BY hour ORDER BY hour`.execute(
-    db,
-  );
-  const proved = await db.selectFrom("closed_periods").select(["hour", "requests", "cost", "hash"]).execute();
+  const sums = await hourSums(db);
+  const cost = sql<string>`CAST(cost AS text)`.as("cost");
+  const proved = await db.selectFrom("closed_periods").select(["hour", "requests", cost, "hash"]).execute();
   const kept = await db.selectFrom("kept_from").select("at").where("kind", "=", "requests").executeTakeFirst();
   const keptFrom = kept?.at ?? 0;
-  const byHour = new Map(rows.map((row) => [row.hour, row]));
+  const byHour = new Map(sums.map((sum) => [sum.hour, sum]));
   const changed = proved.filter(({ hour, hash }) => hashOf(byHour.get(hour)) !== hash);
   const changedHours = new Set(changed.map(({ hour }) => hour));
   return {
     keptFrom,
-    sums: rows,
+    sums,
     closed: new Set(proved.flatMap(({ hour }) => (changedHours.has(hour) ? [] : [hour]))),
     found: await forgottenChanges(
       db,
@@ -53,10 +52,16 @@ export async function readHours(db: Database): Promise<Hours> {
   };
 }
 
+async function hourSums(db: Database): Promise<HourSum[]> {
+  const { rows } = await sql<{ hour: number } & CountTexts>`
+    SELECT hour, ${summedTexts(counted)} FROM usage_hours_now GROUP BY hour ORDER BY hour`.execute(db);
+  return rows.map((row) => ({ hour: row.hour, ...wholeSums(row, counted) }));
+}
+
 /** A call that ran for longer than calls are kept changes its hour rightly: its row is still there. */
 async function forgottenChanges(
   db: Database,
-  changed: readonly { readonly hour: number; readonly cost: number; readonly requests: number }[],
+  changed: readonly { readonly hour: number; readonly cost: string; readonly requests: number }[],
   now: ReadonlyMap<number, HourSum>,
 ): Promise<Found[]> {
   const findings: Found[] = [];
@@ -64,9 +69,9 @@ async function forgottenChanges(
     const span = [{ from: hour, to: hour + hourMs }];
     const late = await sql`SELECT 1 FROM (${callsIn(span, sql`id`)}) AS late LIMIT 1`.execute(db);
     if (late.rows.length > 0) continue;
-    const calls = now.get(hour)?.requests ?? 0;
+    const calls = Number(now.get(hour)?.requests ?? 0);
     const what = `usage of all keys from ${timeOf(hour)}${calls === requests ? "" : `: ${inWords(calls, "call")} ${calls === 1 ? "is" : "are"} written, ${requests} ${requests === 1 ? "follows" : "follow"}`}`;
-    findings.push(found("forgotten_usage", { what, written: now.get(hour)?.cost ?? 0, derived: cost }));
+    findings.push(found("forgotten_usage", { what, written: Number(now.get(hour)?.cost ?? 0), derived: Number(cost) }));
   }
   return findings.slice(0, maxOfKind);
 }
@@ -80,15 +85,15 @@ export async function compareHours(db: Database, { open }: Spans, keptFrom: numb
     const stored = await writtenOf(db, row);
     const name = `usage of ${key_id} with ${model} from ${timeOf(hour)}`;
     const subject = { id: key_id, accountId: account_id, hour: { ...row, by: negated(differences) } };
-    const [written, derived] = [stored.cost, stored.cost - differences.cost];
-    if (written !== derived) findings.push(found("hour_cost", { what: name, written, derived, subject }));
-    else if (differences.waived !== 0) {
-      const [waived, ofCalls] = [stored.waived, stored.waived - differences.waived];
+    const [written, derived] = bothSides(stored.cost, differences.cost);
+    if (differences.cost !== 0n) findings.push(found("hour_cost", { what: name, written, derived, subject }));
+    else if (differences.waived !== 0n) {
+      const [waived, ofCalls] = bothSides(stored.waived, differences.waived);
       findings.push(
         found("operators_loss", { what: `operator's loss by ${name}`, written: waived, derived: ofCalls, subject }),
       );
     } else {
-      const others = counted.filter((column) => differences[column] !== 0);
+      const others = counted.filter((column) => differences[column] !== 0n);
       const told = others.map(
         (column) => `${column} ${stored[column]}, by the calls ${stored[column] - differences[column]}`,
       );
@@ -98,11 +103,16 @@ export async function compareHours(db: Database, { open }: Spans, keptFrom: numb
   return findings;
 }
 
-function negated(counts: Counts): Counts {
-  return Object.fromEntries(counted.map((name) => [name, 0 - counts[name]])) as Counts;
+/** bothSides returns what is written, and what follows where that differs by so much, as the nearest numbers. */
+function bothSides(written: bigint, difference: bigint): [written: number, derived: number] {
+  return [Number(written), Number(written - difference)];
 }
 
-type DifferingHour = HourKey & Counts;
+function negated(counts: WholeCounts): Counts {
+  return Object.fromEntries(counted.map((name) => [name, Number(-counts[name])])) as Counts;
+}
+
+type DifferingHour = HourKey & WholeCounts;
 
 async function differingHours(db: Database, open: Spans["open"], keptFrom: number): Promise<DifferingHour[]> {
   const names = sql.join(counted.map((name) => sql.ref(name)));
@@ -112,26 +122,24 @@ async function differingHours(db: Database, open: Spans["open"], keptFrom: numbe
     sql`CASE WHEN outcome = ${sql.lit(lost)} THEN 0 ELSE -1 END AS requests`,
     ...summedColumns.map((name) => sql`-${sql.ref(name)} AS ${sql.ref(name)}`),
   ]);
-  const sums = sql.join(counted.map((name) => sql`sum(${sql.ref(name)}) AS ${sql.ref(name)}`));
   const differ = sql.join(
     counted.map((name) => sql`sum(${sql.ref(name)}) <> 0`),
     sql` OR `,
   );
-  const { rows } = await sql<DifferingHour>`
-    SELECT account_id, key_id, model, hour, ${sums}
+  const { rows } = await sql<HourKey & CountTexts>`
+    SELECT account_id, key_id, model, hour, ${summedTexts(counted)}
     FROM (SELECT account_id, key_id, model, hour, ${names} FROM usage_hours_now WHERE ${hourIn(open)}
       UNION ALL ${callsIn(open, ofCall)}) AS both_sides
     WHERE hour >= ${keptFrom}
     GROUP BY account_id, hour, key_id, model HAVING ${differ}
     ORDER BY hour, key_id, model LIMIT ${sql.lit(maxOfKind)}`.execute(db);
-  return rows;
+  return rows.map((row) => ({ ...row, ...wholeSums(row, counted) }));
 }
 
-async function writtenOf(db: Database, { account_id, key_id, model, hour }: HourKey): Promise<Counts> {
-  const sums = sql.join(counted.map((name) => sql`coalesce(sum(${sql.ref(name)}), 0) AS ${sql.ref(name)}`));
-  const { rows } = await sql<Counts>`SELECT ${sums} FROM usage_hours_now
+async function writtenOf(db: Database, { account_id, key_id, model, hour }: HourKey): Promise<WholeCounts> {
+  const { rows } = await sql<CountTexts>`SELECT ${summedTexts(counted)} FROM usage_hours_now
     WHERE account_id = ${account_id} AND hour = ${hour} AND key_id = ${key_id} AND model = ${model}`.execute(db);
-  return rows[0] as Counts;
+  return wholeSums(rows[0], counted);
 }
 
 /** closeHours remembers the hours that were proved just now, so that their calls are not read again. */
@@ -145,8 +153,9 @@ export async function closeHours(
   );
   const rows = proved.map((sum) => ({
     hour: sum.hour,
-    requests: sum.requests,
-    cost: sum.cost,
+    requests: Number(sum.requests),
+    // Statements take it whole.
+    cost: sum.cost as unknown as number,
     hash: hashOf(sum),
     proved_at: now,
   }));
@@ -169,8 +178,11 @@ const rowsAtOnce = 500;
 
 /** Columns that a later version adds are 0 in hours before: so they are left out where they are. */
 function hashOf(sum: HourSum | undefined): string {
-  const named = counted.flatMap((name) => (sum && sum[name] !== 0 ? [[name, sum[name]]] : []));
-  return createHash("sha256").update(JSON.stringify(named)).digest("hex");
+  // As JSON, which has no bigint.
+  const named = counted.flatMap((name) => (sum && sum[name] !== 0n ? [`["${name}",${sum[name]}]`] : []));
+  return createHash("sha256")
+    .update(`[${named.join(",")}]`)
+    .digest("hex");
 }
 
 function timeOf(hour: number): string {

@@ -10,15 +10,16 @@ const abandonedMs = 3_600_000;
 interface Broken {
   readonly id: string;
   readonly account_id: string;
-  readonly written: number;
-  readonly derived: number;
+  /** Whole numbers, as texts: a row that was changed may have more than a double counts exactly. */
+  readonly written: string;
+  readonly derived: string;
 }
 
 interface Invariant {
   readonly kind: FindingKind;
   readonly nameOf: (row: Broken) => string;
   /** A query of rows that break it. */
-  readonly broken: RawBuilder<Broken>;
+  readonly broken: RawBuilder<unknown>;
 }
 
 /** findBroken finds accounts, keys, holds and codes that break an invariant. `now` is in milliseconds since 1970. */
@@ -26,10 +27,12 @@ export async function findBroken(db: Database, now: number): Promise<Found[]> {
   const all: Found[] = [];
   for (const { kind, nameOf, broken } of [...ofAccounts, ...ofKeys, ofHolds(now), ...ofCodes]) {
     const { rows } =
-      await sql<Broken>`SELECT * FROM (${broken}) AS broken ORDER BY id LIMIT ${sql.lit(maxOfKind)}`.execute(db);
+      await sql<Broken>`SELECT id, account_id, CAST(written AS text) AS written, CAST(derived AS text) AS derived
+      FROM (${broken}) AS broken ORDER BY id LIMIT ${sql.lit(maxOfKind)}`.execute(db);
     all.push(
       ...rows.map((row) => {
-        const { id, account_id, written, derived } = row;
+        const { id, account_id } = row;
+        const [written, derived] = [Number(row.written), Number(row.derived)];
         return found(kind, { what: nameOf(row), written, derived, subject: { id, accountId: account_id } });
       }),
     );

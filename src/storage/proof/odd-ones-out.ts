@@ -35,6 +35,8 @@ export async function oddOnesOut(db: Database, findings: readonly Found[]): Prom
     const doubts = contradicting[finding.kind];
     const account = accountOf(finding);
     if (!doubts || account === undefined || doubts.some((kind) => kindsOf.get(account)?.has(kind))) return finding;
+    // What differs cannot be told to a millionth.
+    if (!Number.isSafeInteger(finding.written) || !Number.isSafeInteger(finding.derived)) return finding;
     const subject = finding.subject && { ...finding.subject, accountId: account };
     return { ...finding, ...oddOneOut, isRepairable: true, subject };
   });

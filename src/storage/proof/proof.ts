@@ -133,7 +133,7 @@ async function count(db: Database, spans: Spans, { sums }: Hours): Promise<Omit<
     keys: await of(sql`api_keys`),
     entries: (await of(sql`ledger_entries`)) + charged,
     requests,
-    provedBefore: sums.reduce((sum, { hour, requests: ofHour }) => sum + (isClosed(hour) ? ofHour : 0), 0),
+    provedBefore: sums.reduce((sum, { hour, requests: ofHour }) => sum + (isClosed(hour) ? Number(ofHour) : 0), 0),
     repaired: [],
   };
 }

@@ -4,6 +4,7 @@ import type { Database } from "../engines/scope.ts";
 import { charge, grant } from "../money/entries.ts";
 import { type FindingKind, type Found, found } from "./finding.ts";
 import { callsIn, hourIn, type Spans } from "./spans.ts";
+import { summedText } from "./whole-sums.ts";
 
 /** The most that are reported of each kind. */
 export const maxOfKind = 1000;
@@ -83,16 +84,16 @@ function sumsOfHolds(): Comparison[] {
  * are grouped at once: that takes the same time whatever plan the database chooses.
  */
 async function compare(db: Database, { kind, name, written, derived }: Comparison): Promise<Found[]> {
-  const { rows } = await sql<{ id: string; written: number; derived: number }>`
-    SELECT id, sum(written) AS written, sum(derived) AS derived
+  const { rows } = await sql<{ id: string; written: string; derived: string }>`
+    SELECT id, ${summedText(sql.ref("written"))} AS written, ${summedText(sql.ref("derived"))} AS derived
     FROM (SELECT id, amount AS written, 0 AS derived FROM (${written}) AS stored
       UNION ALL SELECT id, 0, amount FROM (${derived}) AS summed) AS both_sides
     GROUP BY id HAVING sum(written) <> sum(derived) ORDER BY id LIMIT ${sql.lit(maxOfKind)}`.execute(db);
   return rows.map(({ id, written, derived }) =>
     found(kind, {
       what: `${name} ${id}`,
-      written,
-      derived,
+      written: Number(written),
+      derived: Number(derived),
       subject: { id, accountId: isOfAccount(kind) ? id : undefined },
     }),
   );

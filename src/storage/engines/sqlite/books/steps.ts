@@ -12,7 +12,7 @@ import { noSums } from "../../../columns.ts";
 import type { SentCall } from "../../../journal/sent-log.ts";
 import { availableOf, countableOf, type Room } from "../../../money/available.ts";
 import { type DecidedHold, type Granted, type HoldEntry, holdMs } from "../../../money/books.ts";
-import { lost, maxHeld, maxOwed, maxSum } from "../../../money/bounds.ts";
+import { lost, maxHeld, maxOwed, maxSum, unreachedLimit } from "../../../money/bounds.ts";
 import type { BudgetLeft } from "../../../money/budgets.ts";
 import type { Available, Capture, Captured, Held, HoldInit } from "../../../money/contract.ts";
 import { leaseFor } from "../../../money/lease-size.ts";
@@ -108,7 +108,7 @@ interface AvailableRow {
 function createHolds(books: Connection, statements: LedgerStatements, budgets: BudgetBooks) {
   // `(SELECT ?)` hides the value from the planner, which would otherwise replan the join on every call.
   const selectAvailable = books.prepare<[keyId: string], AvailableRow>(
-    `SELECT coalesce(k.credit_limit, ${maxSum}) - k.spent - k.held AS ofLimit, k.credit_limit IS NOT NULL AS isLimited,
+    `SELECT coalesce(k.credit_limit, ${maxSum}) - k.spent - k.held AS ofLimit, coalesce(k.credit_limit, ${unreachedLimit}) < ${unreachedLimit} AS isLimited,
        a.balance - a.held + a.postpaid * ${maxOwed} AS ofBalance, a.postpaid = 0 AS isPrepaid
      FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.id = (SELECT ?)`,
   );
