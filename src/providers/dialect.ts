@@ -63,9 +63,13 @@ export interface StreamTracker {
   isOver(): boolean;
   /** Reports whether the answer may end here, with or without the end mark. */
   isComplete(): boolean;
+  /** Reports whether a complete answer may go on: its server has gone on behind an end. A failure then is one in mid-answer. */
+  mayGoOn?(): boolean;
   /** Returns how long to wait for an end mark that may be missing, in milliseconds; undefined while it must come. */
   lingerMs?(): number | undefined;
-  /** Returns the frames that a complete stream lacks at its end. */
+  /** Returns the frames that wait for the next one, where a failure comes instead. */
+  heldFrames?<O extends DescMessage>(desc: O): readonly Wire<O>[];
+  /** Returns the frames that a complete stream lacks at its end, those that wait included. */
   closingFrames?<O extends DescMessage>(desc: O): readonly Wire<O>[];
 }
 

@@ -44,7 +44,7 @@ export function takeFrames<O extends DescMessage>(
     return tracker.isOver() && !tracker.isComplete() ? upstreamFailed("its answer is empty") : undefined;
   } catch (error) {
     const failure = asFailure(error);
-    return tracker.isComplete() && isUnreadable(failure) ? stopPulling : failure;
+    return tracker.isComplete() && !tracker.mayGoOn?.() && isUnreadable(failure) ? stopPulling : failure;
   }
 }
 

@@ -30,6 +30,7 @@ import { ChoiceTracker } from "./choices.ts";
 import type { TemplateReader } from "./delta-template.ts";
 import { openAiFaults } from "./faults.ts";
 import { chunksOfAnswer } from "./frames.ts";
+import { LastEnds } from "./last-ends.ts";
 import { responsesDialect } from "./responses.ts";
 import { SearchCounter } from "./searches.ts";
 import { speakSpeech } from "./speech.ts";
@@ -135,6 +136,8 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
   const counts = new ChatUsageReader();
   const searches = new SearchCounter();
   const usual = operation === "chat" ? new UsualChunks(seen.asked) : undefined;
+  const ends = new LastEnds();
+  const rest = <O extends DescMessage>(desc: O) => ends.rest(desc, seen.head, operation === "completions");
   const see = <O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined => {
     // The gateway asked for the usage: a caller who did not ask sees neither it nor the nulls that announce it.
     if (seesUsage || !("usage" in json)) return frame;
@@ -148,7 +151,7 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
     },
     isOver: () => done || seen.isOver,
     takeUnparsed(frame) {
-      const chunk = reader?.read(frame.bytes());
+      const chunk = ends.isWaiting ? undefined : reader?.read(frame.bytes());
       if (!chunk) return undefined;
       if (chunk.text !== "") {
         meter.countText(chunk.text);
@@ -163,23 +166,30 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
       for (const choice of choices) if (isObject(choice)) meterChoice(choice, searches, meter);
       seen.take(json, choices);
       if (counts.take(json)) meter.reportUsage(counts.reported);
-      const visible = see(frame, json);
+      const shown = see(frame, json);
       const usualChoices = usual ? usual.choices(json) : usualTexts(json);
-      if (usualChoices) return visible?.with({ choices: usualChoices });
+      const visible = usualChoices ? shown?.with({ choices: usualChoices }) : shown;
+      // The usage that stands alone comes behind the ends.
+      if (choices.length === 0 && seen.allFinished && (seen.isOver || !seen.mayGoOn))
+        return [...rest(frame.desc), ...(visible ? [visible] : [])];
+      if (!visible) return undefined;
+      if (usualChoices) return ends.take(visible, usualChoices);
       // A long one is hardly like another.
-      if (reader && visible && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), visible.bytes());
-      return visible;
+      if (reader && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), visible.bytes());
+      return ends.take(visible, choices);
     },
     takeFault(json) {
       if (counts.take(json)) meter.reportUsage(counts.reported);
     },
     isComplete: () => (done ? seen.hasAnswer : seen.allFinished),
+    mayGoOn: () => !done && seen.mayGoOn,
     lingerMs: () => seen.lingerMs,
+    heldFrames: () => ends.unended(),
     closingFrames(desc) {
       const chunk = seen.lastChunk();
-      if (!chunk) return [];
+      if (!chunk) return rest(desc);
       const choices = usual?.choices(chunk);
-      return [Wire.ofJson(desc, choices ? { ...chunk, choices } : chunk, true)];
+      return [...rest(desc), Wire.ofJson(desc, choices ? { ...chunk, choices } : chunk, true)];
     },
   };
 }
