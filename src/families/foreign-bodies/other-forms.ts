@@ -1,6 +1,6 @@
 /**
- * Forms that no path has as its own and that have one meaning: the roles of LangChain's and Gemini's turns, Gemini's parts and lists of
- * functions, a choice that is the bare name of an offered tool, and a format that is a word. They are read before the words of other APIs.
+ * Forms that no path has as its own and that have one meaning: the roles of LangChain's and Gemini's turns, and all in capitals, as Ollama
+ * takes them, Gemini's parts and lists of functions, a choice that is the bare name of an offered tool, and a format that is a word. They are read before the words of other APIs.
  * A form without a meaning stays as it is, so that validation refuses it by the path that the caller wrote.
  */
 import { invalidType } from "../../call/refusals.ts";
@@ -44,14 +44,27 @@ function* usualTurns(turns: JsonValue[], path: string): CooperativeTask<JsonValu
   return usual;
 }
 
-const roles: ReadonlyMap<JsonValue | undefined, string> = new Map([
+const otherRoles: ReadonlyMap<string, string> = new Map([
   ["human", "user"],
   ["ai", "assistant"],
   ["model", "assistant"],
 ]);
+const ownRoles: ReadonlySet<JsonValue | undefined> = new Set([
+  ...["system", "developer", "user", "assistant", "tool", "function"],
+]);
+
+/** usualRole returns the role that a turn's stands for; undefined where it is one already, or none. */
+function usualRole(role: JsonValue | undefined): string | undefined {
+  if (ownRoles.has(role) || typeof role !== "string" || role.length > longestRole) return undefined;
+  const lower = role.trim().toLowerCase();
+  return otherRoles.get(lower) ?? (ownRoles.has(lower) ? lower : undefined);
+}
+
+/** longestRole is the length of the longest text that is looked at for a role. */
+const longestRole = 20;
 
 function isOther(turn: JsonValue): boolean {
-  return isObject(turn) && (roles.has(turn.role) || hasParts(turn));
+  return isObject(turn) && (usualRole(turn.role) !== undefined || hasParts(turn));
 }
 
 function hasParts({ parts, content = null }: JsonObject): boolean {
@@ -64,7 +77,7 @@ function hasParts({ parts, content = null }: JsonObject): boolean {
  */
 function usualTurn(turn: JsonValue, path: string): JsonValue {
   if (!isObject(turn) || !isOther(turn)) return turn;
-  const role = roles.get(turn.role);
+  const role = usualRole(turn.role);
   const named = role === undefined ? turn : { ...turn, role };
   if (!hasParts(named)) return named;
   const { parts, ...rest } = named;
