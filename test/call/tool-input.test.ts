@@ -54,14 +54,17 @@ const growing = (text: string, length: number) => {
 
 const nested = '{"a":{"a":{"b":"{\\"a\\":1"}},"c":[{"a":1},{"a":2}],"d":"{"}';
 
-test.each([whole, nested, '{ "a": 1 }', '{"a":true}'])("an input %s that grows with each piece is told once", (text) => {
-  for (let length = 1; length < 5; length++) {
-    const pieces = growing(text, length);
-    expect(told(pieces), `${length}`).toEqual({ text, isComplete: true });
-    expect(told([...pieces, text])).toEqual({ text, isComplete: true });
-    expect(told(pieces.flatMap((piece) => [piece, piece]))).toEqual({ text, isComplete: true });
-  }
-});
+test.each([whole, nested, '{ "a": 1 }', '{"a":true}'])(
+  "an input %s that grows with each piece is told once",
+  (text) => {
+    for (let length = 1; length < 5; length++) {
+      const pieces = growing(text, length);
+      expect(told(pieces), `${length}`).toEqual({ text, isComplete: true });
+      expect(told([...pieces, text])).toEqual({ text, isComplete: true });
+      expect(told(pieces.flatMap((piece) => [piece, piece]))).toEqual({ text, isComplete: true });
+    }
+  },
+);
 
 test("an input in pieces that resemble its beginning is told as it is", () => {
   for (let at = 1; at < nested.length; at++)

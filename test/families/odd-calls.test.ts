@@ -83,7 +83,10 @@ const streamed: Readonly<Record<string, readonly [deltas: readonly Json[], calls
   "null for no input, before the input": [[first("null"), piece('{"a":1}')], [weather]],
   "an empty object twice": [[first("{}"), piece("{}")], [{ name: "get_weather", input: "{}" }]],
   "the whole input once more, as vLLM's": [[first('{"a"'), piece(":1}"), piece('{"a":1}')], [weather]],
-  "all of the input so far in each piece, as Qianfan's": [[first('{"a"'), piece('{"a":1'), piece('{"a":1}')], [weather]],
+  "all of the input so far in each piece, as Qianfan's": [
+    [first('{"a"'), piece('{"a":1'), piece('{"a":1}')],
+    [weather],
+  ],
   "all of the input so far, with id and name": [
     [first(), first("{"), first('{"a":1'), first('{"a":1}'), first('{"a":1}')],
     [weather],

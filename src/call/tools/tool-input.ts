@@ -154,7 +154,9 @@ export class ToolInput {
       this.#isBlank &&= piece.trim() === "";
     }
     for (let i = 0; i < piece.length; i++) this.#next(piece.charAt(i), piece, i);
-    this.#last = piece.trimEnd().at(-1) ?? this.#last;
+    let end = piece.length;
+    while (end > 0 && piece.charCodeAt(end - 1) <= space) end--;
+    if (end > 0) this.#last = piece.charAt(end - 1);
   }
 
   #next(character: string, piece: string, i: number): void {
@@ -177,6 +179,8 @@ export class ToolInput {
     this.#text = "";
   }
 }
+
+const space = 0x20;
 
 /** valuesFollow are the characters behind which a value is due. */
 const valuesFollow: ReadonlySet<string> = new Set([":", "[", ","]);

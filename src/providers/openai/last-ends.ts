@@ -13,6 +13,8 @@ interface HeldFrame {
   readonly frame: Wire;
   readonly choices: readonly JsonValue[];
   readonly ends: ReadonlySet<JsonValue>;
+  /** Whether it says nothing else, as most ends do. */
+  readonly isMere: boolean;
 }
 
 export class LastEnds {
@@ -31,11 +33,24 @@ export class LastEnds {
     const ends = endsIn(choices);
     if (ends.size === 0 && this.#held.length === 0) return frame;
     const goOn = choices.filter((choice) => isObject(choice) && (ends.has(choice.index ?? 0) || saysSomething(choice)));
-    const before = this.#released(new Set(goOn.map((choice) => (choice as JsonObject).index ?? 0)));
+    const before = [
+      ...this.#released(new Set(goOn.map((choice) => (choice as JsonObject).index ?? 0))),
+      ...this.#passed(choices),
+    ];
     if (ends.size === 0) return [...before, frame] as unknown as Wire<O>[];
-    this.#held = [...this.#held, { frame: frame as unknown as Wire, choices, ends }];
+    const isMere = !choices.some((choice) => isObject(choice) && saysSomething(choice));
+    this.#held = [...this.#held, { frame: frame as unknown as Wire, choices, ends, isMere }];
     for (const index of ends) this.#taken.delete(index);
     return before as unknown as Wire<O>[];
+  }
+
+  /** #passed returns the held frames of mere ends when another choice goes on: they keep their place before it. */
+  #passed(choices: readonly JsonValue[]): Wire[] {
+    const next = new Set(choices.map((choice) => (isObject(choice) ? (choice.index ?? 0) : null)));
+    if (next.size === 0 || this.#taken.size > 0) return [];
+    const passed = this.#held.filter(({ ends, isMere }) => isMere && ![...ends].some((index) => next.has(index)));
+    if (passed.length > 0) this.#held = this.#held.filter((held) => !passed.includes(held));
+    return passed.map(({ frame }) => frame);
   }
 
   /** #released returns the held frames that end nothing any more, once these choices have gone on. */
@@ -50,7 +65,7 @@ export class LastEnds {
       else {
         const frame = held.frame.with({ choices: [...choices] });
         if (ends.size === 0) released.push(frame);
-        else kept.push({ frame, choices, ends });
+        else kept.push({ ...held, frame, choices, ends });
       }
     }
     this.#held = kept;

@@ -61,6 +61,9 @@ export function* conversationOf(
       }
     } else messages.push(...(yield* userMessages(path, blocks, context)));
   }
+  // A server refuses a conversation without any turn.
+  if (messages.length === 0 && request.messages.length > 0)
+    messages.push(madeFrom("messages[0]", { role: "system", content: "" }));
   return yield* pairedResults(messages);
 }
 

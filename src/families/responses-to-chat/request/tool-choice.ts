@@ -6,7 +6,11 @@
  * lists of allowed tools: they are offered those tools alone.
  */
 import { ToolChoiceMode, ToolType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
-import type { CreateResponseRequest, ResponseTool, ResponseToolChoice } from "../../../../gen/modelgateway/v1/responses_pb.ts";
+import type {
+  CreateResponseRequest,
+  ResponseTool,
+  ResponseToolChoice,
+} from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import { definedFields, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../paths/dropped.ts";
