@@ -14,7 +14,7 @@ import { create } from "@bufbuild/protobuf";
 import { type ReasoningEffort, ReasoningEffortSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { type CreateMessageRequest, OutputConfigSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { operations } from "../../call/operations.ts";
-import { effortOfTurns, type TurnEffort } from "../../providers/anthropic/conversation/turn-efforts.ts";
+import { effortOfTurns, type TurnEffort } from "../../call/request/turn-efforts.ts";
 import type { JsonValue } from "../../wire/json.ts";
 import { enumWords } from "../../wire/plan.ts";
 import { Wire } from "../../wire/wire.ts";

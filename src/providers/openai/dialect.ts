@@ -138,12 +138,6 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
   const usual = operation === "chat" ? new UsualChunks(seen.asked) : undefined;
   const ends = new LastEnds();
   const rest = <O extends DescMessage>(desc: O) => ends.rest(desc, seen.head, operation === "completions");
-  const see = <O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined => {
-    // The gateway asked for the usage: a caller who did not ask sees neither it nor the nulls that announce it.
-    if (seesUsage || !("usage" in json)) return frame;
-    if (json.usage === null) return withoutNullUsage(frame);
-    return Array.isArray(json.choices) && json.choices.length > 0 ? frame.with({ usage: undefined }) : undefined;
-  };
   return {
     isEndMark(data) {
       done = isDone(data);
@@ -166,7 +160,7 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
       for (const choice of choices) if (isObject(choice)) meterChoice(choice, searches, meter);
       seen.take(json, choices);
       if (counts.take(json)) meter.reportUsage(counts.reported);
-      const shown = see(frame, json);
+      const shown = seesUsage ? frame : withoutUsage(frame, json);
       const usualChoices = usual ? usual.choices(json) : usualTexts(json);
       const visible = usualChoices ? shown?.with({ choices: usualChoices }) : shown;
       // The usage that stands alone comes behind the ends.
@@ -185,13 +179,25 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
     mayGoOn: () => !done && seen.mayGoOn,
     lingerMs: () => seen.lingerMs,
     heldFrames: () => ends.unended(),
-    closingFrames(desc) {
-      const chunk = seen.lastChunk();
-      if (!chunk) return rest(desc);
-      const choices = usual?.choices(chunk);
-      return [...rest(desc), Wire.ofJson(desc, choices ? { ...chunk, choices } : chunk, true)];
-    },
+    closingFrames: (desc) => [...rest(desc), ...lastFrame(desc, seen.lastChunk(), usual)],
   };
+}
+
+/** lastFrame returns the frame of a chunk that the server has left out. */
+function lastFrame<O extends DescMessage>(desc: O, chunk: JsonObject | undefined, usual: UsualChunks | undefined) {
+  if (!chunk) return [];
+  const choices = usual?.choices(chunk);
+  return [Wire.ofJson(desc, choices ? { ...chunk, choices } : chunk, true)];
+}
+
+/**
+ * withoutUsage returns what a caller who did not ask for the usage sees of a frame: neither the usage, which the gateway asked for, nor the
+ * nulls that announce it.
+ */
+function withoutUsage<O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined {
+  if (!("usage" in json)) return frame;
+  if (json.usage === null) return withoutNullUsage(frame);
+  return Array.isArray(json.choices) && json.choices.length > 0 ? frame.with({ usage: undefined }) : undefined;
 }
 
 /** withNativeChunks returns a tracker that takes the pieces of another API's stream as chunks of a chat. */

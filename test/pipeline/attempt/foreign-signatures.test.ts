@@ -26,7 +26,9 @@ const refusals: Readonly<Record<string, JsonValue>> = {
   "of Google": google("Corrupted thought signature."),
   "of Google in a list": [google("Invalid thought signature.")],
   "of Google where there is none": google(missing),
-  "of Google by the place of a block": google("Function call `look` in the `1.` content block is missing a `thought_signature`."),
+  "of Google by the place of a block": google(
+    "Function call `look` in the `1.` content block is missing a `thought_signature`.",
+  ),
   "of OpenRouter": {
     error: {
       message: "Provider returned error",

@@ -3,18 +3,18 @@
  * other servers of this API, refuse the whole request for one, and Claude Code writes them for every model. Where they stand otherwise, or
  * the model is not known to take them, they become texts of the user's turn beside them, between the tags that Claude Code has for them: the
  * beginning of the prompt stays the same, so that its cache does. An effort in them is the request's for a model that is not known to take
- * it there (`turn-efforts.ts`).
+ * it there (`call/request/turn-efforts.ts`).
  *
  * Sources: https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages,
  * https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-mid-conversation-system.html
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { effortOfTurns, hasTurnEffort, isWordless, withoutTurnEfforts } from "../../../call/request/turn-efforts.ts";
 import type { MaybePromise } from "../../../runtime/maybe-promise.ts";
 import { isObject } from "../../../wire/json.ts";
 import type { Changes } from "../../../wire/splice.ts";
 import type { Wire } from "../../../wire/wire.ts";
 import { takesLateInstructions, takesTurnEfforts } from "../generation.ts";
-import { effortOfTurns, hasTurnEffort, isWordless, withoutTurnEfforts } from "./turn-efforts.ts";
 
 /** withPlacedInstructions returns the request with instructions where its model takes them; the same request where all are. */
 export function withPlacedInstructions<D extends DescMessage>(request: Wire<D>, model: string): MaybePromise<Wire<D>> {

@@ -8,7 +8,7 @@
  * Source: https://platform.claude.com/docs/en/build-with-claude/effort-per-message
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../../wire/json.ts";
+import { isObject } from "../../wire/json.ts";
 
 /** TurnEffort is an effort, and the index of the turn that asks for it. */
 export interface TurnEffort {
