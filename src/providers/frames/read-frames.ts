@@ -115,7 +115,7 @@ class FrameReading<O extends DescMessage> {
 
   #end(): Promise<void> | undefined {
     const { tracker, meter, desc } = this.#of;
-    if (!tracker.isComplete()) throw brokenOff();
+    if (!tracker.isComplete()) return this.#fail(brokenOff());
     meter.reportEnd();
     const last = tracker.closingFrames?.(desc) ?? [];
     return last.length > 0 ? this.#take(last) : undefined;
@@ -158,9 +158,15 @@ class FrameReading<O extends DescMessage> {
       throw error;
     }
     // A failure after a complete answer does not harm the answer.
-    const { tracker, desc } = this.#of;
+    const { tracker } = this.#of;
     const isBehind = tracker.isComplete() && !tracker.mayGoOn?.() && faultOf(error) !== undefined;
     if (isBehind || (error === stopPulling && this.#linger.isOver())) return this.#end();
+    return this.#fail(error);
+  }
+
+  /** #fail rejects with an error, once the frames that wait are taken. */
+  #fail(error: unknown): Promise<never> {
+    const { tracker, desc } = this.#of;
     const held = tracker.heldFrames?.(desc) ?? [];
     return failAfter(held.length > 0 ? this.#take(held) : undefined, error);
   }

@@ -82,10 +82,16 @@ export class LastEnds {
     });
   }
 
-  /** unended returns what still waits without an end, where a failure comes instead of it. */
+  /**
+   * unended returns what still waits, where a failure comes instead of more. What is said beside an end may not have been all, so it has
+   * none then; a mere end was one, unless the server goes on behind ends.
+   */
   unended<O extends DescMessage>(): readonly Wire<O>[] {
-    const all = new Set(this.#held.flatMap(({ ends }) => [...ends]));
-    return this.#released(all) as unknown as Wire<O>[];
+    const isEnd = this.#taken.size === 0;
+    const all = new Set(this.#held.flatMap(({ ends, isMere }) => (isMere && isEnd ? [] : [...ends])));
+    const frames = [...this.#released(all), ...this.#held.map(({ frame }) => frame)];
+    this.#held = [];
+    return frames as unknown as Wire<O>[];
   }
 
   /** rest returns what still waits, at the stream's end: an end that was taken from its frame stands in a chunk of its own, with this head. */
