@@ -63,22 +63,44 @@ export interface StreamTracker {
   isOver(): boolean;
   /** Reports whether the answer may end here, with or without the end mark. */
   isComplete(): boolean;
+  /** Reports whether a complete answer may go on: its server has gone on behind an end. A failure then is one in mid-answer. */
+  mayGoOn?(): boolean;
   /** Returns how long to wait for an end mark that may be missing, in milliseconds; undefined while it must come. */
   lingerMs?(): number | undefined;
-  /** Returns the frames that a complete stream lacks at its end. */
+  /** Returns the frames that wait for the next one, where a failure comes instead. */
+  heldFrames?<O extends DescMessage>(desc: O): readonly Wire<O>[];
+  /** Returns the frames that a complete stream lacks at its end, those that wait included. */
   closingFrames?<O extends DescMessage>(desc: O): readonly Wire<O>[];
 }
 
 /**
  * requestBody writes a request with the upstream's name of the model, and with `stream` as the form of the answer wants it. `further` are
- * the dialect's own changes.
+ * the dialect's own changes. Settings of the API that are null, as clients write what is not set, are left out: many servers refuse them.
  */
 export function requestBody({ request, form, model }: Attempt, further: Changes = {}): Body {
   const json = request.outline();
   const isStream = form === "stream";
-  const changes: Record<string, JsonValue | undefined> = {};
+  const changes: Record<string, JsonValue | undefined> = unsetSettings(request.desc, json);
   if (json.model !== model) changes.model = model;
   if ((json.stream === true) !== isStream) changes.stream = isStream || undefined;
   Object.assign(changes, further);
   return (Object.keys(changes).length === 0 ? request : request.with(changes)).sendable();
+}
+
+/** unsetSettings returns the changes that leave out each setting of an API that is null. Keys that the API does not have stay as they are. */
+export function unsetSettings(desc: DescMessage, json: JsonObject): Record<string, JsonValue | undefined> {
+  const changes: Record<string, JsonValue | undefined> = {};
+  for (const key in json) if (json[key] === null && settingsOf(desc).has(key)) changes[key] = undefined;
+  return changes;
+}
+
+const settings = new WeakMap<DescMessage, ReadonlySet<string>>();
+
+function settingsOf(desc: DescMessage): ReadonlySet<string> {
+  let known = settings.get(desc);
+  if (!known) {
+    known = new Set(desc.members.map(({ name }) => name));
+    settings.set(desc, known);
+  }
+  return known;
 }

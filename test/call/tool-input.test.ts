@@ -45,3 +45,37 @@ test("a long input that is a JSON string is put together once", () => {
   const long = JSON.stringify({ text: "}".repeat(200_000) });
   expect(told(piecesOf(JSON.stringify(long), 4))).toEqual({ text: long, isComplete: true });
 }, 20_000);
+
+/** growing returns the pieces of servers that tell all of an input so far in each. */
+const growing = (text: string, length: number) => {
+  const ends = [...piecesOf(text, length)].map((_, i) => Math.min((i + 1) * length, text.length));
+  return ends.map((end) => text.slice(0, end));
+};
+
+const nested = '{"a":{"a":{"b":"{\\"a\\":1"}},"c":[{"a":1},{"a":2}],"d":"{"}';
+
+test.each([whole, nested, '{ "a": 1 }', '{"a":true}'])(
+  "an input %s that grows with each piece is told once",
+  (text) => {
+    for (let length = 1; length < 5; length++) {
+      const pieces = growing(text, length);
+      expect(told(pieces), `${length}`).toEqual({ text, isComplete: true });
+      expect(told([...pieces, text])).toEqual({ text, isComplete: true });
+      expect(told(pieces.flatMap((piece) => [piece, piece]))).toEqual({ text, isComplete: true });
+    }
+  },
+);
+
+test("an input in pieces that resemble its beginning is told as it is", () => {
+  for (let at = 1; at < nested.length; at++)
+    expect(told([nested.slice(0, at), nested.slice(at)])).toEqual({ text: nested, isComplete: true });
+  expect(told(['{"a":', '{"a":', "1}}"])).toEqual({ text: '{"a":{"a":1}}', isComplete: true });
+  expect(told(['{"a":[{},', '{"a":[{},1]}]}'])).toEqual({ text: '{"a":[{},{"a":[{},1]}]}', isComplete: true });
+});
+
+test("a long input is compared no more often than it comes", () => {
+  const long = JSON.stringify({ text: "{".repeat(400_000) });
+  expect(told(piecesOf(long, 1))).toEqual({ text: long, isComplete: true });
+  const rows = JSON.stringify({ rows: Array.from({ length: 40_000 }, (_, i) => ({ rows: i })) });
+  expect(told(piecesOf(rows, 2))).toEqual({ text: rows, isComplete: true });
+}, 20_000);

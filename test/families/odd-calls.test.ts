@@ -17,6 +17,7 @@ interface Called {
 const offered = ["get_weather", "get", "edit_existing_file"];
 const parameters = { type: "object", properties: {} };
 const tools = {
+  chat: offered.map((name) => ({ type: "function", function: { name, parameters } })),
   messages: offered.map((name) => ({ name, input_schema: parameters })),
   responses: offered.map((name) => ({ type: "function", name, parameters })),
 };
@@ -28,6 +29,7 @@ async function calledBy(family: Family, stream: boolean): Promise<Called[]> {
   const { status, text } = await call(gateway, asked);
   expect(status, text).toBe(200);
   const events = stream ? eventsIn(text) : [JSON.parse(text)];
+  if (family === "chat") return calledInChat(events, stream);
   if (family === "responses") {
     const { output } = stream ? events.at(-1).response : events[0];
     return output.flatMap((item: Json) =>
@@ -44,6 +46,21 @@ async function calledBy(family: Family, stream: boolean): Promise<Called[]> {
     name: content_block.name,
     input: events.map((event) => (event.index === index ? (event.delta?.partial_json ?? "") : "")).join(""),
   }));
+}
+
+/** calledInChat joins the pieces of each index, as OpenAI's SDKs do. */
+// biome-ignore lint/suspicious/noExplicitAny: the members of an event differ.
+function calledInChat(events: readonly any[], stream: boolean): Called[] {
+  const pieces = events.flatMap(({ choices }) => {
+    const calls = choices[0]?.[stream ? "delta" : "message"].tool_calls ?? [];
+    return stream ? calls : calls.map((call: Json, index: number) => ({ index, ...call }));
+  });
+  const calls = new Map<number, Called>();
+  for (const { index, function: called } of pieces) {
+    const { name, input } = calls.get(index) ?? { name: "", input: "" };
+    calls.set(index, { name: name + (called.name ?? ""), input: input + (called.arguments ?? "") });
+  }
+  return [...calls.values()];
 }
 
 const piece = (args: string | undefined, more: Json = {}, name?: string): Json => ({
@@ -66,6 +83,14 @@ const streamed: Readonly<Record<string, readonly [deltas: readonly Json[], calls
   "null for no input, before the input": [[first("null"), piece('{"a":1}')], [weather]],
   "an empty object twice": [[first("{}"), piece("{}")], [{ name: "get_weather", input: "{}" }]],
   "the whole input once more, as vLLM's": [[first('{"a"'), piece(":1}"), piece('{"a":1}')], [weather]],
+  "all of the input so far in each piece, as Qianfan's": [
+    [first('{"a"'), piece('{"a":1'), piece('{"a":1}')],
+    [weather],
+  ],
+  "all of the input so far, with id and name": [
+    [first(), first("{"), first('{"a":1'), first('{"a":1}'), first('{"a":1}')],
+    [weather],
+  ],
   "the whole input once more in pieces": [[first('{"a":1}'), piece('{"a"'), piece(":1}")], [weather]],
   "the whole input once more as a JSON string, as LiteLLM's": [
     [first('{"a":1}'), { content: "so" }, piece('"{\\"a\\":1}"', { id: "call_1" }, "get_weather")],
@@ -119,7 +144,7 @@ const streamed: Readonly<Record<string, readonly [deltas: readonly Json[], calls
   ],
 };
 
-describe.each(["messages", "responses"] as const)("a caller of %s gets", (family) => {
+describe.each(["chat", "messages", "responses"] as const)("a caller of %s gets", (family) => {
   test.each(Object.entries(streamed))("%s", async (_, [deltas, calls]) => {
     upstream.script = (exchange) =>
       exchange.stream(...deltas.map((delta) => chatChunk(delta)), chatChunk({}, "tool_calls"), usageChunk());

@@ -6,6 +6,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import { isObject, mappedByTasks } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
+import { hasCallsOrSignatures, withoutSignatures } from "./call-signatures.ts";
 
 /** anyEntry stands in a path for the place in a list. */
 const anyEntry = "*";
@@ -102,6 +103,12 @@ export function sealsOf(request: JsonObject): RefusedMember[] {
   return found.map((one) => ({ ...one, isOnce: true }));
 }
 
+/** signaturesOf returns the signatures beside the calls and texts of a chat, which is signed anew; none where it has neither. */
+export function signaturesOf({ messages }: JsonObject): RefusedMember[] {
+  const isAny = Array.isArray(messages) && messages.some(hasCallsOrSignatures);
+  return isAny ? [{ path: pathOfSignatures, of: null, isOnce: true }] : [];
+}
+
 function hasBlock(turn: JsonValue | undefined, type: JsonValue | undefined): boolean {
   return blocksIn(turn).some((block) => isObject(block) && block.type === type);
 }
@@ -122,6 +129,11 @@ export function typeAt({ messages }: JsonObject, turn: number, place: number): J
 
 const pathOfBlocks = ["messages", anyEntry, "content", anyEntry] as const;
 const pathOfItems = ["input", anyEntry] as const;
+const pathOfSignatures = ["messages", anyEntry, "tool_calls", "signatures"] as const;
+
+function isOfSignatures({ path }: RefusedMember): boolean {
+  return path === pathOfSignatures;
+}
 
 function isOfBlocks({ path }: RefusedMember): boolean {
   return path === pathOfBlocks;
@@ -164,8 +176,9 @@ export function* withoutMembers(
   const bounds = underOtherNames(request, members);
   let left: JsonValue = { ...request, ...bounds } as JsonObject;
   const blocks = members.filter(isOfBlocks);
-  for (const { path, of } of members.filter((one) => !one.as && !isOfBlocks(one) && !isOfItems(one)))
-    left = yield* without(left, path, { of, at: "", dropped });
+  const isPlain = (one: RefusedMember) => !one.as && !isOfBlocks(one) && !isOfItems(one) && !isOfSignatures(one);
+  for (const { path, of } of members.filter(isPlain)) left = yield* without(left, path, { of, at: "", dropped });
+  if (members.some(isOfSignatures)) left = yield* withoutAnySignature(left as JsonObject, dropped);
   // They come last: paths have the places of before.
   const types = new Set(blocks.flatMap(({ of }) => (of === "thinking" ? [...dispensable] : of)));
   const turns = blocks.length > 0 ? yield* withoutBlocks(left as JsonObject, types, dropped) : {};
@@ -210,6 +223,17 @@ function* without(value: JsonValue, path: readonly string[], place: Place): Coop
   if ((value.type ?? null) !== place.of) return value;
   if (told !== null) place.dropped.push(at);
   return others;
+}
+
+function* withoutAnySignature(request: JsonObject, dropped: string[]): CooperativeTask<JsonObject> {
+  const { messages } = request;
+  if (!Array.isArray(messages)) return request;
+  const unsigned: JsonValue[] = [];
+  for (const [i, turn] of messages.entries()) {
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    unsigned.push(withoutSignatures(turn, `messages[${i}]`, dropped));
+  }
+  return { ...request, messages: unsigned };
 }
 
 /** withoutBlocks leaves out blocks of the conversation, and turns of nothing else, which servers refuse. */

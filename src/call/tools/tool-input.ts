@@ -25,7 +25,7 @@ const noInput = "null";
  *
  * An empty object at the beginning is held until it is known that nothing follows. Servers that write the whole input again at the end,
  * as it was or as a JSON string, have written it once. An input that some models write as a JSON string is held until it has ended, and
- * told as the object in it.
+ * told as the object in it. Of servers that write all of the input so far in each piece, the rest of it is told.
  */
 export class ToolInput {
   #text = "";
@@ -40,6 +40,10 @@ export class ToolInput {
   #quoted: string | undefined;
   #quotedEnd = "";
   #isQuoted = false;
+  /** Whether each piece has all of the input so far. */
+  #isCumulative = false;
+  /** The last character that is no white space. */
+  #last = "";
   #depth = 0;
   #inString = false;
   #escaped = false;
@@ -76,8 +80,21 @@ export class ToolInput {
       return "";
     }
     if (this.#isWhole && piece.trim() !== "") return this.#addBeyond(piece);
-    this.#read(piece);
-    return piece;
+    const next = this.#isAllSoFar(piece) ? piece.slice(this.#text.length) : piece;
+    this.#read(next);
+    return next;
+  }
+
+  /**
+   * #isAllSoFar reports whether a piece has all that came before it. Where a value is due, an object may begin within the object as that did.
+   * A piece shorter than what came is not compared, so that no more is read than has come.
+   */
+  #isAllSoFar(piece: string): boolean {
+    if (this.#isWhole !== undefined || this.#isBlank || piece.length < this.#text.length) return false;
+    const isValueDue = !this.#inString && valuesFollow.has(this.#last);
+    if ((isValueDue && !this.#isCumulative) || !piece.startsWith(this.#text)) return false;
+    this.#isCumulative ||= this.#text.trimStart().startsWith("{");
+    return this.#isCumulative;
   }
 
   /** rest returns what was held to the end. */
@@ -137,6 +154,9 @@ export class ToolInput {
       this.#isBlank &&= piece.trim() === "";
     }
     for (let i = 0; i < piece.length; i++) this.#next(piece.charAt(i), piece, i);
+    let end = piece.length;
+    while (end > 0 && piece.charCodeAt(end - 1) <= space) end--;
+    if (end > 0) this.#last = piece.charAt(end - 1);
   }
 
   #next(character: string, piece: string, i: number): void {
@@ -159,6 +179,11 @@ export class ToolInput {
     this.#text = "";
   }
 }
+
+const space = 0x20;
+
+/** valuesFollow are the characters behind which a value is due. */
+const valuesFollow: ReadonlySet<string> = new Set([":", "[", ","]);
 
 /** endsObject finds the end of a JSON string with an object in it; `longestEnd` is how many characters are looked at for that. */
 const endsObject = /\}\s*(?:\\[nrt]\s*)*"\s*$/;

@@ -8,7 +8,7 @@
 import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { CallList, type CallPiece } from "../../call/tools/call-list.ts";
 import { plainInput, ToolInput } from "../../call/tools/tool-input.ts";
-import { type ChatWord, callsSomething, chatWordOf } from "../../providers/usage/finish-word.ts";
+import { type ChatWord, callsSomething, chatWordOf, isFinished } from "../../providers/usage/finish-word.ts";
 import { isObject, type JsonObject, type JsonValue, mappedList, textOrEmpty } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { isEmptyList } from "../foreign-bodies/odd-values.ts";
@@ -151,13 +151,14 @@ class StreamedCalls {
 
   /** #ended returns a choice that ends with what its calls lack: an input, which is empty where a function takes none, and the end's word. */
   #ended(choice: JsonObject, index: JsonValue): JsonObject {
-    const word = chatWordOf(choice.finish_reason);
     const calls = this.#choices.get(index)?.all ?? [];
-    if (calls.length === 0 || (word !== "tool_calls" && !plainEnds.has(word))) return choice;
-    const ended = this.#isForced ? choice : endedByCall(choice);
+    if (calls.length === 0 || !isFinished(choice.finish_reason)) return choice;
+    const word = chatWordOf(choice.finish_reason);
+    const isByCall = word === "tool_calls" || plainEnds.has(word);
+    const ended = this.#isForced || !isByCall ? choice : endedByCall(choice);
     const pieces = calls.flatMap(({ index, input }): JsonObject[] => {
-      const rest = input.isAbsent ? "{}" : input.isQuoted ? input.rest() : "";
-      if (input.isAbsent) input.add(rest);
+      if (isByCall && input.isAbsent) input.add("{}");
+      const rest = input.rest();
       return rest === "" ? [] : [{ index, function: { arguments: rest } }];
     });
     if (pieces.length === 0) return ended;
@@ -182,9 +183,7 @@ class StreamedCalls {
     const read = pieceOf(piece);
     const known = calls.find(read);
     const call = known ?? this.#begin(read, calls, choice);
-    const isRepeated = call.input.repeats(read.input);
-    const plain = call.input.add(read.input);
-    const input = call.input.isQuoted ? plain : isRepeated ? "" : read.input;
+    const input = call.input.add(read.input);
     const name = read.name.startsWith(call.name) ? read.name.slice(call.name.length) : read.name;
     call.name += name;
     const { isText } = calledIn(piece);

@@ -1,6 +1,6 @@
 /**
- * Forms that no path has as its own and that have one meaning: the roles of LangChain's and Gemini's turns, Gemini's parts and lists of
- * functions, a choice that is the bare name of an offered tool, and a format that is a word. They are read before the words of other APIs.
+ * Forms that no path has as its own and that have one meaning: the roles of LangChain's and Gemini's turns, and all in capitals, as Ollama
+ * takes them, Gemini's parts and lists of functions, a choice that is the bare name of an offered tool, and a format that is a word. They are read before the words of other APIs.
  * A form without a meaning stays as it is, so that validation refuses it by the path that the caller wrote.
  */
 import { invalidType } from "../../call/refusals.ts";
@@ -8,13 +8,22 @@ import { isHuge } from "../../providers/profile/schemas/root-schema.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue, mappedList } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
+import {
+  hasNullMembers,
+  hasNullSettings,
+  hasNullState,
+  withoutNullMembers,
+  withoutNullState,
+  withoutNulls,
+} from "./null-members.ts";
 
 /** hasOtherForms reports whether a body has any of them. It may be an outline. */
 export function hasOtherForms(json: JsonObject): boolean {
   const { messages, input, tools } = json;
   return (
-    [messages, input].some((turns) => Array.isArray(turns) && turns.some(isOther)) ||
-    (Array.isArray(tools) && tools.some(hasDeclarations)) ||
+    (Array.isArray(messages) && messages.some((turn) => isOther(turn) || hasNullMembers(turn))) ||
+    (Array.isArray(input) && input.some((item) => isOther(item) || hasNullState(item))) ||
+    (Array.isArray(tools) && tools.some(isOtherTool)) ||
     isBareName(json.tool_choice) ||
     usualFormat(json.response_format) !== json.response_format
   );
@@ -24,34 +33,50 @@ export function hasOtherForms(json: JsonObject): boolean {
 export function* inUsualForms(json: JsonObject): CooperativeTask<Changes> {
   const { tools, tool_choice: choice, response_format: format } = json;
   const changes: Record<string, JsonValue | undefined> = {};
-  for (const key of ["messages", "input"]) {
-    const turns = json[key];
-    if (Array.isArray(turns)) changes[key] = yield* usualTurns(turns, key);
-  }
-  if (Array.isArray(tools) && tools.some(hasDeclarations)) changes.tools = yield* usualTools(tools);
+  const { messages, input } = json;
+  if (Array.isArray(messages)) changes.messages = yield* usualTurns(messages, "messages", withoutNullMembers);
+  if (Array.isArray(input)) changes.input = yield* usualTurns(input, "input", withoutNullState);
+  if (Array.isArray(tools) && tools.some(isOtherTool)) changes.tools = yield* usualTools(tools);
   const offered = changes.tools ?? tools;
   if (isBareName(choice) && isOffered(choice, offered)) changes.tool_choice = { type: "function", name: choice };
   if (format !== undefined) changes.response_format = usualFormat(format);
   return changes;
 }
 
-function* usualTurns(turns: JsonValue[], path: string): CooperativeTask<JsonValue[]> {
+function* usualTurns(
+  turns: JsonValue[],
+  path: string,
+  withoutNulls: (turn: JsonValue) => JsonValue,
+): CooperativeTask<JsonValue[]> {
   const usual: JsonValue[] = [];
   for (const [i, turn] of turns.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    usual.push(usualTurn(turn, `${path}[${i}].parts`));
+    usual.push(usualTurn(withoutNulls(turn), `${path}[${i}].parts`));
   }
   return usual;
 }
 
-const roles: ReadonlyMap<JsonValue | undefined, string> = new Map([
+const otherRoles: ReadonlyMap<string, string> = new Map([
   ["human", "user"],
   ["ai", "assistant"],
   ["model", "assistant"],
 ]);
+const ownRoles: ReadonlySet<JsonValue | undefined> = new Set([
+  ...["system", "developer", "user", "assistant", "tool", "function"],
+]);
+
+/** usualRole returns the role that a turn's stands for; undefined where it is one already, or none. */
+function usualRole(role: JsonValue | undefined): string | undefined {
+  if (ownRoles.has(role) || typeof role !== "string" || role.length > longestRole) return undefined;
+  const lower = role.trim().toLowerCase();
+  return otherRoles.get(lower) ?? (ownRoles.has(lower) ? lower : undefined);
+}
+
+/** longestRole is the length of the longest text that is looked at for a role. */
+const longestRole = 20;
 
 function isOther(turn: JsonValue): boolean {
-  return isObject(turn) && (roles.has(turn.role) || hasParts(turn));
+  return isObject(turn) && (usualRole(turn.role) !== undefined || hasParts(turn));
 }
 
 function hasParts({ parts, content = null }: JsonObject): boolean {
@@ -64,7 +89,7 @@ function hasParts({ parts, content = null }: JsonObject): boolean {
  */
 function usualTurn(turn: JsonValue, path: string): JsonValue {
   if (!isObject(turn) || !isOther(turn)) return turn;
-  const role = roles.get(turn.role);
+  const role = usualRole(turn.role);
   const named = role === undefined ? turn : { ...turn, role };
   if (!hasParts(named)) return named;
   const { parts, ...rest } = named;
@@ -90,6 +115,10 @@ function declarationsOf(tool: JsonValue): JsonValue {
   return tool.function_declarations ?? tool.functionDeclarations ?? null;
 }
 
+function isOtherTool(tool: JsonValue): boolean {
+  return hasDeclarations(tool) || hasNullSettings(tool);
+}
+
 function hasDeclarations(tool: JsonValue): boolean {
   return Array.isArray(declarationsOf(tool));
 }
@@ -103,7 +132,7 @@ function* usualTools(tools: JsonValue[]): CooperativeTask<JsonValue[]> {
       yield;
       usual.push(declaredFunction(one));
     }
-    if (!Array.isArray(declared)) usual.push(tool);
+    if (!Array.isArray(declared)) usual.push(withoutNulls(tool));
   }
   return usual;
 }

@@ -6,7 +6,7 @@
  * instructions behind the first message, gets those as most take them. All other keys, and what else is refused, are left out by
  * their names: members of requests for chats, messages and responses, as Claude Code's `context_management` and Codex's `client_metadata`,
  * and values of `anthropic-beta`. The next calls with the same API key leave them out at once, until FurtherKeys forgets it. What a model
- * thought before, and another organisation has sealed, is left out of the call alone. The caller sees all runs as one attempt.
+ * thought before, and another organisation has sealed or signed, is left out of the call alone. The caller sees all runs as one attempt.
  *
  * Sources: https://github.com/anthropics/claude-code/issues/21612, https://github.com/QuantumNous/new-api/issues/2975,
  * https://github.com/lidge-jun/opencodex/issues/4853
@@ -20,6 +20,7 @@ import {
   type RefusedForms,
   type RefusedMember,
   sealsOf,
+  signaturesOf,
   typeAt,
 } from "../../call/request/refused-members.ts";
 import type { PlainFitters, RequestFitter } from "../../providers/contract.ts";
@@ -114,7 +115,8 @@ function withNames(
   const request = translated.request.outline();
   const placed = said.blocks.map((place) => typeAt(request, ...place));
   const blocks = [...said.types, ...placed].flatMap((type) => blocksOf(request, type) ?? []);
-  const seals = said.areSeals ? sealsOf(request) : [];
+  const signatures = said.areSignatures ? signaturesOf(request) : [];
+  const seals = [...(said.areSeals || said.areSignatures ? sealsOf(request) : []), ...signatures];
   const marked = [...said.named.flatMap((paths) => firstMember(request, paths)), ...blocks, ...seals];
   const found = marked.length > 0 ? marked : firstMember(request, said.further);
   const fresh = [...found.entries()].flatMap(([i, one]) => {

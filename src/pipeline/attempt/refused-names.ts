@@ -15,6 +15,8 @@ export interface RefusedNames {
   readonly types: readonly string[];
   /** areSeals is whether it says that a seal of what a model thought before is none of this server's. */
   readonly areSeals: boolean;
+  /** areSignatures is whether it says that a signature of what a model thought is missing, or none of this server's. */
+  readonly areSignatures: boolean;
   /** blocks are places of blocks whose type is none of those that the server knows: those of a turn, and in its content. */
   readonly blocks: readonly (readonly [turn: number, block: number])[];
 }
@@ -83,8 +85,10 @@ export function refusedNames({ message, answered }: Refusal): RefusedNames | und
   const types = typesIn([told, whole]);
   const blocks = blocksIn(told);
   const areSeals = [told, body].some((text) => saysForeignSeal.test(text));
-  const isNothing = named.length + further.length + betas.length + types.length + blocks.length === 0 && !areSeals;
-  return isNothing ? undefined : { named, further, betas, types, blocks, areSeals };
+  const areSignatures = [told, body].some((text) => saysForeignSignature.test(text));
+  const lists = [named, further, types, blocks];
+  const isNothing = lists.every((list) => list.length === 0) && betas.length === 0 && !areSeals && !areSignatures;
+  return isNothing ? undefined : { named, further, betas, types, blocks, areSeals, areSignatures };
 }
 
 /**
@@ -98,6 +102,19 @@ const saysForeignSeal = new RegExp(
     String.raw`encrypted[_ ]content\b[^.]{0,100}\b(?:verified|decrypted|issued|invalid)`,
     String.raw`(?:decrypt|verify|parse|invalid)\b[^.]{0,60}\bencrypted[_ ]content`,
     String.raw`invalid [\\"'\`]*signature[\\"'\`]* (?:in|for|of) [\\"'\`]*(?:redacted_)?thinking`,
+  ].join("|"),
+  "i",
+);
+
+/**
+ * How servers of Gemini's models say that another model, key or server has signed what was thought before, or that nobody has. Sources:
+ * https://github.com/decolua/9router/issues/4136, https://github.com/lbjlaq/Antigravity-Manager/pull/3342
+ */
+const saysForeignSignature = new RegExp(
+  [
+    String.raw`\b(?:invalid|corrupted|unverified|malformed) [\\"'\`]*thought[_ ]?signature`,
+    String.raw`\bthought[_ ]?signature[\\"'\`]* (?:is|was|are) (?:not valid|invalid|corrupted|missing|required)`,
+    String.raw`\bmissing (?:an? |the |its )?[\\"'\`]*thought[_ ]?signature`,
   ].join("|"),
   "i",
 );

@@ -50,6 +50,21 @@ export function takesLateInstructions(model: string): boolean {
   return number >= 500 || (family === "opus" && number >= 408);
 }
 
+/** takesTurnEfforts reports whether the model is known to take an effort in mid-conversation. */
+export function takesTurnEfforts(model: string): boolean {
+  const { family = "", number = 0 } = generationOf(model) ?? {};
+  return number >= (firstWithTurnEfforts.get(family) ?? Number.POSITIVE_INFINITY);
+}
+
+/** firstWithTurnEfforts has the first generation of each family that takes efforts in mid-conversation. */
+const firstWithTurnEfforts: ReadonlyMap<string, number> = new Map([
+  ["opus", 500],
+  ["fable", 501],
+  ["mythos", 501],
+  ["sonnet", 505],
+  ["haiku", 505],
+]);
+
 /** thinksByBudget reports whether the model thinks within a token budget (up to 4.5), and not adaptively, by effort (from 4.6). */
 export function thinksByBudget(model: string): boolean {
   return budgetModels.test(model);

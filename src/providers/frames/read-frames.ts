@@ -101,7 +101,7 @@ class FrameReading<O extends DescMessage> {
       this.#isOver = true;
       batch.push(...(tracker.closingFrames?.(desc) ?? []));
       meter.reportEnd();
-    }
+    } else if (failure !== undefined) batch.push(...(tracker.heldFrames?.(desc) ?? []));
     const taken = batch.length > 0 ? this.#tell(batch) : undefined;
     if (failure === undefined && !isOver) return taken;
     this.#isLeft = true;
@@ -115,7 +115,7 @@ class FrameReading<O extends DescMessage> {
 
   #end(): Promise<void> | undefined {
     const { tracker, meter, desc } = this.#of;
-    if (!tracker.isComplete()) throw brokenOff();
+    if (!tracker.isComplete()) return this.#fail(brokenOff());
     meter.reportEnd();
     const last = tracker.closingFrames?.(desc) ?? [];
     return last.length > 0 ? this.#take(last) : undefined;
@@ -158,9 +158,17 @@ class FrameReading<O extends DescMessage> {
       throw error;
     }
     // A failure after a complete answer does not harm the answer.
-    const isBehind = this.#of.tracker.isComplete() && faultOf(error) !== undefined;
+    const { tracker } = this.#of;
+    const isBehind = tracker.isComplete() && !tracker.mayGoOn?.() && faultOf(error) !== undefined;
     if (isBehind || (error === stopPulling && this.#linger.isOver())) return this.#end();
-    throw error;
+    return this.#fail(error);
+  }
+
+  /** #fail rejects with an error, once the frames that wait are taken. */
+  #fail(error: unknown): Promise<never> {
+    const { tracker, desc } = this.#of;
+    const held = tracker.heldFrames?.(desc) ?? [];
+    return failAfter(held.length > 0 ? this.#take(held) : undefined, error);
   }
 }
 

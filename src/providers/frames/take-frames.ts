@@ -12,6 +12,7 @@ import { exceptionIn, isExceptionName, readErrorBody } from "../errors/error-fie
 import { asFailure, readOrFail } from "../errors/fault.ts";
 import { separateFrames } from "./plain-frames.ts";
 import { readJson } from "./read-json.ts";
+import { listedFrames, outOfEnvelope } from "./wrapped-frames.ts";
 
 /** TrackedStream is a stream with its tracker. */
 export interface TrackedStream<O extends DescMessage> {
@@ -44,7 +45,7 @@ export function takeFrames<O extends DescMessage>(
     return tracker.isOver() && !tracker.isComplete() ? upstreamFailed("its answer is empty") : undefined;
   } catch (error) {
     const failure = asFailure(error);
-    return tracker.isComplete() && isUnreadable(failure) ? stopPulling : failure;
+    return tracker.isComplete() && !tracker.mayGoOn?.() && isUnreadable(failure) ? stopPulling : failure;
   }
 }
 
@@ -55,6 +56,8 @@ function takeEach<O extends DescMessage>(
   batch: Wire<O>[],
   stream: TrackedStream<O>,
 ): boolean {
+  const listed = listedFrames(sent);
+  if (listed) return listed.some((part) => takeFrame(part, undefined, batch, stream));
   try {
     return takeFrame(sent, read, batch, stream);
   } catch (error) {
@@ -76,11 +79,25 @@ function takeFrame<O extends DescMessage>(
   const untyped = read ?? wireOf(sent, desc);
   if (sent.event === "error" || isExceptionName(sent.event))
     throw namedError(untyped, sent.event, dialect, operation, tracker);
-  const frame = dialect.namesEvents ? typed(untyped, sent.event) : untyped;
-  const skimmed = read ? undefined : tracker.takeUnparsed?.(frame);
+  const named = (frame: Wire<O>) => (dialect.namesEvents ? typed(frame, sent.event) : frame);
+  const whole = named(untyped);
+  const skimmed = read ? undefined : tracker.takeUnparsed?.(whole);
+  const inner = skimmed ? undefined : innerOf(untyped, sent.data);
+  const frame = inner ? named(inner) : whole;
   const seen = skimmed ?? tracker.take(frame, readJson(frame, dialect, operation, "frame", tracker.takeFault));
   if (seen) pushSeen(batch, seen);
   return tracker.isOver();
+}
+
+const openBrace = 0x7b;
+
+/** innerOf returns the chunk that stands in a frame's object; undefined where the frame is a chunk itself. */
+function innerOf<O extends DescMessage>(frame: Wire<O>, data: Buffer): Wire<O> | undefined {
+  if (data[0] !== openBrace) return undefined;
+  return outOfEnvelope(
+    frame,
+    readOrFail(() => frame.json()),
+  );
 }
 
 /** pushSeen adds what a caller sees of a frame to a batch. */

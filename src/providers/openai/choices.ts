@@ -29,6 +29,7 @@ export class ChoiceTracker {
   #hasUsage = false;
   #awaitsModeration: boolean;
   #isOver = false;
+  #mayGoOn = false;
 
   constructor(operation: Operation, request: JsonObject) {
     this.#operation = operation;
@@ -49,7 +50,7 @@ export class ChoiceTracker {
   }
 
   #see(choice: JsonObject): void {
-    const { finish_reason, delta, message, text } = choice;
+    const { finish_reason, delta, message } = choice;
     const index = indexOf(choice);
     let progress = this.#seen.get(index);
     if (!progress) {
@@ -57,13 +58,13 @@ export class ChoiceTracker {
       this.#seen.set(index, progress);
       this.#unfinished++;
     }
+    const isMore = saysSomething(choice);
+    this.#mayGoOn ||= progress.hasFinished && isMore;
+    progress.hasSaid ||= isMore;
     // Some upstreams send an empty reason with every chunk.
     if (isFinished(finish_reason)) this.#finish(progress);
     const content = delta ?? message;
-    if (text) progress.hasSaid = true;
-    if (!isObject(content)) return;
-    progress.hasSaid ||= Object.entries(content).some(([key, value]) => key !== "role" && isSomething(value));
-    progress.hasCalled ||= isSomething(content.tool_calls ?? null);
+    if (isObject(content)) progress.hasCalled ||= isSomething(content.tool_calls ?? null);
   }
 
   #finish(progress: Progress): void {
@@ -91,9 +92,20 @@ export class ChoiceTracker {
     return this.#isOver;
   }
 
+  /** mayGoOn is whether a choice has gone on behind its end: an end says nothing here, as of servers that have one in every chunk. */
+  get mayGoOn(): boolean {
+    return this.#mayGoOn;
+  }
+
+  /** head has the members that all chunks have. */
+  get head(): JsonObject {
+    const { usage: _, choices: __, ...head } = this.#head ?? {};
+    return head;
+  }
+
   /** lingerMs is how long the end is waited for where it may be missing, in milliseconds; undefined while it must come. */
   get lingerMs(): number | undefined {
-    if (!this.allFinished) return undefined;
+    if (!this.allFinished || this.#mayGoOn) return undefined;
     return this.#hasUsage && this.#seen.size >= this.#asked ? afterUsageMs : forUsageMs;
   }
 
@@ -109,14 +121,20 @@ export class ChoiceTracker {
       logprobs: null,
       finish_reason: hasCalled ? "tool_calls" : "stop",
     }));
-    const { usage: _, ...head } = this.#head ?? {};
-    return { ...head, choices };
+    return { ...this.head, choices };
   }
 }
 
 /** indexOf returns the index of a choice, which some servers write as a text, and some leave out. */
 export function indexOf({ index }: JsonObject): JsonValue {
   return typeof index === "string" && /^\d{1,6}$/.test(index) ? Number(index) : (index ?? 0);
+}
+
+/** saysSomething reports whether a choice of a chunk says more than who speaks. */
+export function saysSomething({ delta, message, text = null }: JsonObject): boolean {
+  const content = delta ?? message;
+  if (isSomething(text)) return true;
+  return isObject(content) && Object.entries(content).some(([key, value]) => key !== "role" && isSomething(value));
 }
 
 function isSomething(value: JsonValue): boolean {

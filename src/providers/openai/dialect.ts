@@ -30,6 +30,7 @@ import { ChoiceTracker } from "./choices.ts";
 import type { TemplateReader } from "./delta-template.ts";
 import { openAiFaults } from "./faults.ts";
 import { chunksOfAnswer } from "./frames.ts";
+import { LastEnds } from "./last-ends.ts";
 import { responsesDialect } from "./responses.ts";
 import { SearchCounter } from "./searches.ts";
 import { speakSpeech } from "./speech.ts";
@@ -135,12 +136,8 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
   const counts = new ChatUsageReader();
   const searches = new SearchCounter();
   const usual = operation === "chat" ? new UsualChunks(seen.asked) : undefined;
-  const see = <O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined => {
-    // The gateway asked for the usage: a caller who did not ask sees neither it nor the nulls that announce it.
-    if (seesUsage || !("usage" in json)) return frame;
-    if (json.usage === null) return withoutNullUsage(frame);
-    return Array.isArray(json.choices) && json.choices.length > 0 ? frame.with({ usage: undefined }) : undefined;
-  };
+  const ends = new LastEnds();
+  const rest = <O extends DescMessage>(desc: O) => ends.rest(desc, seen.head, operation === "completions");
   return {
     isEndMark(data) {
       done = isDone(data);
@@ -148,7 +145,7 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
     },
     isOver: () => done || seen.isOver,
     takeUnparsed(frame) {
-      const chunk = usual?.isWithin ? undefined : reader?.read(frame.bytes());
+      const chunk = ends.isWaiting || usual?.isWithin ? undefined : reader?.read(frame.bytes());
       if (!chunk) return undefined;
       if (chunk.text !== "") meter.countText(chunk.text);
       const visible = chunk.frame ? Wire.ofFrame(frame.desc, chunk.frame) : frame;
@@ -160,25 +157,44 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
       for (const choice of choices) if (isObject(choice)) meterChoice(choice, searches, meter);
       seen.take(json, choices);
       if (counts.take(json)) meter.reportUsage(counts.reported);
-      const visible = see(frame, json);
+      const shown = seesUsage ? frame : withoutUsage(frame, json);
       const usualChoices = usual ? usual.choices(json) : usualTexts(json);
-      if (usualChoices) return visible?.with({ choices: usualChoices });
+      const visible = usualChoices ? shown?.with({ choices: usualChoices }) : shown;
+      // The usage that stands alone comes behind the ends.
+      if (choices.length === 0 && seen.allFinished && (seen.isOver || !seen.mayGoOn))
+        return [...rest(frame.desc), ...(visible ? [visible] : [])];
+      if (!visible) return undefined;
+      if (usualChoices) return ends.take(visible, usualChoices);
       // A long one is hardly like another.
-      if (reader && visible && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), visible.bytes());
-      return visible;
+      if (reader && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), visible.bytes());
+      return ends.take(visible, choices);
     },
     takeFault(json) {
       if (counts.take(json)) meter.reportUsage(counts.reported);
     },
     isComplete: () => (done ? seen.hasAnswer : seen.allFinished),
+    mayGoOn: () => !done && seen.mayGoOn,
     lingerMs: () => seen.lingerMs,
-    closingFrames(desc) {
-      const chunk = seen.lastChunk();
-      if (!chunk) return [];
-      const choices = usual?.choices(chunk);
-      return [Wire.ofJson(desc, choices ? { ...chunk, choices } : chunk, true)];
-    },
+    heldFrames: () => ends.unended(),
+    closingFrames: (desc) => [...rest(desc), ...lastFrame(desc, seen.lastChunk(), usual)],
   };
+}
+
+/** lastFrame returns the frame of a chunk that the server has left out. */
+function lastFrame<O extends DescMessage>(desc: O, chunk: JsonObject | undefined, usual: UsualChunks | undefined) {
+  if (!chunk) return [];
+  const choices = usual?.choices(chunk);
+  return [Wire.ofJson(desc, choices ? { ...chunk, choices } : chunk, true)];
+}
+
+/**
+ * withoutUsage returns what a caller who did not ask for the usage sees of a frame: neither the usage, which the gateway asked for, nor the
+ * nulls that announce it.
+ */
+function withoutUsage<O extends DescMessage>(frame: Wire<O>, json: JsonObject): Wire<O> | undefined {
+  if (!("usage" in json)) return frame;
+  if (json.usage === null) return withoutNullUsage(frame);
+  return Array.isArray(json.choices) && json.choices.length > 0 ? frame.with({ usage: undefined }) : undefined;
 }
 
 /** withNativeChunks returns a tracker that takes the pieces of another API's stream as chunks of a chat. */

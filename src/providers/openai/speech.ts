@@ -12,7 +12,7 @@ import type { Fields } from "../../http1/client/index.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Attempt } from "../contract.ts";
-import type { Dialect } from "../dialect.ts";
+import { type Dialect, unsetSettings } from "../dialect.ts";
 import { mediaTypeOf } from "../frames/answer-form.ts";
 import { ask, askWhole } from "../upstream/ask.ts";
 import type { UpstreamReply } from "../upstream/reply.ts";
@@ -59,7 +59,7 @@ function readerOf(reply: UpstreamReply, dialect: Dialect): AudioReader {
 
 function requestBody({ request, model }: Attempt): Buffer {
   const json = request.json();
-  const changes: Record<string, JsonValue | undefined> = {};
+  const changes: Record<string, JsonValue | undefined> = unsetSettings(request.desc, json);
   if (json.model !== model) changes.model = model;
   if ("stream_format" in json) changes.stream_format = undefined;
   return (Object.keys(changes).length === 0 ? request : request.with(changes)).bytes();

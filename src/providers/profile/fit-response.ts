@@ -31,6 +31,7 @@ export function* fitResponse(json: JsonObject, capabilities: Capabilities): Coop
     ...marks,
     ...reasoning.changes,
     ...Object.fromEntries(refused.map((key) => [key, undefined])),
+    ...idleChoice(json),
     ...included.changes,
     ...placed,
     ...(tools.input === json.input ? {} : { input: tools.input }),
@@ -41,6 +42,12 @@ export function* fitResponse(json: JsonObject, capabilities: Capabilities): Coop
     changes,
     dropped: [...tools.dropped, ...marking.dropped, ...reasoning.dropped, ...named, ...included.dropped],
   };
+}
+
+/** idleChoice returns the change that leaves out a choice among no tools, which xAI refuses. A demand for a call stays: its server refuses it. */
+function idleChoice({ tools = null, tool_choice: choice }: JsonObject): Changes {
+  const isIdle = tools === null && (choice === "auto" || choice === "none");
+  return isIdle ? { tool_choice: undefined } : {};
 }
 
 interface FittedTools {

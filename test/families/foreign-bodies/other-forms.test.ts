@@ -90,6 +90,10 @@ describe.each(paths)("in forms that no API has, on %s", (path) => {
       { role: "ai", content: "yes" },
     ],
     [
+      { role: "User", content: "hi" },
+      { role: "ASSISTANT", content: "yes" },
+    ],
+    [
       { role: "user", parts: [{ text: "hi" }] },
       { role: "model", parts: [{ text: "yes" }] },
     ],
@@ -101,6 +105,11 @@ describe.each(paths)("in forms that no API has, on %s", (path) => {
       expect(JSON.stringify(sent)).toMatch(/"hi".*"yes".*"hi"/);
       expect(JSON.stringify(sent)).not.toContain("parts");
     }
+  });
+
+  test.each(["Nobody", "userx", "USER".repeat(20), " "])("the role %j is none", async (role) => {
+    const body = { model: "claude", ...bodies[path], [turnsIn]: [{ role, content: "hi" }] };
+    expect((await ask(gateway, `/v1${path}`, body)).status).toBe(400);
   });
 
   test("a part that has no meaning is refused", async () => {

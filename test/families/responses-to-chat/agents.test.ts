@@ -287,6 +287,18 @@ describe("tools that the caller runs by their kind", () => {
     expect(() => translate({ tools: [fn("f")], tool_choice: { type: "shell" } })).toThrow("tool_choice");
   });
 
+  test.each([
+    ["web_search", { type: "web_search" }],
+    ["web_search_2025_08_26", { type: "web_search_preview" }],
+    ["mcp", { type: "mcp", server_label: "s" }],
+  ])("a choice of the vendor's %s is dropped as the tool is", (type, tool_choice) => {
+    const { request, dropped } = translate({ tools: [{ type, server_label: "s" }, fn("f")], tool_choice });
+    expect(request.json().tools).toMatchObject([{ function: { name: "f" } }]);
+    expect(request.json()).not.toHaveProperty("tool_choice");
+    expect(dropped).toEqual(["tools[0]", "tool_choice"]);
+    expect(() => translate({ tools: [fn("f")], tool_choice })).toThrow("tool_choice");
+  });
+
   test("are dropped and named where the vendor runs them", () => {
     const hosted = [{ type: "shell", environment: { type: "container_auto" } }, { type: "local_shell" }];
     expect(translate({ tools: hosted }).dropped).toEqual(["tools[0]", "tools[1]"]);

@@ -75,9 +75,9 @@ const reasoningWhole: ResponseRule = (request) => {
   return undefined;
 };
 
-/** Ids of items are its own, where there are any, or of an agent of its makers, which gives its items UUIDs. */
+/** Ids of items are its own, where there are any, or of agents: its makers' gives its items UUIDs, and Copilot makes them of those of calls. */
 const ownIds: ResponseRule = (request) => {
-  const own = /^((msg|rs|fc|ctc|cmp|ws|mcpr)_v\w*|[a-z]+_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+  const own = /^((msg|rs|fc|ctc|cmp|ws|mcpr)_v\w*|fc_call_\w+|[a-z]+_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
   const odd = itemsOf(request).find(({ id }) => has(id) && !own.test(`${id}`));
   return odd && `Invalid 'input.id': '${odd.id}'.`;
 };

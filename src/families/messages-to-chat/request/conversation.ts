@@ -51,7 +51,7 @@ export function* conversationOf(
     if (++count % itemsPerSlice === 0) yield;
     if (role === Role.SYSTEM) {
       const instructionBlocks = blocks.filter(({ block }) => !changesTools(block));
-      if (instructionBlocks.length > 0 || blocks.length === 0)
+      if (instructionBlocks.length > 0)
         messages.push(madeFrom(path, { role: "system", content: instructionsIn(instructionBlocks) }));
     } else if (role === Role.ASSISTANT) {
       for (const { blocks: said, results } of turnParts(blocks)) {
@@ -61,6 +61,9 @@ export function* conversationOf(
       }
     } else messages.push(...(yield* userMessages(path, blocks, context)));
   }
+  // A server refuses a conversation without any turn.
+  if (messages.length === 0 && request.messages.length > 0)
+    messages.push(madeFrom("messages[0]", { role: "system", content: "" }));
   return yield* pairedResults(messages);
 }
 
@@ -129,6 +132,8 @@ function* turnsOf(messages: readonly InputMessage[], takesLinks: boolean): Coope
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     const path = `messages[${i}]`;
     const blocks = blocksOf(message, `${path}.content`, takesLinks).filter(isOfUse);
+    // Instructions without a word are those that ask for an effort.
+    if (message.role === Role.SYSTEM && blocks.length === 0) continue;
     const last = turns.at(-1);
     if (last && last.role === message.role) last.blocks.push(...blocks);
     else turns.push({ role: message.role, path, blocks });

@@ -156,7 +156,7 @@ const members: ReadonlyMap<string, Shape> = new Map(
   Object.entries({
     model: kept,
     max_tokens: kept,
-    messages: each(keys({ role: kept, content: blocks })),
+    messages: each(keys({ role: kept, content: blocks, output_config: keys({ effort: kept }) })),
     system: blocks,
     tools: each(tool),
     tool_choice: keys({ type: kept, name: kept, disable_parallel_tool_use: kept }),

@@ -1,11 +1,16 @@
 /**
- * The choice among the offered tools. A choice that demands a vendor's own tool is refused.
+ * The choice among the offered tools. A choice that demands a vendor's own tool is dropped, as that tool is, and refused where the request
+ * has no such tool.
  *
  * A namespaced tool is chosen by both names, or by `namespace.name`. Servers with basic tool support do not know
  * lists of allowed tools: they are offered those tools alone.
  */
 import { ToolChoiceMode, ToolType } from "../../../../gen/modelgateway/v1/chat_pb.ts";
-import type { CreateResponseRequest, ResponseToolChoice } from "../../../../gen/modelgateway/v1/responses_pb.ts";
+import type {
+  CreateResponseRequest,
+  ResponseTool,
+  ResponseToolChoice,
+} from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import { definedFields, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Dropped } from "../../paths/dropped.ts";
@@ -42,7 +47,7 @@ const modes: Readonly<Partial<Record<ToolChoiceMode, string>>> = {
 };
 
 function choiceOf(
-  { toolChoice }: CreateResponseRequest,
+  { toolChoice, tools: described }: CreateResponseRequest,
   set: Toolset,
   customTools: boolean | undefined,
   dropped: Dropped,
@@ -50,6 +55,10 @@ function choiceOf(
   if (toolChoice.case === "toolChoiceMode") return { choice: modes[toolChoice.value] };
   if (toolChoice.case !== "toolChoiceNamed") return { choice: undefined };
   const { type, mode, tools } = toolChoice.value;
+  if (isVendors(toolChoice.value, set, described)) {
+    dropped.add("tool_choice");
+    return { choice: undefined };
+  }
   if (type !== ToolType.ALLOWED_TOOLS) return { choice: chosen(set, chatNameOf(toolChoice.value, "tool_choice", set)) };
   const names = new Set<string>();
   for (const [i, tool] of tools.entries()) {
@@ -66,6 +75,21 @@ function choiceOf(
 /** isOwn reports whether the tool is the caller's: the gateway runs no vendor's tools. */
 function isOwn({ type, extra }: ResponseToolChoice, set: Toolset): boolean {
   return type === ToolType.FUNCTION || type === ToolType.CUSTOM || chosenKind(extra, set) !== undefined;
+}
+
+/** isVendors reports a choice of a described tool that only a vendor runs. */
+function isVendors({ type, extra }: ResponseToolChoice, { names }: Toolset, tools: readonly ResponseTool[]): boolean {
+  if (type !== undefined && type !== ToolType.UNSPECIFIED) return false;
+  const kind = vendorsKind(extra);
+  if (kind === undefined || names.has(undefined, kind)) return false;
+  return tools.some((tool) => vendorsKind(tool.extra) === kind);
+}
+
+/** vendorsKind returns the type of a tool or a choice that is not of the caller's own; one for all versions of a search. */
+function vendorsKind(extra: JsonObject | undefined): string | undefined {
+  const type = extra?.type;
+  if (typeof type !== "string") return undefined;
+  return type.startsWith("web_search") ? "web_search" : type;
 }
 
 /** chosenKind returns the kind of an offered tool that its caller runs and that has no other name. */

@@ -2,41 +2,56 @@
  * Instructions in mid-conversation. Claude takes them from Opus 4.8 on, each between a user's turn and the model's; older models, and most
  * other servers of this API, refuse the whole request for one, and Claude Code writes them for every model. Where they stand otherwise, or
  * the model is not known to take them, they become texts of the user's turn beside them, between the tags that Claude Code has for them: the
- * beginning of the prompt stays the same, so that its cache does.
+ * beginning of the prompt stays the same, so that its cache does. An effort in them is the request's for a model that is not known to take
+ * it there (`call/request/turn-efforts.ts`).
  *
  * Sources: https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages,
  * https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-mid-conversation-system.html
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { effortOfTurns, hasTurnEffort, isWordless, withoutTurnEfforts } from "../../../call/request/turn-efforts.ts";
 import type { MaybePromise } from "../../../runtime/maybe-promise.ts";
 import { isObject } from "../../../wire/json.ts";
+import type { Changes } from "../../../wire/splice.ts";
 import type { Wire } from "../../../wire/wire.ts";
-import { takesLateInstructions } from "../generation.ts";
+import { takesLateInstructions, takesTurnEfforts } from "../generation.ts";
 
 /** withPlacedInstructions returns the request with instructions where its model takes them; the same request where all are. */
 export function withPlacedInstructions<D extends DescMessage>(request: Wire<D>, model: string): MaybePromise<Wire<D>> {
   const { messages: outlined } = request.outline();
   if (!Array.isArray(outlined) || !outlined.some(isInstruction)) return request;
-  const messages = request.json().messages as JsonValue[];
-  const joined = withoutNeighbours(messages);
+  const json = request.json();
+  const messages = json.messages as JsonValue[];
+  const movesEfforts = outlined.some(hasTurnEffort) && !takesTurnEfforts(model);
+  const joined = withoutNeighbours(movesEfforts ? withoutTurnEfforts(messages) : messages);
   const takes = takesLateInstructions(model);
-  const placed = folded(joined, (i) => takes && isPlaced(joined, i));
+  const placed = folded(joined, (i) => isOfEffort(joined[i]) || (takes && isPlaced(joined, i)));
   if (placed.length === messages.length && placed.every((turn, i) => turn === messages[i])) return request;
-  return request.isLong
-    ? request.rebuiltWith({ messages: placed }).writeInSlices()
-    : request.with({ messages: placed });
+  const changes = { messages: placed, ...(movesEfforts ? effortOf(messages, json.output_config) : {}) };
+  return request.isLong ? request.rebuiltWith(changes).writeInSlices() : request.with(changes);
+}
+
+/** effortOf returns the change to a request for the effort that its turns ask for. */
+function effortOf(messages: readonly JsonValue[], config: JsonValue | undefined): Changes {
+  const asked = effortOfTurns(messages);
+  return asked ? { output_config: { ...(isObject(config) ? config : {}), effort: asked.effort } } : {};
+}
+
+/** isOfEffort reports instructions that are an effort without a word. They may stand anywhere. */
+function isOfEffort(turn: JsonValue | undefined): boolean {
+  return isInstruction(turn) && hasTurnEffort(turn) && isWordless(turn);
 }
 
 function isInstruction(turn: JsonValue | undefined): turn is JsonObject {
   return isObject(turn) && turn.role === "system";
 }
 
-/** withoutNeighbours joins instructions that follow each other. */
+/** withoutNeighbours joins instructions that follow each other; those with an effort stand alone. */
 function withoutNeighbours(turns: readonly JsonValue[]): JsonValue[] {
   const joined: JsonValue[] = [];
   for (const turn of turns) {
     const last = joined.at(-1);
-    if (isInstruction(turn) && isInstruction(last))
+    if (isInstruction(turn) && isInstruction(last) && !hasTurnEffort(turn) && !hasTurnEffort(last))
       joined[joined.length - 1] = { ...last, content: [...blocksOf(last), ...blocksOf(turn)] };
     else joined.push(turn);
   }
