@@ -49,10 +49,10 @@ const facts = {
       examples: ["first"],
     }),
   plain_text: z
-    .array(z.enum(["system", "assistant", "tool"]))
+    .array(z.enum(["system", "user", "assistant", "tool"]))
     .optional()
     .meta({
-      description: "The roles whose content must be one text, not a list of parts.",
+      description: "The roles whose content must be one text, not a list of parts. What is no text stays in its list.",
       examples: [["system", "assistant", "tool"]],
     }),
   refuses: z

@@ -17,6 +17,8 @@ export interface RefusedForms {
   readonly place?: "messages" | "request" | undefined;
   /** The role `developer`, or instructions behind the first message. */
   readonly areInstructions?: boolean | undefined;
+  /** Lists of texts in place of one. */
+  readonly areParts?: boolean | undefined;
 }
 
 /** RefusedMember is a member of objects, or the blocks of a type. */

@@ -1,6 +1,8 @@
 /**
- * Reads in a chat's refusal which of its forms the server does not take: keys that OpenAI's API does not have, and instructions by their role or
- * their place.
+ * Reads in a chat's refusal which of its forms the server does not take: keys that OpenAI's API does not have, instructions by their role or
+ * their place, and lists of texts in place of one.
+ *
+ * Sources: https://github.com/danny-avila/LibreChat/issues/5985, https://github.com/vellum-ai/vellum-assistant/pull/40916
  */
 import type { Refusal } from "../../call/refusals.ts";
 import type { RefusedForms } from "../../call/request/refused-members.ts";
@@ -24,9 +26,12 @@ export async function refusedForms(
   plain: PlainFitters,
 ): Promise<RefusedForms | undefined> {
   const said = `${error.message} ${error.answered?.toString("utf8", 0, maxSaid) ?? ""}`.slice(0, maxSaid);
+  const { messages } = tried.translated.request.outline();
+  const turns = Array.isArray(messages) ? messages.filter(isObject) : [];
   const placed = { ...refused, areInstructions: true };
-  if (!refused.areInstructions && saysInstructions(said, tried.translated.request.outline()) && plain(placed))
-    return placed;
+  if (!refused.areInstructions && saysInstructions(said, turns) && plain(placed)) return placed;
+  const plainer = { ...refused, areParts: true };
+  if (!refused.areParts && saysText.test(said) && turns.some(hasTexts) && plain(plainer)) return plainer;
   if (refused.place === "request") return undefined;
   const fitter = plain({ ...refused, place: "request" });
   const place = fitter && (await refusedPlace(said, tried, fitter));
@@ -40,12 +45,20 @@ const saysOrder =
   /\bsystem\b.{0,80}\b(?:first|begin\w*|start|once|order|position)\b|\b(?:first|only one|multiple|more than one)\b.{0,60}\bsystem\b|\broles\b.{0,20}\balternate\b/is;
 
 /** saysInstructions reports whether a refusal may be for instructions of the role `developer`, or for those behind the first message. */
-function saysInstructions(said: string, { messages }: JsonObject): boolean {
-  if (!Array.isArray(messages)) return false;
-  const roles = messages.map((message) => (isObject(message) ? message.role : undefined));
+function saysInstructions(said: string, turns: readonly JsonObject[]): boolean {
+  const roles = turns.map(({ role }) => role);
   return (
     (roles.includes("developer") && saysRole.test(said)) || (roles.lastIndexOf("system") > 0 && saysOrder.test(said))
   );
+}
+
+/** How servers say that a content is one text: Serde, Pydantic, Go, Zod and JSON Schema, and templates that join texts. */
+const saysText =
+  /\b(?:sequence|array|list)\b.{0,80}\bstr(?:ing)?\b|\bstr(?:ing)?\b.{0,80}\b(?:sequence|array|list)\b|\bcontent\b.{0,120}\bstr(?:ing)?\b|\bof type '?string\b/is;
+
+/** hasTexts reports a turn whose content is a list of texts alone. */
+function hasTexts({ content }: JsonObject): boolean {
+  return Array.isArray(content) && content.every((part) => isObject(part) && typeof part.text === "string");
 }
 
 /** refusedPlace returns where the keys stand that a refusal names, of those that are not OpenAI's; undefined where it names none. */

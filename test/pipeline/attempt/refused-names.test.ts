@@ -506,6 +506,42 @@ describe("a chat server that nobody knows, whose template refuses instructions w
   });
 });
 
+describe("a chat server that nobody knows, whose messages are texts, gets lists of texts as one", () => {
+  const isList = (asked: JsonObject) => list(asked.messages).some(({ content }) => Array.isArray(content));
+  const call = { id: "call_1", type: "function", function: { name: "f", arguments: "{}" } };
+  const turns = [
+    { role: "system", content: [text()] },
+    { role: "user", content: [text(), text({ cache_control: { type: "ephemeral" } })] },
+    { role: "assistant", content: null, tool_calls: [call] },
+    { role: "tool", tool_call_id: "call_1", content: [text()] },
+  ];
+
+  test.each([
+    "Failed to deserialize the JSON body into the target type: messages[3]: invalid type: sequence, expected a string",
+    "messages.1.content: Input should be a valid string",
+    "json: cannot unmarshal array into Go struct field Message.messages.content of type string",
+    "messages[0].content must be a string",
+    "[{'type': 'text', 'text': 'hi'}] is not of type 'string' - 'messages.0.content'",
+    "Invalid input: expected string, received array",
+    'can only concatenate str (not "list") to str',
+  ])("%s", async (message) => {
+    refusing([isList, 400, ofOpenAi(message)]);
+    const { status, sent } = await send("/chat/completions", { model: "chat", messages: turns });
+    expect(status).toBe(200);
+    expect(list(sent.messages).map(({ content }) => content)).toEqual(["hi", "hi\n\nhi", null, "hi"]);
+    const next = await send("/chat/completions", { model: "chat", messages: turns, stream: true });
+    expect([next.times, next.status]).toEqual([1, 200]);
+  });
+
+  test("and is asked once where there is an image", async () => {
+    refusing([isList, 400, ofOpenAi("messages[0].content must be a string")]);
+    const image = { type: "image_url", image_url: { url: "data:image/png;base64,aGk=" } };
+    const messages = [{ role: "user", content: [text(), image] }];
+    const { status, times } = await send("/chat/completions", { model: "chat", messages });
+    expect([status, times]).toEqual([400, 1]);
+  });
+});
+
 describe("what is told, and asked once", () => {
   const ofMessages = { model: "claude", ...ofClaudeCode } as JsonObject;
   test.each<[string, string, JsonObject, JsonObject]>([

@@ -1,4 +1,4 @@
-/** Fits requests to servers that turn out to know the keys of OpenAI's API alone, or the usual roles alone. */
+/** Fits requests to servers that turn out to know the keys of OpenAI's API alone, or the usual roles or texts alone. */
 import type { PlainFitters, RequestFitter } from "../../contract.ts";
 import type { AllCapabilities, Capabilities, ModelProfile } from "../profile.ts";
 
@@ -27,21 +27,26 @@ const ofMessages = { cache_marks: "none" as const, thoughts: "none" as const, me
 /** ofTemplates is what servers take whose templates know the usual roles alone, and instructions at the beginning. */
 const ofTemplates = { developer: "system", system: "first" } as const;
 
+/** ofTexts is what servers take whose messages are texts: such have no marks. */
+const ofTexts = { plain_text: ["system", "user", "assistant", "tool"], cache_marks: "none" } satisfies Capabilities;
+
 /** plainFittersOf returns the fitters of a model for what its server refuses beyond its profile. */
 export function plainFittersOf(
   { stated, conservative }: ModelProfile,
   fitterOf: (profile: ModelProfile) => RequestFitter,
 ): PlainFitters {
   const known = new Map<string, RequestFitter>();
-  return ({ place, areInstructions }) => {
+  return ({ place, areInstructions, areParts }) => {
     // Who has said which keys are taken has been heard.
     const isKeys = place !== undefined && stated.message_keys === undefined;
     const isPlaced = areInstructions && stated.developer === undefined && stated.system === undefined;
-    if (!isKeys && !isPlaced) return undefined;
+    const isTexts = areParts && stated.plain_text === undefined;
+    if (!isKeys && !isPlaced && !isTexts) return undefined;
     const further: Capabilities = {
       ...(isKeys ? ofMessages : {}),
       ...(isKeys && place === "request" ? { request_keys: settings } : {}),
       ...(isPlaced ? ofTemplates : {}),
+      ...(isTexts ? ofTexts : {}),
     };
     const name = Object.keys(further).join();
     const fitter =
