@@ -28,7 +28,7 @@ import type { RefusedKeys } from "../../targets/further-keys.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import type { Candidate } from "../complete/candidates.ts";
 import { CallAttempt, type RunAttempt } from "./attempt.ts";
-import { refusedForms } from "./refused-forms.ts";
+import { mayTellForms, refusedForms } from "./refused-forms.ts";
 import { type RefusedNames, refusedNames } from "./refused-names.ts";
 import { betasIn } from "./translate.ts";
 
@@ -97,7 +97,7 @@ async function furtherRefused(
   plain: PlainFitters | undefined,
 ): Promise<RefusedKeys | undefined> {
   // Without a record the gateway has refused the call, before it was sent.
-  if (!tried.record || !(error instanceof Refusal) || (error.status !== 400 && error.status !== 422)) return undefined;
+  if (!tried.record || !(error instanceof Refusal) || !mayTellForms(error)) return undefined;
   const forms =
     plain && tried.candidate.operation === "chat" && (await refusedForms(error, tried, refused.forms, plain));
   if (forms) return { ...refused, forms };

@@ -18,6 +18,15 @@ const saysUnknown =
 /** maxSaid is how much of a refusal is looked into, in characters. */
 const maxSaid = 10_000;
 
+/**
+ * mayTellForms reports whether a refusal is for a request's form. Servers answer with 500 where a template of theirs throws: it is the request
+ * all the same (https://github.com/ggml-org/llama.cpp/issues/27367).
+ */
+export function mayTellForms({ status, answered }: Refusal): boolean {
+  if (status === 400 || status === 422) return true;
+  return status >= 500 && /\bjinja\b/i.test(answered?.toString("utf8", 0, maxSaid) ?? "");
+}
+
 /** refusedForms returns the forms that were refused, with what a failure says of instructions or keys; undefined where that is nothing new. */
 export async function refusedForms(
   error: Refusal,

@@ -480,6 +480,18 @@ describe("a chat server that nobody knows, whose template refuses instructions w
     expect([next.times, next.sent.messages]).toEqual([1, placed]);
   });
 
+  test.each<[string, number, (words: string) => JsonValue]>([
+    ["llama.cpp", 500, (message) => ({ error: { code: 500, message, type: "server_error" } })],
+    ["Ollama", 500, (error) => ({ error })],
+    ["LM Studio", 400, (error) => ({ error })],
+  ])("in the words of a template, as %s tells them", async (_, status, body) => {
+    const words = "\n------------\nWhile executing CallExpression at line 85, column 32 in source:\n...first %}";
+    const said = `${words}\nError: Jinja Exception: System message must be at the beginning.`;
+    refusing([late, status, body(said)]);
+    const first = await send("/chat/completions", { model: "chat", messages: turns });
+    expect([first.status, first.times, first.sent.messages]).toEqual([200, 2, placed]);
+  });
+
   test("with keys that it refuses, in either order", async () => {
     const marked = { ...turns[1], content: [text({ cache_control: { type: "ephemeral" } })] };
     const hasMark = (asked: JsonObject) => JSON.stringify(asked).includes("cache_control");
