@@ -19,6 +19,8 @@ export interface RefusedForms {
   readonly areInstructions?: boolean | undefined;
   /** Lists of texts in place of one. */
   readonly areParts?: boolean | undefined;
+  /** A last turn that is the model's own, which it would go on with. */
+  readonly isPrefill?: boolean | undefined;
 }
 
 /** RefusedMember is a member of objects, or the blocks of a type. */

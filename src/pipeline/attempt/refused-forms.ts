@@ -1,8 +1,9 @@
 /**
  * Reads in a chat's refusal which of its forms the server does not take: keys that OpenAI's API does not have, instructions by their role or
- * their place, and lists of texts in place of one.
+ * their place, lists of texts in place of one, and a last turn that is the model's.
  *
- * Sources: https://github.com/danny-avila/LibreChat/issues/5985, https://github.com/vellum-ai/vellum-assistant/pull/40916
+ * Sources: https://github.com/danny-avila/LibreChat/issues/5985, https://github.com/vellum-ai/vellum-assistant/pull/40916,
+ * https://github.com/aj47/SpeakMCP/pull/1037
  */
 import type { Refusal } from "../../call/refusals.ts";
 import type { RefusedForms } from "../../call/request/refused-members.ts";
@@ -37,15 +38,24 @@ export async function refusedForms(
   const said = `${error.message} ${error.answered?.toString("utf8", 0, maxSaid) ?? ""}`.slice(0, maxSaid);
   const { messages } = tried.translated.request.outline();
   const turns = Array.isArray(messages) ? messages.filter(isObject) : [];
-  const placed = { ...refused, areInstructions: true };
-  if (!refused.areInstructions && saysInstructions(said, turns) && plain(placed)) return placed;
-  const plainer = { ...refused, areParts: true };
-  if (!refused.areParts && saysText.test(said) && turns.some(hasTexts) && plain(plainer)) return plainer;
+  for (const [form, isTold] of told) {
+    const further = { ...refused, [form]: true };
+    if (!refused[form] && isTold(said, turns) && plain(further)) return further;
+  }
   if (refused.place === "request") return undefined;
   const fitter = plain({ ...refused, place: "request" });
   const place = fitter && (await refusedPlace(said, tried, fitter));
   return place && place !== refused.place ? { ...refused, place } : undefined;
 }
+
+type IsTold = (said: string, turns: readonly JsonObject[]) => boolean;
+
+/** told has how each form is known: by what a refusal says, and by what the chat has of it. */
+const told: readonly (readonly [form: Exclude<keyof RefusedForms, "place">, isTold: IsTold])[] = [
+  ["areInstructions", saysInstructions],
+  ["areParts", (said, turns) => saysText.test(said) && turns.some(hasTexts)],
+  ["isPrefill", (said, turns) => saysEnd.test(said) && turns.at(-1)?.role === "assistant"],
+];
 
 /** How servers and their templates say that they do not know a role, and that instructions come first. */
 const saysRole =
@@ -64,6 +74,10 @@ function saysInstructions(said: string, turns: readonly JsonObject[]): boolean {
 /** How servers say that a content is one text: Serde, Pydantic, Go, Zod and JSON Schema, and templates that join texts. */
 const saysText =
   /\b(?:sequence|array|list)\b.{0,80}\bstr(?:ing)?\b|\bstr(?:ing)?\b.{0,80}\b(?:sequence|array|list)\b|\bcontent\b.{0,120}\bstr(?:ing)?\b|\bof type '?string\b/is;
+
+/** How servers say that they do not go on with a turn of the model's. */
+const saysEnd =
+  /\bprefill|\b(?:end|ends|ending|last)\b.{0,60}\buser\b|\blast\b.{0,60}\bassistant\b|\badd_generation_prompt\b|\bcontinue_final_message\b/is;
 
 /** hasTexts reports a turn whose content is a list of texts alone. */
 function hasTexts({ content }: JsonObject): boolean {

@@ -554,6 +554,30 @@ describe("a chat server that nobody knows, whose messages are texts, gets lists 
   });
 });
 
+describe("a chat server that nobody knows, which does not go on with a turn of the model's, is asked by a word of the user's", () => {
+  const turns = [
+    { role: "user", content: "Count." },
+    { role: "assistant", content: "One," },
+  ];
+  const isOwn = (asked: JsonObject) => list(asked.messages).at(-1)?.role === "assistant";
+
+  test.each<[number, string]>([
+    [400, "This model does not support assistant message prefill. The conversation must end with a user message."],
+    [400, "Assistant response prefill is incompatible with enable_thinking."],
+    [400, "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant"],
+    [422, "the last message must have the role user"],
+    [400, "Cannot set `add_generation_prompt` to True when the last message is from the assistant."],
+    [500, "Jinja Exception: The last message cannot be of the assistant"],
+  ])("%d %s", async (status, message) => {
+    refusing([isOwn, status, ofOpenAi(message)]);
+    const first = await send("/chat/completions", { model: "chat", messages: turns });
+    expect([first.status, first.times, first.dropped]).toEqual([200, 2, null]);
+    expect(first.sent.messages).toEqual([...turns, { role: "user", content: "Continue." }]);
+    const next = await send("/chat/completions", { model: "chat", messages: turns, stream: true });
+    expect([next.times, next.status]).toEqual([1, 200]);
+  });
+});
+
 describe("what is told, and asked once", () => {
   const ofMessages = { model: "claude", ...ofClaudeCode } as JsonObject;
   test.each<[string, string, JsonObject, JsonObject]>([

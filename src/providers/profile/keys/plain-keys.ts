@@ -36,17 +36,19 @@ export function plainFittersOf(
   fitterOf: (profile: ModelProfile) => RequestFitter,
 ): PlainFitters {
   const known = new Map<string, RequestFitter>();
-  return ({ place, areInstructions, areParts }) => {
+  return ({ place, areInstructions, areParts, isPrefill }) => {
     // Who has said which keys are taken has been heard.
     const isKeys = place !== undefined && stated.message_keys === undefined;
     const isPlaced = areInstructions && stated.developer === undefined && stated.system === undefined;
     const isTexts = areParts && stated.plain_text === undefined;
-    if (!isKeys && !isPlaced && !isTexts) return undefined;
+    const isEnded = isPrefill && stated.last_turn === undefined;
+    if (!isKeys && !isPlaced && !isTexts && !isEnded) return undefined;
     const further: Capabilities = {
       ...(isKeys ? ofMessages : {}),
       ...(isKeys && place === "request" ? { request_keys: settings } : {}),
       ...(isPlaced ? ofTemplates : {}),
       ...(isTexts ? ofTexts : {}),
+      ...(isEnded ? { last_turn: "user" } : {}),
     };
     const name = Object.keys(further).join();
     const fitter =
