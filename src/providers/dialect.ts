@@ -67,6 +67,10 @@ export interface StreamTracker {
   mayGoOn?(): boolean;
   /** Returns how long to wait for an end mark that may be missing, in milliseconds; undefined while it must come. */
   lingerMs?(): number | undefined;
+  /** Reports whether frames wait for the next one. */
+  isWaiting?(): boolean;
+  /** Returns the frames that wait for the next one, where the stream ends instead. */
+  waitingFrames?<O extends DescMessage>(desc: O): readonly Wire<O>[];
   /** Returns the frames that wait for the next one, where a failure comes instead. */
   heldFrames?<O extends DescMessage>(desc: O): readonly Wire<O>[];
   /** Returns the frames that a complete stream lacks at its end, those that wait included. */

@@ -94,11 +94,16 @@ class FrameReading<O extends DescMessage> {
 
   readonly #handOver = (frames: readonly SseFrame[], read?: Wire<O>): Promise<void> | undefined => {
     const { tracker, meter, desc } = this.#of;
+    const wasWaiting = tracker.isWaiting?.() ?? false;
     const batch: Wire<O>[] = [];
     const failure = takeFrames(frames, read, batch, this.#of);
     const isOver = failure === stopPulling || (failure === undefined && tracker.isOver());
     if (isOver) {
       this.#isOver = true;
+      if (wasWaiting && batch.length === 0) {
+        this.#isLeft = true;
+        return failAfter(this.#tellLast(), stopPulling);
+      }
       batch.push(...(tracker.closingFrames?.(desc) ?? []));
       meter.reportEnd();
     } else if (failure !== undefined) batch.push(...(tracker.heldFrames?.(desc) ?? []));
@@ -113,12 +118,18 @@ class FrameReading<O extends DescMessage> {
     return this.#whole?.isJson ? undefined : this.#handOverAny(plainFrames(this.#reader.end()));
   }
 
-  #end(): Promise<void> | undefined {
+  #end(): Promise<void> {
+    return this.#of.tracker.isComplete() ? this.#tellLast() : this.#fail(brokenOff());
+  }
+
+  /** #tellLast hands over what has waited since an earlier read, reports the end, which came behind that, and hands over what lacks. */
+  async #tellLast(): Promise<void> {
     const { tracker, meter, desc } = this.#of;
-    if (!tracker.isComplete()) return this.#fail(brokenOff());
+    const waiting = tracker.waitingFrames?.(desc) ?? [];
+    if (waiting.length > 0) await this.#take(waiting);
     meter.reportEnd();
     const last = tracker.closingFrames?.(desc) ?? [];
-    return last.length > 0 ? this.#take(last) : undefined;
+    if (last.length > 0) await this.#take(last);
   }
 
   /** Hands over a batch. The taker may leave. */

@@ -175,6 +175,8 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
     isComplete: () => (done ? seen.hasAnswer : seen.allFinished),
     mayGoOn: () => !done && seen.mayGoOn,
     lingerMs: () => seen.lingerMs,
+    isWaiting: () => ends.isWaiting,
+    waitingFrames: rest,
     heldFrames: () => ends.unended(),
     closingFrames: (desc) => [...rest(desc), ...lastFrame(desc, seen.lastChunk(), usual)],
   };

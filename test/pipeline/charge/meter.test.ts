@@ -507,7 +507,8 @@ describe("a stream that is cut, at every byte of it,", () => {
       const used = seen > helloChunks.length ? chatParts(9, 2) : {};
       const text = texts.slice(0, seen).join("");
       expect([cut, meter]).toEqual([cut, { used, text, hasGivenUp: false, hasEnded: error === undefined }]);
-      expect([cut, ends.includes(true)]).toEqual([cut, cut >= bytes.length - done.length]);
+      // The last finish waits for the usage behind it, which is whole without the blank line after it where the stream ends there.
+      expect([cut, ends.includes(true)]).toEqual([cut, cut >= bytes.length - done.length - 2]);
     }
   });
 
