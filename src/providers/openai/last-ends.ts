@@ -1,28 +1,28 @@
 /**
  * Tells a choice's end once, behind all that it says. Some servers and proxies write an end into every chunk, or one before the last words:
  * clients stop reading there. So a frame that ends a choice waits for the next one: where a choice of it goes on, the frame passes without
- * its ends, and otherwise as it came.
+ * its ends, and otherwise as it came. What says nothing of an ended choice, as its usage, waits behind it.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { saysSomething } from "./choices.ts";
 
-/** HeldFrame is a frame that waits with the end of at least one of its choices. */
+/** HeldFrame is a frame that waits: with the end of at least one of its choices, or behind such a one. */
 interface HeldFrame {
   readonly frame: Wire;
   readonly choices: readonly JsonValue[];
-  /** The choices that end in it or say something, by index. */
+  /** The choices that end in it or say something, or all where none does, by index. */
   readonly active: ReadonlySet<JsonValue>;
-  /** Whether it says nothing else, as most ends do. */
+  /** Whether no choice says a word in it, as with most ends. */
   readonly isMere: boolean;
 }
 
-/** mostHeld is how many frames wait at most: as many as a request may ask for choices. */
+/** mostHeld is how many frames wait at most: as many as a request may ask for choices. Beyond that the first pass. */
 const mostHeld = 128;
 
 export class LastEnds {
-  /** At most one frame for each choice. */
+  /** In the order in which they came. */
   #held: readonly HeldFrame[] = [];
   /** The ends that were taken from their frames, by the index of their choice. */
   readonly #taken = new Map<JsonValue, JsonObject>();
@@ -37,9 +37,11 @@ export class LastEnds {
     const ends = choices.filter(isEnd);
     if (ends.length === 0 && this.#held.length === 0) return frame;
     const said = choices.filter((choice) => isObject(choice) && saysSomething(choice));
-    const active = indexesOf([...ends, ...said]);
-    const before = [...this.#released(active), ...this.#passed(choices)];
-    if (ends.length === 0) return [...before, frame] as unknown as Wire<O>[];
+    const isSilent = ends.length + said.length === 0;
+    const active = indexesOf(isSilent ? choices : [...ends, ...said]);
+    const before = [...(isSilent ? [] : this.#released(active)), ...this.#passed(choices)];
+    const waits = ends.length > 0 || (isSilent && this.#held.some((held) => !held.active.isDisjointFrom(active)));
+    if (!waits) return [...before, frame] as unknown as Wire<O>[];
     for (const index of indexesOf(ends)) this.#taken.delete(index);
     const held = { frame: frame as unknown as Wire, choices, active, isMere: said.length === 0 };
     const all = [...this.#held, held];

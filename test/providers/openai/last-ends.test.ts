@@ -131,6 +131,20 @@ test("the words beside an end come before an error", async () => {
   expect(eventsIn(text).at(-1).error.message).toContain("gone");
 });
 
+test("what follows an end and says nothing stays behind it, as a usage beside an empty choice", async () => {
+  const empty = { ...chatChunk({ role: "assistant", content: "" }), usage: usageChunk().usage };
+  upstream.script = (exchange) => exchange.stream(chatChunk({ content: "a" }), chatChunk({}, "stop"), empty);
+  const asked = { model: "m", messages, stream: true, stream_options: { include_usage: true } };
+  const events = eventsIn((await ask(gateway, "/v1/chat/completions", asked)).text);
+  expect(events.map(({ usage, choices: [choice] }) => [choice?.finish_reason ?? null, usage ? "usage" : null])).toEqual(
+    [
+      [null, null],
+      ["stop", null],
+      [null, "usage"],
+    ],
+  );
+});
+
 describe("of two choices in one chunk", () => {
   const both = (...told: readonly (readonly [index: number, content: string, finish_reason?: string])[]) => ({
     ...chatChunk({}),
