@@ -29,7 +29,7 @@ import type { RefusedKeys } from "../../targets/further-keys.ts";
 import type { Candidate } from "../complete/candidates.ts";
 import { CallAttempt, type RunAttempt } from "./attempt.ts";
 import { mayTellForms, refusedForms } from "./refused-forms.ts";
-import { type RefusedNames, refusedNames } from "./refused-names.ts";
+import { maxSaid, type RefusedNames, refusedNames } from "./refused-names.ts";
 import { betasIn } from "./translate.ts";
 
 const operations: ReadonlySet<Operation> = new Set(["chat", "messages", "responses", "count_tokens"]);
@@ -90,9 +90,16 @@ async function runAgain(
   throw failure;
 }
 
+/** saysSame reports whether two failures are one refusal in the same words, but for ids. */
 function saysSame(one: unknown, other: unknown): boolean {
-  if (!(one instanceof Refusal) || !(other instanceof Refusal) || one.message !== other.message) return false;
-  return isDeepStrictEqual(refusedNames(one), refusedNames(other));
+  if (!(one instanceof Refusal) || !(other instanceof Refusal) || wordsOf(one) !== wordsOf(other)) return false;
+  return isDeepStrictEqual(refusedNames(one)?.named, refusedNames(other)?.named);
+}
+
+/** wordsOf returns what a refusal says, without ids: a long word with a digit may be one. */
+function wordsOf({ message, answered }: Refusal): string {
+  const said = `${message} ${answered?.toString("utf8", 0, maxSaid) ?? ""}`;
+  return said.replace(/[\w-]{8,}/g, (word) => (/\d/.test(word) ? "" : word));
 }
 
 function without({ modelCall, part, candidate, signal, isHedge }: CallAttempt, refused: RefusedKeys): CallAttempt {

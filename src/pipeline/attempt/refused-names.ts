@@ -64,7 +64,7 @@ const onlyName = /^[A-Za-z_$][\w$.[\]-]{0,199}$/;
 const located = /[[(]\s*["']body["']\s*,([^\])]{1,500})[\])]/g;
 
 /** maxSaid is how much of a refusal is looked into, in characters. */
-const maxSaid = 10_000;
+export const maxSaid = 10_000;
 /** maxRead is how much of its body is searched for types, in bytes: Pydantic tells the whole conversation before them. */
 const maxRead = 64 * 1024;
 /** The most names in one text that are tried: each is, within each other. */
