@@ -202,8 +202,8 @@ function underOtherNames(request: JsonObject, members: readonly RefusedMember[])
   const changes: Record<string, JsonValue | undefined> = {};
   for (const { path, as } of members) {
     const [name = ""] = path;
-    const { [name]: value, [as ?? ""]: other } = { ...request, ...changes } as JsonObject;
-    if (as === undefined || value === undefined) continue;
+    const { [name]: value = null, [as ?? ""]: other } = { ...request, ...changes } as JsonObject;
+    if (as === undefined || value === null) continue;
     const isLess = typeof value === "number" && typeof other === "number" && value < other;
     changes[as] = isLess ? other : value;
     changes[name] = undefined;

@@ -436,6 +436,14 @@ describe("a bound that a chat server knows by its other name", () => {
     expect([next.times, next.sent]).toMatchObject([1, taken]);
   });
 
+  test("keeps that where the one that is not known is null", async () => {
+    refusing([has("max_tokens"), 400, ofOpenAi("Unknown parameter: 'max_tokens'.")]);
+    await send("/chat/completions", { model: "chat", messages, max_tokens: 9 });
+    const bounds = { max_tokens: null, max_completion_tokens: 7 };
+    const { sent } = await send("/chat/completions", { model: "chat", messages, ...bounds });
+    expect(sent).toEqual({ model: "m", messages, max_completion_tokens: 7 });
+  });
+
   test("is refused where the server knows neither", async () => {
     const says = (name: string) => [has(name), 400, ofOpenAi(`Unknown parameter: '${name}'.`)] as const;
     refusing(says("max_tokens"), says("max_completion_tokens"));
