@@ -6,6 +6,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import { isObject, mappedByTasks } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
+import type { Operation } from "../operations.ts";
 import { hasCallsOrSignatures, withoutSignatures } from "./call-signatures.ts";
 
 /** anyEntry stands in a path for the place in a list. */
@@ -57,9 +58,13 @@ const schemas: ReadonlySet<string> = new Set(["input_schema", "parameters", "sch
 /**
  * memberAt finds the member that a server names by this path in a request, which may be an outline. Words that are no members are passed
  * over: servers name the types of objects between them. It returns undefined for a path that leads nowhere, and for members that a request
- * cannot do without, unless they have another name.
+ * cannot do without, unless a chat has another name for them.
  */
-export function memberAt(request: JsonObject, words: readonly string[]): RefusedMember | undefined {
+export function memberAt(
+  request: JsonObject,
+  words: readonly string[],
+  operation: Operation,
+): RefusedMember | undefined {
   const path: string[] = [];
   let at: JsonValue | undefined = request;
   let holder: JsonObject = request;
@@ -77,7 +82,7 @@ export function memberAt(request: JsonObject, words: readonly string[]): Refused
       last = word;
     }
   }
-  const other = path.length === 1 && otherBound.get(path[0] as string);
+  const other = path.length === 1 && operation === "chat" && otherBound.get(path[0] as string);
   if (other) return { path, of: null, as: other };
   if (last === undefined || isNeeded(last, at, path)) return undefined;
   return { path, of: holder.type ?? null };
@@ -197,8 +202,8 @@ function underOtherNames(request: JsonObject, members: readonly RefusedMember[])
   const changes: Record<string, JsonValue | undefined> = {};
   for (const { path, as } of members) {
     const [name = ""] = path;
-    const { [name]: value, [as ?? ""]: other } = { ...request, ...changes } as JsonObject;
-    if (as === undefined || value === undefined) continue;
+    const { [name]: value = null, [as ?? ""]: other } = { ...request, ...changes } as JsonObject;
+    if (as === undefined || value === null) continue;
     const isLess = typeof value === "number" && typeof other === "number" && value < other;
     changes[as] = isLess ? other : value;
     changes[name] = undefined;

@@ -11,6 +11,7 @@
  * Sources: https://github.com/anthropics/claude-code/issues/21612, https://github.com/QuantumNous/new-api/issues/2975,
  * https://github.com/lidge-jun/opencodex/issues/4853
  */
+import { isDeepStrictEqual } from "node:util";
 import type { Operation } from "../../call/operations.ts";
 import { Refusal } from "../../call/refusals.ts";
 import {
@@ -25,11 +26,10 @@ import {
 import type { PlainFitters } from "../../providers/contract.ts";
 import { catchError } from "../../runtime/maybe-promise.ts";
 import type { RefusedKeys } from "../../targets/further-keys.ts";
-import type { JsonObject } from "../../wire/json.ts";
 import type { Candidate } from "../complete/candidates.ts";
 import { CallAttempt, type RunAttempt } from "./attempt.ts";
 import { mayTellForms, refusedForms } from "./refused-forms.ts";
-import { type RefusedNames, refusedNames } from "./refused-names.ts";
+import { maxSaid, type RefusedNames, refusedNames } from "./refused-names.ts";
 import { betasIn } from "./translate.ts";
 
 const operations: ReadonlySet<Operation> = new Set(["chat", "messages", "responses", "count_tokens"]);
@@ -66,9 +66,11 @@ async function runAgain(
   let tried = first;
   let refused = known;
   let failure = error;
+  const mistaken: RefusedMember[] = [];
   for (let times = 0; times < mostRefusals; times++) {
-    const further = await furtherRefused(failure, tried, refused, attempt.candidate.fitting?.plain);
+    const further = await furtherRefused(failure, tried, { refused, mistaken }, attempt.candidate.fitting?.plain);
     if (!further) break;
+    const { members: before } = refused;
     refused = further;
     tried = without(attempt, refused);
     try {
@@ -77,10 +79,27 @@ async function runAgain(
       attempt.candidate.state.furtherKeys.note(attempt.part.caller.keyId, { ...refused, members });
       return answered;
     } catch (again) {
+      // A server that says the same once more did not mean what was left out.
+      if (saysSame(again, failure)) {
+        mistaken.push(...further.members.slice(before.length));
+        refused = { ...further, members: before };
+      }
       failure = again;
     }
   }
   throw failure;
+}
+
+/** saysSame reports whether two failures are one refusal in the same words, but for ids. */
+function saysSame(one: unknown, other: unknown): boolean {
+  if (!(one instanceof Refusal) || !(other instanceof Refusal) || wordsOf(one) !== wordsOf(other)) return false;
+  return isDeepStrictEqual(refusedNames(one)?.named, refusedNames(other)?.named);
+}
+
+/** wordsOf returns what a refusal says, without ids: a long word with a digit may be one. */
+function wordsOf({ message, answered }: Refusal): string {
+  const said = `${message} ${answered?.toString("utf8", 0, maxSaid) ?? ""}`;
+  return said.replace(/[\w-]{8,}/g, (word) => (/\d/.test(word) ? "" : word));
 }
 
 function without({ modelCall, part, candidate, signal, isHedge }: CallAttempt, refused: RefusedKeys): CallAttempt {
@@ -93,7 +112,7 @@ function without({ modelCall, part, candidate, signal, isHedge }: CallAttempt, r
 async function furtherRefused(
   error: unknown,
   tried: CallAttempt,
-  refused: RefusedKeys,
+  { refused, mistaken }: Known,
   plain: PlainFitters | undefined,
 ): Promise<RefusedKeys | undefined> {
   // Without a record the gateway has refused the call, before it was sent.
@@ -102,27 +121,27 @@ async function furtherRefused(
     plain && tried.candidate.operation === "chat" && (await refusedForms(error, tried, refused.forms, plain));
   if (forms) return { ...refused, forms };
   const names = refusedNames(error);
-  return names && withNames(refused, names, tried);
+  return names && withNames({ refused, mistaken }, names, tried);
+}
+
+/** Known is what is known of a server's refusals: what it refuses, and what it turned out not to have meant in this call. */
+interface Known {
+  readonly refused: RefusedKeys;
+  readonly mistaken: readonly RefusedMember[];
 }
 
 /** withNames returns undefined where the names are none of what was sent, or there are too many. */
 function withNames(
-  { forms, members, betas }: RefusedKeys,
+  { refused: { forms, members, betas }, mistaken }: Known,
   said: RefusedNames,
-  { translated, part }: CallAttempt,
+  tried: CallAttempt,
 ): RefusedKeys | undefined {
-  const request = translated.request.outline();
-  const placed = said.blocks.map((place) => typeAt(request, ...place));
-  const blocks = [...said.types, ...placed].flatMap((type) => blocksOf(request, type) ?? []);
-  const signatures = said.areSignatures ? signaturesOf(request) : [];
-  const seals = [...(said.areSeals || said.areSignatures ? sealsOf(request) : []), ...signatures];
-  const marked = [...said.named.flatMap((paths) => firstMember(request, paths)), ...blocks, ...seals];
-  const found = marked.length > 0 ? marked : firstMember(request, said.further);
+  const found = membersSaid(said, tried, mistaken);
   const fresh = [...found.entries()].flatMap(([i, one]) => {
-    const earlier = [...members, ...found.slice(0, i)];
+    const earlier = [...members, ...mistaken, ...found.slice(0, i)];
     return earlier.some((known) => isSameMember(known, one)) ? [] : one;
   });
-  const sent = betasIn(part.header("anthropic-beta")).filter((beta) => !betas.includes(beta));
+  const sent = betasIn(tried.part.header("anthropic-beta")).filter((beta) => !betas.includes(beta));
   const refusedBetas = said.betas === "all" ? sent : sent.filter((beta) => said.betas.includes(beta));
   const names = [...fresh.map(({ path }) => path.join(".")), ...refusedBetas];
   const known = members.length + betas.length;
@@ -131,11 +150,24 @@ function withNames(
   return { forms, members: [...members, ...fresh], betas: [...betas, ...refusedBetas] };
 }
 
-/** firstMember returns the first member to which a path leads, of several in one text. */
-function firstMember(request: JsonObject, paths: readonly (readonly string[])[]): RefusedMember[] {
-  for (const path of paths) {
-    const member = memberAt(request, path);
-    if (member) return [member];
-  }
-  return [];
+/** membersSaid returns the members of a request that a refusal names: of several paths in one text the first that leads to any. */
+function membersSaid(
+  said: RefusedNames,
+  { translated, candidate: { operation } }: CallAttempt,
+  mistaken: readonly RefusedMember[],
+): readonly RefusedMember[] {
+  const request = translated.request.outline();
+  const firstOf = (paths: RefusedNames["further"]): readonly RefusedMember[] => {
+    for (const path of paths) {
+      const member = memberAt(request, path, operation);
+      if (member && !mistaken.some((one) => isSameMember(one, member))) return [member];
+    }
+    return [];
+  };
+  const placed = said.blocks.map((place) => typeAt(request, ...place));
+  const blocks = [...said.types, ...placed].flatMap((type) => blocksOf(request, type) ?? []);
+  const signatures = said.areSignatures ? signaturesOf(request) : [];
+  const seals = [...(said.areSeals || said.areSignatures ? sealsOf(request) : []), ...signatures];
+  const marked = [...said.named.flatMap(firstOf), ...blocks, ...seals];
+  return marked.length > 0 ? marked : firstOf(said.further);
 }

@@ -11,13 +11,12 @@ import type { PlainFitters, RequestFitter } from "../../providers/contract.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject } from "../../wire/json.ts";
 import type { CallAttempt } from "./attempt.ts";
+import { maxSaid } from "./refused-names.ts";
 import { isRelay } from "./translate.ts";
 
 /** How servers say that they do not know a key of a chat. */
 const saysUnknown =
   /unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|extra|not permitted|not allowed|forbidden|additional|cannot find|no such|invalid/i;
-/** maxSaid is how much of a refusal is looked into, in characters. */
-const maxSaid = 10_000;
 
 /**
  * mayTellForms reports whether a refusal is for a request's form. Servers answer with 500 where a template of theirs throws: it is the request

@@ -23,8 +23,9 @@ export interface RefusedNames {
 
 type Paths = readonly (readonly string[])[];
 
+// An API key is no member.
 const [member, members] = [
-  "(?:parameter|field|argument|key|property)",
+  "(?:parameter|field|argument|(?<!\\bapi[ _-]?)key|property)",
   "(?:parameter|field|argument|key|propert)(?:s|y|ies)?",
 ];
 const [unknown, notTaken] = [
@@ -39,7 +40,7 @@ const saysUnknown = new RegExp(
     `${unknown}[ _](?:request |keyword )?(?:${member}|name)`,
     `\\b${member}\\b.{0,80}\\b(?:(?:is|are) )?${notTaken}`,
     `(?:does not|do not|doesn't) (?:support|accept|allow|recogni[sz]e|know)\\b.{0,60}\\b${members}\\b`,
-    `(?:["'\`]|\\w_\\w+) (?:is|are) ${notTaken}`,
+    ` (?<=(?:["'\`]|\\w_\\w{1,100}) )(?:is|are) ${notTaken}`,
     `not an? (?:supported|known|valid|recogni[sz]ed|allowed) ${member}`,
     `(?:^|[.:] *)${notTaken}\\s*:`,
     "(?:不支持|未知|无法识别|多余).{0,10}(?:参数|字段|属性)|(?:参数|字段|属性).{0,80}(?:不支持|不允许|无法识别)",
@@ -49,10 +50,13 @@ const saysUnknown = new RegExp(
 /** saysValue is how a value is spoken of: what stands there bare may be that, or the member that has it. */
 const saysValue = /values?\b|must be|at (?:most|least)|range|between|取值/i;
 
-/** quoted also finds the keys of JSON within a text, but for the colon behind them. */
+/**
+ * quoted also finds the keys of JSON within a text, but for the colon behind them. `before` looks back from what stands behind a name: to try
+ * each beginning of a long word takes time by the square of its length, and a refusal may quote what its caller wrote.
+ */
 const quoted = /["'`]([\w$][\w$.[\]-]*)["'`](?!\s*:)/g;
 const before =
-  /([\w$][\w$.[\]-]*)(?::|\r?\n)\s*(?:extra inputs are not permitted|un(?:known|supported|expected|recogni[sz]ed) )/gi;
+  /(?::|\r?\n)(?<=([\w$][\w$.[\]-]{0,199})(?::|\r?\n))\s*(?:extra inputs are not permitted|un(?:known|supported|expected|recogni[sz]ed) )/gi;
 const behind = /(?:parameter|argument|field|property|key)s?(?:\(s\))?(?: supplied)?:?\s+([A-Za-z_$][\w$.[\]-]*)/gi;
 const bare = /[A-Za-z_$][\w$.[\]-]*/g;
 const onlyName = /^[A-Za-z_$][\w$.[\]-]{0,199}$/;
@@ -60,7 +64,7 @@ const onlyName = /^[A-Za-z_$][\w$.[\]-]{0,199}$/;
 const located = /[[(]\s*["']body["']\s*,([^\])]{1,500})[\])]/g;
 
 /** maxSaid is how much of a refusal is looked into, in characters. */
-const maxSaid = 10_000;
+export const maxSaid = 10_000;
 /** maxRead is how much of its body is searched for types, in bytes: Pydantic tells the whole conversation before them. */
 const maxRead = 64 * 1024;
 /** The most names in one text that are tried: each is, within each other. */

@@ -1,6 +1,8 @@
 /** Servers that refuse members of requests by name, in their own words, get the request without them, in the same call and in the next. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
+import type { Refusal } from "../../../src/call/refusals.ts";
+import { refusedNames } from "../../../src/pipeline/attempt/refused-names.ts";
 import { ask } from "../../support/ask.ts";
 import { modelAt } from "../../support/gateway.ts";
 import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
@@ -434,12 +436,61 @@ describe("a bound that a chat server knows by its other name", () => {
     expect([next.times, next.sent]).toMatchObject([1, taken]);
   });
 
+  test("keeps that where the one that is not known is null", async () => {
+    refusing([has("max_tokens"), 400, ofOpenAi("Unknown parameter: 'max_tokens'.")]);
+    await send("/chat/completions", { model: "chat", messages, max_tokens: 9 });
+    const bounds = { max_tokens: null, max_completion_tokens: 7 };
+    const { sent } = await send("/chat/completions", { model: "chat", messages, ...bounds });
+    expect(sent).toEqual({ model: "m", messages, max_completion_tokens: 7 });
+  });
+
   test("is refused where the server knows neither", async () => {
     const says = (name: string) => [has(name), 400, ofOpenAi(`Unknown parameter: '${name}'.`)] as const;
     refusing(says("max_tokens"), says("max_completion_tokens"));
     const { status, times } = await send("/chat/completions", { model: "chat", messages, max_tokens: 9 });
     expect([status, times]).toEqual([400, 2]);
   });
+});
+
+test("a bound of a count of tokens has no other name", async () => {
+  refusing([has("max_tokens"), 400, ofAnthropic("max_tokens: Extra inputs are not permitted")]);
+  const body = { model: "claude", messages: [{ role: "user", content: "hi" }], max_tokens: 9 };
+  const { status, times, said } = await send("/messages/count_tokens", body);
+  expect([status, times]).toEqual([400, 1]);
+  expect(said).toContain("max_tokens: Extra");
+});
+
+describe("a word of a refusal that is a member's name by chance", () => {
+  const asked = { model: "responses", input: "hi", store: false, temperature: 0.3, reasoning: { effort: "high" } };
+
+  test.each(["", " (request id: 20261129-%d)"])(
+    "leaves that member in, once its server says the same%s",
+    async (id) => {
+      upstream.script = (exchange) => {
+        const said = `Unsupported parameter for reasoning models: temperature${id.replace("%d", String(Math.random()))}`;
+        if ("temperature" in exchange.asked) exchange.json(400, ofOpenAi(said));
+        else answer(exchange);
+      };
+      const { status, dropped, sent } = await send("/responses", asked);
+      expect([status, dropped, sent.reasoning]).toEqual([200, "temperature", { effort: "high" }]);
+      const next = await send("/responses", asked);
+      expect([next.times, next.dropped, next.sent.reasoning]).toEqual([1, "temperature", { effort: "high" }]);
+    },
+  );
+
+  test("is not looked for where an API key is refused", async () => {
+    refusing([() => true, 400, ofOpenAi("This API key is not allowed for this user.")]);
+    const body = { model: "chat", messages: [{ role: "user", content: "hi" }], user: "u" };
+    expect((await send("/chat/completions", body)).times).toBe(1);
+  });
+});
+
+test.each(["a", "a_", "'a", "a:", "field "])("a refusal of %j without end is read in time", (piece) => {
+  const message = `unsupported parameter ${piece.repeat(10_000 / piece.length)}`;
+  const refusal = { message, answered: Buffer.from(JSON.stringify({ error: { message } })) } as unknown as Refusal;
+  const begun = performance.now();
+  for (let times = 0; times < 10; times++) refusedNames(refusal);
+  expect(performance.now() - begun).toBeLessThan(1_000);
 });
 
 describe("a chat server that nobody knows, whose template refuses instructions where they stand, gets them as most take them", () => {

@@ -130,3 +130,56 @@ test("the words beside an end come before an error", async () => {
   expect(textOf(eventsIn(text).flatMap(({ choices = [] }) => choices))).toBe("Hello there");
   expect(eventsIn(text).at(-1).error.message).toContain("gone");
 });
+
+test("what follows an end and says nothing stays behind it, as a usage beside an empty choice", async () => {
+  const empty = { ...chatChunk({ role: "assistant", content: "" }), usage: usageChunk().usage };
+  upstream.script = (exchange) => exchange.stream(chatChunk({ content: "a" }), chatChunk({}, "stop"), empty);
+  const asked = { model: "m", messages, stream: true, stream_options: { include_usage: true } };
+  const events = eventsIn((await ask(gateway, "/v1/chat/completions", asked)).text);
+  expect(events.map(({ usage, choices: [choice] }) => [choice?.finish_reason ?? null, usage ? "usage" : null])).toEqual(
+    [
+      [null, null],
+      ["stop", null],
+      [null, "usage"],
+    ],
+  );
+});
+
+describe("of two choices in one chunk", () => {
+  const both = (...told: readonly (readonly [index: number, content: string, finish_reason?: string])[]) => ({
+    ...chatChunk({}),
+    choices: told.map(([index, content, finish_reason = null]) => ({
+      index,
+      delta: { role: "assistant", content },
+      finish_reason,
+    })),
+  });
+
+  test.each([
+    ["both end and one goes on", [both([0, "a", "stop"], [1, "b", "stop"]), both([0, "c"])]],
+    ["one ends and the other goes on", [both([0, "a", "stop"], [1, "b"]), both([1, "c"]), both([1, "", "stop"])]],
+  ])("%s: each has its words in order, and one end behind them", async (_, chunks) => {
+    const choices = await choicesOf(chunks, { n: 2 });
+    for (const index of [0, 1]) {
+      const own = choices.filter((choice) => choice.index === index);
+      const words = chunks.flatMap((chunk) => chunk.choices).filter((choice) => choice.index === index);
+      expect(textOf(own)).toBe(textOf(words));
+      expect(endsOf(own).filter((end) => end !== null)).toEqual(["stop"]);
+      expect(endsOf(own).at(-1)).toBe("stop");
+    }
+  });
+});
+
+test("of more choices than can be asked for, the first do not wait for the last", async () => {
+  const piece = (index: number) => ({
+    ...chatChunk({}),
+    choices: [{ index, delta: { role: "assistant", content: "a" }, finish_reason: index < 200 ? "stop" : null }],
+  });
+  const choices = await choicesOf(
+    Array.from({ length: 202 }, (_, index) => piece(index)),
+    { n: 2 },
+  );
+  const at = (index: number) => choices.findIndex((choice) => choice.index === index);
+  expect([at(0) < at(200), at(199) > at(200)]).toEqual([true, true]);
+  expect(new Set(choices.map(({ index }) => index)).size).toBe(202);
+});
