@@ -489,8 +489,8 @@ test.each(["a", "a_", "'a", "a:", "field "])("a refusal of %j without end is rea
   const message = `unsupported parameter ${piece.repeat(10_000 / piece.length)}`;
   const refusal = { message, answered: Buffer.from(JSON.stringify({ error: { message } })) } as unknown as Refusal;
   const begun = performance.now();
-  for (let times = 0; times < 10; times++) refusedNames(refusal);
-  expect(performance.now() - begun).toBeLessThan(1_000);
+  for (let times = 0; times < 30; times++) refusedNames(refusal);
+  expect(performance.now() - begun).toBeLessThan(5_000);
 });
 
 describe("a chat server that nobody knows, whose template refuses instructions where they stand, gets them as most take them", () => {
