@@ -29,7 +29,7 @@ import type { RefusedKeys } from "../../targets/further-keys.ts";
 import type { Candidate } from "../complete/candidates.ts";
 import { CallAttempt, type RunAttempt } from "./attempt.ts";
 import { mayTellForms, refusedForms } from "./refused-forms.ts";
-import { maxSaid, type RefusedNames, refusedNames } from "./refused-names.ts";
+import { type RefusedNames, refusedNames, saidIn } from "./refused-names.ts";
 import { betasIn } from "./translate.ts";
 
 const operations: ReadonlySet<Operation> = new Set(["chat", "messages", "responses", "count_tokens"]);
@@ -97,9 +97,8 @@ function saysSame(one: unknown, other: unknown): boolean {
 }
 
 /** wordsOf returns what a refusal says, without ids: a long word with a digit may be one. */
-function wordsOf({ message, answered }: Refusal): string {
-  const said = `${message} ${answered?.toString("utf8", 0, maxSaid) ?? ""}`;
-  return said.replace(/[\w-]{8,}/g, (word) => (/\d/.test(word) ? "" : word));
+function wordsOf(refusal: Refusal): string {
+  return saidIn(refusal).replace(/[\w-]{8,}/g, (word) => (/\d/.test(word) ? "" : word));
 }
 
 function without({ modelCall, part, candidate, signal, isHedge }: CallAttempt, refused: RefusedKeys): CallAttempt {

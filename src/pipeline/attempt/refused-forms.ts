@@ -11,7 +11,7 @@ import type { PlainFitters, RequestFitter } from "../../providers/contract.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject } from "../../wire/json.ts";
 import type { CallAttempt } from "./attempt.ts";
-import { maxSaid } from "./refused-names.ts";
+import { maxSaid, saidIn } from "./refused-names.ts";
 import { isRelay } from "./translate.ts";
 
 /** How servers say that they do not know a key of a chat. */
@@ -34,7 +34,7 @@ export async function refusedForms(
   refused: RefusedForms,
   plain: PlainFitters,
 ): Promise<RefusedForms | undefined> {
-  const said = `${error.message} ${error.answered?.toString("utf8", 0, maxSaid) ?? ""}`.slice(0, maxSaid);
+  const said = saidIn(error).slice(0, maxSaid);
   const { messages } = tried.translated.request.outline();
   const turns = Array.isArray(messages) ? messages.filter(isObject) : [];
   for (const [form, isTold] of told) {

@@ -74,6 +74,11 @@ const mostFurther = 100;
 /** deepest is how deep texts may stand in the body of a refusal. */
 const deepest = 6;
 
+/** saidIn returns what a refusal says: its message, and as much of its server's answer as is looked into. */
+export function saidIn({ message, answered }: Refusal): string {
+  return `${message} ${answered?.toString("utf8", 0, maxSaid) ?? ""}`;
+}
+
 /** refusedNames returns undefined where a refusal says nothing of the kind. */
 export function refusedNames({ message, answered }: Refusal): RefusedNames | undefined {
   const whole = answered?.toString("utf8", 0, maxRead) ?? "";

@@ -35,7 +35,7 @@ export async function oddOnesOut(db: Database, findings: readonly Found[]): Prom
     const doubts = contradicting[finding.kind];
     const account = accountOf(finding);
     if (!doubts || account === undefined || doubts.some((kind) => kindsOf.get(account)?.has(kind))) return finding;
-    // What differs cannot be told to a millionth.
+    // A double does not count such sums exactly, so a repair would write a wrong one: it is left to a person.
     if (!Number.isSafeInteger(finding.written) || !Number.isSafeInteger(finding.derived)) return finding;
     const subject = finding.subject && { ...finding.subject, accountId: account };
     return { ...finding, ...oddOneOut, isRepairable: true, subject };

@@ -37,7 +37,7 @@ export function plainFittersOf(
 ): PlainFitters {
   const known = new Map<string, RequestFitter>();
   return ({ place, areInstructions, areParts, isPrefill }) => {
-    // Who has said which keys are taken has been heard.
+    // A profile that states a form holds, whatever its server has refused.
     const isKeys = place !== undefined && stated.message_keys === undefined;
     const isPlaced = areInstructions && stated.developer === undefined && stated.system === undefined;
     const isTexts = areParts && stated.plain_text === undefined;
