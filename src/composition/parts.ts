@@ -15,6 +15,7 @@ import { createHealth, type Health } from "../providers/upstream/health.ts";
 import { createQueues, type Queues } from "../providers/upstream/queue.ts";
 import { CallerAbort } from "../runtime/caller-abort.ts";
 import { newId } from "../runtime/ids.ts";
+import { createMemoryRoom, type MemoryRoom, memoryBytesHere } from "../runtime/memory/memory-room.ts";
 import { Background } from "../services/responses/background.ts";
 import type { Storage } from "../storage/storage.ts";
 import { type CatalogOptions, createModelTable, type ModelTable, type Target } from "../targets/catalog.ts";
@@ -42,6 +43,8 @@ export interface Parts {
   readonly source?: ConfigurationSource | undefined;
   /** Undefined for a gateway of one process. */
   readonly worker?: WorkerPlace | undefined;
+  /** Tells whether there is memory for long requests. Default: by this machine's, or its container's. */
+  readonly memory?: MemoryRoom | undefined;
 }
 
 /** Shared is what several steps of a call share. */
@@ -73,7 +76,7 @@ export interface Shared {
 }
 
 export function createShared(
-  { config, live, storage, log, clock, worker }: Parts,
+  { config, live, storage, log, clock, worker, memory = memoryOf(worker, log) }: Parts,
   accelerators: Accelerators,
   limits: Limits,
 ): Shared {
@@ -84,6 +87,8 @@ export function createShared(
   const first = live.current();
   const settings = live.current;
   const queues = createQueues(first.upstreams, limits.sharedPlaces);
+  const roomFor = (bounds: Config["bodiesInFlight"]) =>
+    createBodyBudget({ ...bounds, maxBytesEach: config.maxBodyBytes, memory });
   const ledger = accelerators.createLedger({ openBooks: storage.openBooks(accelerators.hasJournal), clock, onError });
   return {
     accelerators,
@@ -99,7 +104,7 @@ export function createShared(
       store: storage.backgroundResponses,
       node: newId("nod", clock()),
       limits: config.backgroundResponses,
-      rooms: createBodyBudget({ ...config.backgroundResponses, maxBytesEach: config.maxBodyBytes }),
+      rooms: roomFor(config.backgroundResponses),
       settings,
       clock,
       onError,
@@ -107,11 +112,19 @@ export function createShared(
     hurry,
     limit: createLimit({ limiter: limits.rates, clock }),
     limits,
-    bodies: createBodyBudget({ ...config.bodiesInFlight, maxBytesEach: config.maxBodyBytes }),
-    memories: createBodyBudget({ ...config.responsesSocket, maxBytesEach: config.maxBodyBytes }),
+    bodies: roomFor(config.bodiesInFlight),
+    memories: roomFor(config.responsesSocket),
     cache: createAnswerCache({ settings, clock }),
     onError,
   };
+}
+
+/** memoryOf returns the memory of a worker, which has a part of what is there, or of the only process. */
+function memoryOf(worker: WorkerPlace | undefined, log: Logger): MemoryRoom {
+  const limitBytes = memoryBytesHere() / (worker?.count ?? 1);
+  const onShort = (residentBytes: number) =>
+    log.warn({ resident_bytes: residentBytes, limit_bytes: limitBytes }, "memory is short: long requests are refused");
+  return createMemoryRoom({ limitBytes, onShort });
 }
 
 /** catalogOptions returns how the models of a configuration are made. */

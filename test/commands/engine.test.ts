@@ -209,7 +209,7 @@ describe("memory is given back", () => {
 
   test.skipIf(!isGlibc)("by the C library, between what lives, without a warning", async () => {
     const script = `
-      import { trimHeap } from ${JSON.stringify(join(import.meta.dirname, "../../src/commands/engine/c-heap.ts"))};
+      import { trimHeap } from ${JSON.stringify(join(import.meta.dirname, "../../src/runtime/memory/c-heap.ts"))};
       let kept = Array.from({ length: 30_000 }, () => Buffer.allocUnsafeSlow(8_000).fill(1));
       kept = kept.filter((_, i) => i % 50 === 0);
       const rss = () => process.memoryUsage.rss();

@@ -76,7 +76,40 @@ describe("a long body", () => {
     const used = Buffer.alloc(50_000);
     expect(["b", "c"].map((letter) => asked.add(used.fill(letter)))).toEqual([50_000, 30_000]);
     used.fill("d");
-    expect(whole?.equals(Buffer.from(`${before}${"b".repeat(50_000)}${"c".repeat(30_000)}`))).toBe(true);
+    const letters = `${"a".repeat(20_000)}${"b".repeat(50_000)}${"c".repeat(30_000)}`;
+    expect(whole?.equals(Buffer.from(letters))).toBe(true);
+  });
+
+  test("frees the pieces that it has copied, or dropped, but none of what others share with it", () => {
+    const socket = { isPaused: () => false, pause: () => {} } as unknown as Socket;
+    const piece = (length: number) => Buffer.alloc(length, "a");
+    const [copied, dropped, shared] = [piece(20_000), piece(20_000), piece(40_000)];
+    const asked = new IncomingBody(60_000, socket);
+    asked.add(copied);
+    asked.add(shared.subarray(20_000));
+    asked.take(
+      (bytes) => expect(bytes?.equals(piece(60_000))).toBe(true),
+      () => {},
+    );
+    asked.add(piece(20_000));
+    const refused = new IncomingBody(60_000, socket);
+    refused.add(dropped);
+    refused.drop(1_000);
+    expect([copied, dropped, shared].map(({ length }) => length)).toEqual([0, 0, 40_000]);
+    expect.assertions(2);
+  });
+
+  test("that is dropped once its memory is there, or is left by its client, frees that memory", () => {
+    const socket = { isPaused: () => false, pause: () => {} } as unknown as Socket;
+    for (const end of [(body: IncomingBody) => body.drop(1_000), (body: IncomingBody) => body.leave()]) {
+      const asked = new IncomingBody(100_000, socket);
+      const count = () => {};
+      asked.take(() => {}, count);
+      const before = process.memoryUsage().arrayBuffers;
+      asked.add(Buffer.alloc(100));
+      end(asked);
+      expect(process.memoryUsage().arrayBuffers).toBeLessThan(before);
+    }
   });
 
   test("has at least one byte more than a request that is buffered", async () => {

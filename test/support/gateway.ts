@@ -7,6 +7,7 @@ import { type Activity, type Counts, type Gateway, startGateway } from "../../sr
 import { type Config, loadConfig, type ModelConfig, type UpstreamConfig } from "../../src/config/config.ts";
 import { createLiveConfig, type ReplaceableConfig } from "../../src/config/live/live-config.ts";
 import { newId } from "../../src/runtime/ids.ts";
+import type { MemoryRoom } from "../../src/runtime/memory/memory-room.ts";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import type { Storage } from "../../src/storage/storage.ts";
 import { eventually } from "./eventually.ts";
@@ -80,6 +81,8 @@ export interface AccountInit {
   readonly admin?: boolean;
   /** Without one time stands still. Given one, also `() => now`, rates are in memory, and exact, whatever `TEST_LIMITS` says. */
   readonly clock?: () => number;
+  /** Tells whether there is memory for long requests. Default: by this machine's. */
+  readonly memory?: MemoryRoom;
 }
 
 /** defaults are what no file and no variable changes; the catalogue is read once. */
@@ -99,7 +102,7 @@ export async function startTestGateway(
   await storage.accounts.insert({ id: accountId, name: "test", created_at: now, postpaid: postpaid ? 1 : 0 });
   await record(storage, accountId, 1, recharge);
   await record(storage, accountId, 3, grant);
-  const { clock = () => now, admin = false, creditLimit, models } = init;
+  const { clock = () => now, admin = false, creditLimit, models, memory } = init;
   const permissions = models && JSON.stringify(models);
   const named = { accountId, name: "test", admin, now };
   const issued = await issueKey(storage.keys, { ...named, creditLimit, models: permissions });
@@ -114,7 +117,7 @@ export async function startTestGateway(
     },
   );
   const live = createLiveConfig(config);
-  const gateway = await startGateway({ live, storage, log, clock, random: () => 0 });
+  const gateway = await startGateway({ live, storage, log, clock, memory, random: () => 0 });
   const rootUrl = `http://127.0.0.1:${gateway.port}`;
   return {
     rootUrl,

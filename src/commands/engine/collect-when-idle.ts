@@ -6,9 +6,8 @@
  * is never idle is not as large for ever as it was once: that is a pause of some ten milliseconds for each hundred megabytes. Both come
  * only after seconds without much work, and again only after work that took memory.
  */
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
-import { trimHeap } from "./c-heap.ts";
+import { trimHeap } from "../../runtime/memory/c-heap.ts";
+import { collectAll } from "../../runtime/memory/collect.ts";
 
 export interface IdleOptions {
   /** Reports whether no call is under way, nor was since it was asked last. It is asked every second, and may not throw. */
@@ -86,18 +85,4 @@ function createWorkShare(): () => number {
     seen = now;
     return utilization;
   };
-}
-
-interface Collection {
-  readonly type: "major";
-  readonly flavor: "last-resort";
-}
-
-let gc: ((collection: Collection) => void) | undefined;
-
-/** V8 shrinks what it keeps for young objects only in a collection of the last resort. */
-function collectAll(): void {
-  setFlagsFromString("--expose-gc");
-  gc ??= runInNewContext("gc") as typeof gc;
-  gc?.({ type: "major", flavor: "last-resort" });
 }

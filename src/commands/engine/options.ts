@@ -1,5 +1,5 @@
 /** The options of V8 that the gateway runs with. Some hold only from the start of the process: `restart.ts` sees to these. */
-import { totalmem } from "node:os";
+import { memoryBytesHere } from "../../runtime/memory/memory-room.ts";
 
 /** flags are set once all is loaded (`setEngine`). */
 export const flags = [
@@ -44,8 +44,7 @@ const roomyBytes = 4 * 2 ** 30;
 
 /** memoryHere returns what suits the memory of this machine, or of its container. */
 export function memoryHere(): Memory {
-  const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
-  return bytes >= roomyBytes ? "large" : "small";
+  return memoryBytesHere() >= roomyBytes ? "large" : "small";
 }
 
 /**

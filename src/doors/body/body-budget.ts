@@ -4,16 +4,20 @@
  * arrived, because it was compressed or refers to something, is counted as what it becomes, and may become no larger than a body
  * that arrives.
  *
- * The last quarter of the room is for small bodies alone, so that a few large ones do not hold up everybody.
+ * The last quarter of the room is for small bodies alone, so that a few large ones do not hold up everybody. Where the process has less
+ * memory than the bound supposes, larger ones find no room sooner.
  */
 import type { BodyRoom } from "../../call/call.ts";
 import { bodiesTooMany, expandedTooLarge } from "../../call/refusals.ts";
+import type { MemoryRoom } from "../../runtime/memory/memory-room.ts";
 
 export interface BodyBounds {
   readonly maxBytes: number;
   readonly maxBytesPerAccount: number;
   /** The bound of one body. */
   readonly maxBytesEach: number;
+  /** The memory of the process; unset where nothing is known of it. */
+  readonly memory?: MemoryRoom | undefined;
 }
 
 export interface BodyBudget {
@@ -62,9 +66,10 @@ class HeldBodies {
 
   /** Throws a Refusal where there is no room for `bytes` more of a body that has `held` already. */
   checkRoom(accountId: string, held: number, bytes: number): void {
-    const { maxBytes, maxBytesPerAccount } = this.bounds;
-    const room = held + bytes <= maxSmall ? maxBytes : this.#common;
-    if (this.total + bytes > room) throw bodiesTooMany("the gateway");
+    const { maxBytes, maxBytesPerAccount, memory } = this.bounds;
+    const isSmall = held + bytes <= maxSmall;
+    if (this.total + bytes > (isSmall ? maxBytes : this.#common)) throw bodiesTooMany("the gateway");
+    if (!isSmall && memory?.hasRoom(this.total, bytes) === false) throw bodiesTooMany("the gateway");
     if ((this.#byAccount.get(accountId) ?? 0) + bytes > maxBytesPerAccount) throw bodiesTooMany("the account");
   }
 

@@ -4,7 +4,8 @@ import type { BodyRoom } from "../../call/call.ts";
 import { invalidValue } from "../../call/refusals.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import { nextSlice } from "../../runtime/cooperative.ts";
-import { andThen, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";
+import { andThen, catchError, isPromise, type MaybePromise } from "../../runtime/maybe-promise.ts";
+import { freeBytes } from "../../runtime/memory/free-bytes.ts";
 import { type JsonObject, longJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { type BodyLimits, type HttpRequest, headerText, readBody, requestOf } from "../body/body.ts";
@@ -32,7 +33,18 @@ export function readRequest(req: HttpRequest, match: RouteMatch, reading: Reques
   const codings = codingsIn(headerText(req, "content-encoding"));
   const body = readBody(req, limits, share);
   if (codings.length > 0) return decodedCall(req, match, body, codings, reading);
-  return andThen(body, (bytes) => callOf(req, match, bytes, share));
+  return andThen(body, (bytes) => {
+    const read = () => callOf(req, match, bytes, share);
+    return bytes.length < longJson ? read() : orFree(bytes, read);
+  });
+}
+
+/** orFree reads a long body, and frees it where it is refused: nothing of it has gone anywhere yet. */
+function orFree(bytes: Buffer, read: () => MaybePromise<ReadCall>): MaybePromise<ReadCall> {
+  return catchError(read, (error): never => {
+    freeBytes(bytes);
+    throw error;
+  });
 }
 
 /** firstMethod returns the first of a route's RPCs. All of them have the same request message. */

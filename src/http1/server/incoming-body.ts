@@ -3,6 +3,7 @@
  * the connection is paused. From then on each piece is copied to its place in the body as soon as it comes.
  */
 import type { Socket } from "node:net";
+import { freeBytes } from "../../runtime/memory/free-bytes.ts";
 import { readInTurns } from "../../runtime/read-turns.ts";
 
 /** Memory for a longer body is allocated when half of it has come: a client may announce a body and never send it. In bytes. */
@@ -33,7 +34,7 @@ export class IncomingBody {
     this.#socket = socket;
   }
 
-  /** Reports that the next piece is copied or dropped, so that the caller may reuse its memory. */
+  /** Reports that the next piece is copied or dropped, so that the caller may reuse its memory. Otherwise it is the body's, which frees it. */
   get isCopying(): boolean {
     return this.#whole !== undefined || this.#isOver;
   }
@@ -47,7 +48,7 @@ export class IncomingBody {
     return !this.isWhole && !this.#isOver && !this.#deliver;
   }
 
-  /** Adds bytes to the body. Returns how many belong to it. */
+  /** Adds bytes to the body, which owns their memory unless it is copying. Returns how many belong to it. */
   add(bytes: Buffer): number {
     const taken = Math.min(bytes.length, this.#length - this.#bytes);
     this.#count?.(taken);
@@ -76,14 +77,14 @@ export class IncomingBody {
   /** Discards the body, and what still comes of it within this time. Nothing is called any more. */
   drop(withinMs: number): void {
     this.until = performance.now() + withinMs;
-    this.#release();
+    this.#discard();
     if (!this.isWhole) this.#readOn();
   }
 
   /** Ends the body: its client has gone. */
   leave(): void {
     this.#deliver?.(undefined);
-    this.#release();
+    this.#discard();
   }
 
   #hold(piece: Buffer): void {
@@ -112,10 +113,18 @@ export class IncomingBody {
       const piece = this.#pieces[this.#placed] as Buffer;
       whole.set(piece, this.#placedBytes);
       this.#placedBytes += piece.length;
+      freeBytes(piece);
     }
     if (this.#placed < this.#pieces.length) return;
     this.#pieces = [];
     this.#placed = 0;
+  }
+
+  /** Ends the body, and frees what has come of it, which nobody else has. */
+  #discard(): void {
+    for (let i = this.#placed; i < this.#pieces.length; i++) freeBytes(this.#pieces[i] as Buffer);
+    if (this.#whole) freeBytes(this.#whole);
+    this.#release();
   }
 
   #release(): void {

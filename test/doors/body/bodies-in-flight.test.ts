@@ -5,7 +5,7 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:net";
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { createBodyBudget } from "../../../src/doors/body/body-budget.ts";
 import { doors } from "../../support/clients/doors.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -13,6 +13,17 @@ import { upstreamAt } from "../../support/gateway.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
 const KB = 1024;
+
+const chat = (length: number) => ({
+  model: "embedded-chat",
+  messages: [{ role: "user", content: "x".repeat(length) }],
+});
+
+const answer = {
+  ...{ id: "c", object: "chat.completion", created: 1, model: "embedded-chat" },
+  choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }],
+  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+};
 
 describe("the room for bodies", () => {
   const bounds = { maxBytes: 1000 * KB, maxBytesPerAccount: 500 * KB, maxBytesEach: 800 * KB };
@@ -62,6 +73,23 @@ describe("the room for bodies", () => {
     expect(bodies.bytes).toBe(300 * KB);
   });
 
+  test("is for small bodies alone where memory is short", () => {
+    const asked: [number, number][] = [];
+    const hasRoom = (held: number, more: number) => {
+      asked.push([held, more]);
+      return more < 100 * KB;
+    };
+    const bodies = createBodyBudget({ ...bounds, memory: { hasRoom } });
+    bodies.open("one").add(64 * KB);
+    expect(asked).toEqual([]);
+    const long = bodies.open("two");
+    long.add(90 * KB);
+    expect(() => long.add(100 * KB)).toThrow("the gateway has under way");
+    const each = [64, 90, 154, 100].map((kilobytes) => kilobytes * KB);
+    expect(asked.flat()).toEqual(each);
+    expect(bodies.bytes).toBe(154 * KB);
+  });
+
   test("is not taken by refused bytes", () => {
     const bodies = createBodyBudget(bounds);
     expect(() => bodies.open("one").add(501 * KB)).toThrow();
@@ -74,17 +102,6 @@ describe("a gateway without room", () => {
   const { upstream, gateway } = scriptedStage((baseUrl) => ({ ...upstreamAt(baseUrl), bodiesInFlight }), {
     perTest: true,
   });
-
-  const chat = (length: number) => ({
-    model: "embedded-chat",
-    messages: [{ role: "user", content: "x".repeat(length) }],
-  });
-
-  const answer = {
-    ...{ id: "c", object: "chat.completion", created: 1, model: "embedded-chat" },
-    choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }],
-    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-  };
 
   /** Takes most of the account's room by a call that waits for its upstream. */
   async function takeRoom() {
@@ -144,4 +161,25 @@ describe("a gateway without room", () => {
     socket.destroy();
     await eventually(() => expect(gateway.counts().bodyBytes).toBe(0));
   });
+});
+
+describe("a gateway whose memory is short", () => {
+  const memory = { hasRoom: () => isRoomy };
+  let isRoomy = false;
+  const { upstream, gateway } = scriptedStage((baseUrl) => upstreamAt(baseUrl), { perTest: true, memory });
+  beforeEach(() => {
+    isRoomy = false;
+    upstream.script = (exchange) => exchange.json(200, answer);
+  });
+
+  for (const door of doors) {
+    test(`refuses a long body with 503 through ${door.name}, serves small ones, and the long one once there is memory`, async () => {
+      const refused = await door.chat(gateway, { request: chat(200 * KB), stream: false }).catch(String);
+      expect(JSON.stringify(refused)).toMatch(/take all the room there is for them. Try again in 1 s./);
+      expect((await door.chat(gateway, { request: chat(1 * KB), stream: false })).answers).toHaveLength(1);
+      isRoomy = true;
+      expect((await door.chat(gateway, { request: chat(200 * KB), stream: false })).answers).toHaveLength(1);
+      await eventually(() => expect(gateway.counts().bodyBytes).toBe(0));
+    });
+  }
 });

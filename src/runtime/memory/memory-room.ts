@@ -1,0 +1,90 @@
+/**
+ * Tells whether there is memory for more bytes of long requests, so that the system does not end a process in a small container for want of
+ * it. V8 collects what long bodies leave behind by the size of its heap, and knows nothing of what the container has.
+ */
+import { totalmem } from "node:os";
+import { trimHeap } from "./c-heap.ts";
+import { collectAll } from "./collect.ts";
+
+export interface MemoryRoom {
+  /**
+   * Reports whether `more` bytes may come to the `held` bytes of requests that are in memory. It may collect garbage, at most once a second:
+   * a pause of a tenth of a second or two, where the system would end the process otherwise.
+   */
+  hasRoom(held: number, more: number): boolean;
+}
+
+export interface MemoryRoomOptions {
+  /** The memory that this process may take, in bytes. */
+  readonly limitBytes: number;
+  /** Told when memory is short, at most once a minute. */
+  readonly onShort: (residentBytes: number) => void;
+  /** Returns the resident memory, in bytes. */
+  readonly residentBytes?: () => number;
+  /** Collects what is garbage, and gives it back to the system. */
+  readonly collect?: () => void;
+  /** The time in milliseconds, of any beginning. */
+  readonly clock?: () => number;
+}
+
+/**
+ * memoryOfByte is how many bytes of memory a byte of a long request takes: as it came, as text, as values, as what is sent upstream, and what
+ * is garbage of these before V8 has collected it.
+ */
+const memoryOfByte = 6;
+/** usableShare is the part of the memory that is used: what comes meanwhile needs some, too. */
+const usableShare = 0.95;
+/** lookBytes is how many bytes come between two looks: a look takes some ten microseconds. */
+const lookBytes = 2 ** 20;
+const betweenCollectionsMs = 1_000;
+const betweenReportsMs = 60_000;
+
+export function createMemoryRoom({
+  limitBytes,
+  onShort,
+  residentBytes = () => process.memoryUsage.rss(),
+  collect = collectAndTrim,
+  clock = () => performance.now(),
+}: MemoryRoomOptions): MemoryRoom {
+  const usable = limitBytes * usableShare;
+  let unseen = lookBytes;
+  let isShort = false;
+  let [collectedAt, reportedAt] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
+
+  const fits = (bytes: number) => residentBytes() + memoryOfByte * bytes <= usable;
+
+  function look(bytes: number): boolean {
+    if (fits(bytes)) return true;
+    const now = clock();
+    if (now - collectedAt < betweenCollectionsMs) return false;
+    collect();
+    // By the time after it, for a pause that is as long as what lies between would leave no time for calls.
+    collectedAt = clock();
+    if (fits(bytes)) return true;
+    if (now - reportedAt >= betweenReportsMs) {
+      reportedAt = now;
+      onShort(residentBytes());
+    }
+    return false;
+  }
+
+  return {
+    hasRoom(held, more) {
+      unseen += more;
+      if (!isShort && unseen < lookBytes) return true;
+      unseen = 0;
+      isShort = !look(held + more);
+      return !isShort;
+    },
+  };
+}
+
+function collectAndTrim(): void {
+  collectAll();
+  trimHeap();
+}
+
+/** memoryBytesHere returns the memory of this machine, or of its container where that is less. */
+export function memoryBytesHere(): number {
+  return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+}
