@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { findInstance } from "../../src/embedded/schema/find-instance.ts";
 import { instanceOf } from "../../src/embedded/schema/instance.ts";
 import type { JsonValue } from "../../src/wire/json.ts";
-import { shareOfThisThread } from "../support/run/thread-share.ts";
+import { shareOfThisThread } from "../support/run/cpu-time.ts";
 
 const word = "Oslo";
 const properties = (count: number) =>

@@ -12,7 +12,7 @@ import { createSpeech, type Speech } from "../../src/embedded/speech/index.ts";
 import { Wire } from "../../src/wire/wire.ts";
 import { Running, starter, temporaryFolder } from "../support/command.ts";
 import { recordingMeter, unbounded } from "../support/meter.ts";
-import { shareOfThisThread } from "../support/run/thread-share.ts";
+import { shareOfThisThread } from "../support/run/cpu-time.ts";
 
 /** The threads that this process started during the test. */
 let threads: Worker[] = [];

@@ -12,8 +12,8 @@ import { Reason } from "../../src/call/refusals.ts";
 import type { Job } from "../../src/embedded/speech/job.ts";
 import { createScheduler, type SchedulerOptions } from "../../src/embedded/speech/scheduler.ts";
 import { spawnWorker } from "../../src/embedded/speech/thread.ts";
+import { shareOfThisThread } from "../support/run/cpu-time.ts";
 import { timed } from "../support/run/running-time.ts";
-import { shareOfThisThread } from "../support/run/thread-share.ts";
 
 const short = "Hello there, how are you?";
 const long = "It was the best of times, it was the worst of times, it was the age of wisdom. "

@@ -15,6 +15,7 @@ import { pdfSize } from "../../src/tokens/media/pdf-size.ts";
 import { createReadDocuments, readDocuments, withDocuments } from "../../src/tokens/media/read-documents.ts";
 import { Wire } from "../../src/wire/wire.ts";
 import { writePdf } from "../support/pdf.ts";
+import { cpuMsOf } from "../support/run/cpu-time.ts";
 
 const line = "BT /F1 12 Tf (The quick brown fox jumps over the lazy dog.) Tj ET\n";
 const page = line.repeat(50);
@@ -100,13 +101,14 @@ describe("the pages and the text of a PDF", () => {
     ["strings that never end", "(<"],
     ["dictionaries", "<< /Type "],
     ["lists of filters that never end", "/Filter["],
-  ])("are read in no time where a file is full of %s", (_, piece) => {
+  ])("are read in no time where a file is full of %s", async (_, piece) => {
     const full = piece.repeat(4_000_000 / piece.length);
-    const at = performance.now();
-    pdfSize(Buffer.from(`%PDF-1.7 /Type /Page ${full}`));
-    pdfSize(writePdf([`(a) Tj ${full}`]));
+    const cpuMs = await cpuMsOf(() => {
+      pdfSize(Buffer.from(`%PDF-1.7 /Type /Page ${full}`));
+      pdfSize(writePdf([`(a) Tj ${full}`]));
+    });
     // They would take minutes if it grew with the square.
-    expect(performance.now() - at).toBeLessThan(5_000);
+    expect(cpuMs).toBeLessThan(5_000);
   });
 
   test.each<[string, string]>([
@@ -114,18 +116,20 @@ describe("the pages and the text of a PDF", () => {
     ["numbers", "1 "],
     ["blanks", " "],
     ["references without an end", "1 0 "],
-  ])("are read in no time where the contents of a page are %s", (_, piece) => {
+  ])("are read in no time where the contents of a page are %s", async (_, piece) => {
     const contents = `[${piece.repeat(2_000_000 / piece.length)}]`;
-    const at = performance.now();
-    expect(pdfSize(Buffer.from(`%PDF-1.7 << /Type /Page /Contents ${contents} >>`))?.pages).toBe(1);
-    expect(performance.now() - at).toBeLessThan(5_000);
+    const cpuMs = await cpuMsOf(() =>
+      expect(pdfSize(Buffer.from(`%PDF-1.7 << /Type /Page /Contents ${contents} >>`))?.pages).toBe(1),
+    );
+    expect(cpuMs).toBeLessThan(5_000);
   });
 
-  test("are read in no time where each of a thousand streams has a long dictionary", () => {
+  test("are read in no time where each of a thousand streams has a long dictionary", async () => {
     const stream = `1 0 obj ${"/Filter[".repeat(1_000)}stream\nx\nendstream\n`;
-    const at = performance.now();
-    expect(pdfSize(Buffer.from(`%PDF-1.7 /Type /Page\n${stream.repeat(1_000)}`))?.textBytes).toBeUndefined();
-    expect(performance.now() - at).toBeLessThan(5_000);
+    const cpuMs = await cpuMsOf(() =>
+      expect(pdfSize(Buffer.from(`%PDF-1.7 /Type /Page\n${stream.repeat(1_000)}`))?.textBytes).toBeUndefined(),
+    );
+    expect(cpuMs).toBeLessThan(5_000);
   });
 
   test("share what is unpacked with the other files of their request", () => {

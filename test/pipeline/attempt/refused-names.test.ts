@@ -5,6 +5,7 @@ import type { Refusal } from "../../../src/call/refusals.ts";
 import { refusedNames } from "../../../src/pipeline/attempt/refused-names.ts";
 import { ask } from "../../support/ask.ts";
 import { modelAt } from "../../support/gateway.ts";
+import { cpuMsOf } from "../../support/run/cpu-time.ts";
 import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { answerAsAnthropic, answerAsOpenAi, outputMessage, respond, responseAnswer } from "../../support/vendors.ts";
@@ -485,12 +486,13 @@ describe("a word of a refusal that is a member's name by chance", () => {
   });
 });
 
-test.each(["a", "a_", "'a", "a:", "field "])("a refusal of %j without end is read in time", (piece) => {
+test.each(["a", "a_", "'a", "a:", "field "])("a refusal of %j without end is read in time", async (piece) => {
   const message = `unsupported parameter ${piece.repeat(10_000 / piece.length)}`;
   const refusal = { message, answered: Buffer.from(JSON.stringify({ error: { message } })) } as unknown as Refusal;
-  const begun = performance.now();
-  for (let times = 0; times < 30; times++) refusedNames(refusal);
-  expect(performance.now() - begun).toBeLessThan(5_000);
+  const cpuMs = await cpuMsOf(() => {
+    for (let times = 0; times < 30; times++) refusedNames(refusal);
+  });
+  expect(cpuMs).toBeLessThan(5_000);
 });
 
 describe("a chat server that nobody knows, whose template refuses instructions where they stand, gets them as most take them", () => {

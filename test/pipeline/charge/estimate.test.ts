@@ -7,6 +7,7 @@ import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/
 import { estimatePromptTokens, promptTokens } from "../../../src/tokens/prompt.ts";
 import { loadTokenizer } from "../../../src/tokens/tokenizer.ts";
 import { Wire } from "../../../src/wire/wire.ts";
+import { cpuMsOf } from "../../support/run/cpu-time.ts";
 
 const asked = (content: string, more: JsonObject = {}) =>
   Wire.ofJson(CreateChatCompletionRequestSchema, { model: "m", messages: [{ role: "user", content }], ...more });
@@ -49,12 +50,11 @@ test("counts what is around the texts as the count does", async () => {
   expect(await promptTokens(request, await loadTokenizer(), AbortSignal.timeout(60_000))).toBe(183);
 });
 
-test("of a very long prompt takes no longer than reading it", () => {
+test("of a very long prompt takes no longer than reading it", async () => {
   const text = "在这个世界上没有什么比阅读更让人快乐的事情了。".repeat(200_000);
   const request = asked(text);
   request.message();
-  const begun = performance.now();
-  expect(estimatePromptTokens(request)).toBeGreaterThan(3_000_000);
+  const cpuMs = await cpuMsOf(() => expect(estimatePromptTokens(request)).toBeGreaterThan(3_000_000));
   // A tokenizer takes half a minute for it.
-  expect(performance.now() - begun).toBeLessThan(10_000);
+  expect(cpuMs).toBeLessThan(10_000);
 });
