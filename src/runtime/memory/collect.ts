@@ -4,17 +4,23 @@ import { runInNewContext } from "node:vm";
 
 interface Collection {
   readonly type: "major";
-  readonly flavor: "last-resort";
+  readonly flavor: "regular" | "last-resort";
 }
 
 let gc: ((collection: Collection) => void) | undefined;
 
-/**
- * Collects all that is garbage, in a pause of a tenth of a second or two. V8 shrinks what it keeps for young objects only in a collection of
- * the last resort.
- */
+/** Collects what is garbage, in a pause of a tenth of a second or so. */
+export function collectOnce(): void {
+  collect("regular");
+}
+
+/** Collects all that is garbage, in two such pauses or more. V8 shrinks what it keeps for young objects only like this. */
 export function collectAll(): void {
+  collect("last-resort");
+}
+
+function collect(flavor: Collection["flavor"]): void {
   setFlagsFromString("--expose-gc");
   gc ??= runInNewContext("gc") as typeof gc;
-  gc?.({ type: "major", flavor: "last-resort" });
+  gc?.({ type: "major", flavor });
 }

@@ -4,12 +4,12 @@
  */
 import { totalmem } from "node:os";
 import { trimHeap } from "./c-heap.ts";
-import { collectAll } from "./collect.ts";
+import { collectOnce } from "./collect.ts";
 
 export interface MemoryRoom {
   /**
    * Reports whether `more` bytes may come to the `held` bytes of requests that are in memory. It may collect garbage, at most once a second:
-   * a pause of a tenth of a second or two, where the system would end the process otherwise.
+   * a pause of a tenth of a second or so, where the system would end the process otherwise.
    */
   hasRoom(held: number, more: number): boolean;
 }
@@ -80,7 +80,7 @@ export function createMemoryRoom({
 }
 
 function collectAndTrim(): void {
-  collectAll();
+  collectOnce();
   trimHeap();
 }
 
