@@ -29,6 +29,7 @@ import { withPlacedInstructions } from "./conversation/late-instructions.ts";
 import { refuseUnheard } from "./conversation/unheard.ts";
 import { requiresSignedThinking, withoutUnsigned } from "./conversation/unsigned-thinking.ts";
 import { withUsableContent } from "./conversation/usable-content.ts";
+import { countingDialect } from "./counting.ts";
 import { anthropicFaults } from "./faults.ts";
 import { fitGeneration, refusedSampling } from "./fit-generation.ts";
 import { eventsOfMessage } from "./frames.ts";
@@ -60,7 +61,7 @@ export function createAnthropicProvider(options: AnthropicOptions): Provider {
     kind: "anthropic",
     speaks: {
       messages: dropUnsupported(speakOver(upstream, dialect, "/messages"), isSigned),
-      count_tokens: dropUnsupported(speakOver(upstream, dialect, "/messages/count_tokens"), isSigned),
+      count_tokens: dropUnsupported(speakOver(upstream, countingDialect(dialect), "/messages/count_tokens"), isSigned),
     },
     check: checkOver(upstream, { ...credential, "anthropic-version": defaultVersion }),
     close: () => upstream.close(),
