@@ -61,7 +61,9 @@ export function secretsOf(
   headers: Readonly<Record<string, string>> = {},
   query: Readonly<Record<string, string>> = {},
 ): readonly (string | undefined)[] {
-  return [apiKey, ...Object.values(headers), ...Object.values(query)];
+  // A server may quote a token without its scheme.
+  const token = apiKey?.replace(/^bearer\s+/i, "");
+  return [apiKey, token, ...Object.values(headers), ...Object.values(query)];
 }
 
 /** checkOver returns the health check of an upstream: any answer of success passes. */
