@@ -199,9 +199,12 @@ function withoutUsage<O extends DescMessage>(frame: Wire<O>, json: JsonObject): 
   return Array.isArray(json.choices) && json.choices.length > 0 ? frame.with({ usage: undefined }) : undefined;
 }
 
-/** withNativeChunks returns a tracker that takes the pieces of another API's stream as chunks of a chat. */
+/**
+ * withNativeChunks returns a tracker that takes the pieces of another API's stream as chunks of a chat, whose words are the text where a
+ * completion was asked for.
+ */
 function withNativeChunks({ operation }: Attempt, tracker: StreamTracker, errorIn: Dialect["errorIn"]): StreamTracker {
-  if (operation !== "chat") return tracker;
+  if (operation !== "chat" && operation !== "completions") return tracker;
   let read: ReturnType<typeof createChunkReader> | undefined;
   return {
     ...tracker,
