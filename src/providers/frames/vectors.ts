@@ -5,6 +5,9 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 
+/** lacksVectors is the fault of an answer that has not. */
+export const lacksVectors = "its answer lacks vectors";
+
 /** hasAllVectors reports whether each input of the request has its vector. Of an answer its outline suffices. */
 export function hasAllVectors({ data }: JsonObject, { input = null }: JsonObject): boolean {
   return Array.isArray(data) && data.length >= inputsOf(input) && data.every(isVector);

@@ -26,9 +26,10 @@ import { createUpstream } from "../upstream/upstream.ts";
 import { ChatUsageReader } from "../usage/chat-counts.ts";
 import { asksForUsage } from "../usage/write-usage.ts";
 import { createChunkAccumulator } from "./accumulator.ts";
-import { inBatches } from "./batches.ts";
 import { ChoiceTracker } from "./choices.ts";
 import type { TemplateReader } from "./delta-template.ts";
+import { inBatches } from "./embeddings/batches.ts";
+import { inTexts } from "./embeddings/texts.ts";
 import { openAiFaults } from "./faults.ts";
 import { chunksOfAnswer } from "./frames.ts";
 import { LastEnds } from "./last-ends.ts";
@@ -73,7 +74,7 @@ export function createOpenAiProvider(options: OpenAiOptions): Provider {
     responses: (path: string) => speakOver(upstream, responding, path),
     chat: (path: string) => speakOver(upstream, dialect, path),
     completions: (path: string) => speakOver(upstream, dialect, path),
-    embeddings: (path: string) => inBatches(speakOver(upstream, dialect, path)),
+    embeddings: (path: string) => inBatches(inTexts(speakOver(upstream, dialect, path))),
     // The form of the answer follows the attempt's, which types cannot say of a branch.
     speech: (path: string) => speakSpeech(upstream, dialect, credential, path) as Speak<"speech">,
   } as const;

@@ -21,7 +21,7 @@ import { maxAnswerBytes, mediaTypeOf, sniffForm, sniffReply, withoutMark } from 
 import { accumulate, framesOfAnswer, single } from "../frames/other-form.ts";
 import { readAnswer } from "../frames/read-answer.ts";
 import { readFrames } from "../frames/read-frames.ts";
-import { hasAllVectors } from "../frames/vectors.ts";
+import { hasAllVectors, lacksVectors } from "../frames/vectors.ts";
 import { ask, askWhole } from "./ask.ts";
 import { readableCodings } from "./content-coding.ts";
 import type { UpstreamReply } from "./reply.ts";
@@ -97,7 +97,7 @@ function wholeAnswer<O extends DescMessage>(
     const { answer, json } = readAnswer(sent, dialect, operation, takeFault);
     if (isOfVectors && !hasAllVectors(json, attempt.request.outline())) {
       takeFault(json);
-      throw upstreamFailed("its answer lacks vectors");
+      throw upstreamFailed(lacksVectors);
     }
     readOrFail(() => dialect.measure(json, meter));
     // Its upstream bills also an answer that nobody can use: the attempt's record has what it told.

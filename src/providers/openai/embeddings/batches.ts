@@ -7,13 +7,13 @@
  * https://github.com/apecloud/ApeRAG/issues/716
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { EmbeddingListSchema } from "../../../gen/modelgateway/v1/embeddings_pb.ts";
-import type { Answer } from "../../call/call.ts";
-import { Refusal, upstreamFailed } from "../../call/refusals.ts";
-import type { ToldUsage } from "../../call/usage.ts";
-import { isObject } from "../../wire/json.ts";
-import { Wire } from "../../wire/wire.ts";
-import type { Attempt, Meter, Speak } from "../contract.ts";
+import { EmbeddingListSchema } from "../../../../gen/modelgateway/v1/embeddings_pb.ts";
+import type { Answer } from "../../../call/call.ts";
+import { Refusal, upstreamFailed } from "../../../call/refusals.ts";
+import type { ToldUsage } from "../../../call/usage.ts";
+import { isObject } from "../../../wire/json.ts";
+import { Wire } from "../../../wire/wire.ts";
+import type { Attempt, Meter, Speak } from "../../contract.ts";
 
 type Vectors = Answer<typeof EmbeddingListSchema>;
 
