@@ -416,6 +416,8 @@ export const vendorsSchema = z.strictObject({
       kind: upstreamKind.default("openai"),
       base_url: urlSchema.optional(),
       key_variable: z.string(),
+      other_key_variables: z.array(z.string()).default([]),
+      token_variable: z.string().optional(),
       url_variable: z.string().optional(),
       url_suffix: z.string().optional(),
       credential: headerNameSchema.optional(),

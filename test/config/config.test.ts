@@ -556,6 +556,16 @@ describe("without a file", () => {
     expect(two.upstreams.map(({ name }) => name)).toEqual(["openai", "xai"]);
   });
 
+  test("takes another name of a key, or a bearer's token, where the usual key is not set", () => {
+    const keysBy = (environment: Record<string, string>) =>
+      loadConfig(undefined, environment).upstreams.map(({ name, api_key, credential }) => [name, api_key, credential]);
+    expect(keysBy({ GOOGLE_API_KEY: " k\n" })).toEqual([["google", "k", undefined]]);
+    expect(keysBy({ GOOGLE_API_KEY: "other", GEMINI_API_KEY: "k" })).toEqual([["google", "k", undefined]]);
+    expect(keysBy({ ANTHROPIC_AUTH_TOKEN: "t" })).toEqual([["anthropic", "Bearer t", "authorization"]]);
+    expect(keysBy({ ANTHROPIC_AUTH_TOKEN: "t", ANTHROPIC_API_KEY: "k" })).toEqual([["anthropic", "k", undefined]]);
+    expect(() => keysBy({ ANTHROPIC_AUTH_TOKEN: "Bearer t" })).toThrow(/ANTHROPIC_AUTH_TOKEN.*alone/);
+  });
+
   test("with a file, serves only what the file names", async () => {
     expect(await load("port: 1", { OPENAI_API_KEY: "k" })).toMatchObject({ upstreams: [], models: [] });
   });

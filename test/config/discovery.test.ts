@@ -363,6 +363,22 @@ describe("a list", () => {
       },
       { command: { kind: "chat", contextWindow: 9 }, vectors: { kind: "embedding" } },
     ],
+    [
+      "Anthropic's and this gateway's",
+      {
+        data: [
+          { id: "claude", type: "model", max_input_tokens: 9, max_tokens: 4 },
+          { id: "other", max_tokens: 9 },
+        ],
+      },
+      { claude: { contextWindow: 9, maxOutputTokens: 4 }, other: {} },
+    ],
+    ["LiteLLM's, with patterns", { data: [{ id: "*" }, { id: "openai/*" }, { id: "gpt" }] }, { gpt: {} }],
+    [
+      "entries by their names",
+      { data: { a: { id: "a", max_model_len: 9 }, b: { id: "b" } } },
+      { a: { contextWindow: 9 }, b: {} },
+    ],
     ["one within an envelope", { code: 0, data: { object: "list", data: [{ id: "a" }] } }, { a: {} }],
     ["one within a result", { success: true, result: { models: [{ model_name: "a" }] } }, { a: {} }],
     [
@@ -373,6 +389,45 @@ describe("a list", () => {
   ])("of %s form is read", async ([, answer, expected]) => {
     const { told } = await asked(answer);
     expect(JSON.parse(JSON.stringify(told))).toEqual(expected);
+  });
+
+  test.for([
+    [
+      "embedding",
+      ["bge-m3", "all-minilm:latest", "embeddinggemma:300m", "nomic-embed-text", "intfloat/e5-mistral-7b-instruct"],
+    ],
+    ["embedding", ["Alibaba-NLP/gte-Qwen2-7B-instruct", "sentence-transformers/all-MiniLM-L6-v2", "voyage-3.5"]],
+    ["speech", ["kokoro", "tts-1-hd", "gpt-4o-mini-tts", "coqui/XTTS-v2", "canopylabs/orpheus-v1-english"]],
+    [
+      undefined,
+      [
+        "llama3.2:3b",
+        "qwen3:8b",
+        "gpt-oss:20b",
+        "gemma3:4b",
+        "orpheus-3b-0.1-ft",
+        "deepseek-r1",
+        "gemini-2.5-flash-image",
+      ],
+    ],
+  ] as const)("of mere names has their kinds: %s", async ([kind, names]) => {
+    const { told } = await asked({ data: names.map((id) => ({ id })) });
+    expect(told).toEqual(Object.fromEntries(names.map((id) => [id, { kind }])));
+  });
+
+  test("of mere names leaves out what the gateway does not serve", async () => {
+    const others = [
+      "BAAI/bge-reranker-v2-m3",
+      "whisper-large-v3",
+      "sora-2",
+      "FLUX.1-schnell",
+      "stable-diffusion-xl",
+      "gpt-realtime",
+    ];
+    const { told } = await asked({
+      data: [...others, "chatgpt-image-latest", "m"].map((id) => ({ id })),
+    });
+    expect(told).toEqual({ m: {} });
   });
 
   test.each([

@@ -96,7 +96,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     ...["providers/profile/reasoning-object.ts", "providers/profile/reasoning-seal.ts"],
     ...["providers/profile/schemas/root-schema.ts", "providers/profile/sealed-signature.ts", "call", "wire", "runtime"],
   ],
-  providers: ["http1/client/index.ts", "config", "call", "wire", "runtime"],
+  providers: ["http1/client/index.ts", "config", "tokens/decoder.ts", "call", "wire", "runtime"],
   embedded: ["providers/contract.ts", "providers/upstream/timeouts.ts", "tokens", "call", "wire", "package", "runtime"],
   targets: ["ledger/price-of.ts", "config (types)", "call"],
   ledger: [

@@ -158,6 +158,8 @@ describe("docs/operating.md", () => {
     interface Vendor {
       readonly name: string;
       readonly key_variable: string;
+      readonly other_key_variables?: readonly string[];
+      readonly token_variable?: string;
       readonly url_variable?: string;
     }
     const { vendors } = parse(readFileSync(join(root, "catalog/vendors.yaml"), "utf8")) as {
@@ -167,9 +169,9 @@ describe("docs/operating.md", () => {
       name.split(",", 1)[0],
       ...[codesIn(key), codesIn(url)],
     ]);
-    const known = vendors.map(({ name, key_variable, url_variable }) => [
+    const known = vendors.map(({ name, key_variable, other_key_variables = [], token_variable = [], url_variable }) => [
       name,
-      [key_variable],
+      [key_variable, ...other_key_variables].concat(token_variable),
       url_variable === undefined ? [] : [url_variable],
     ]);
     expect(listed).toEqual(known);

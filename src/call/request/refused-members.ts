@@ -33,6 +33,8 @@ export interface RefusedMember {
   readonly as?: string;
   /** Whether it is left out of this call alone, for another conversation may have what is taken. */
   readonly isOnce?: true;
+  /** Whether the caller misses nothing without it. */
+  readonly isDoneHere?: true;
 }
 
 /** needed are members without which a request asks for something else, or for nothing. */
@@ -40,7 +42,18 @@ const needed: ReadonlySet<string> = new Set([
   ...["model", "messages", "input", "prompt", "system", "instructions", "stream", "n", "stop", "stop_sequences"],
   ...["max_tokens", "max_completion_tokens", "max_output_tokens", "previous_response_id", "conversation"],
   ...["tools", "functions", "tool_choice", "function_call", "response_format", "output_format", "format"],
-  ...["logprobs", "top_logprobs", "modalities", "audio"],
+  ...[
+    "logprobs",
+    "top_logprobs",
+    "modalities",
+    "audio",
+    "dimensions",
+    "output_dtype",
+    "suffix",
+    "echo",
+    "voice",
+    "voices",
+  ],
   ...["type", "role", "content", "text", "name", "id", "output", "arguments", "function", "custom"],
   ...["tool_calls", "tool_call_id", "tool_use_id", "call_id", "source", "data", "media_type", "url", "image_url"],
   ...["file", "file_data", "file_id", "signature", "thinking", "summary", "encrypted_content"],
@@ -51,6 +64,18 @@ const otherBound: ReadonlyMap<string, string> = new Map([
   ["max_tokens", "max_completion_tokens"],
   ["max_completion_tokens", "max_tokens"],
 ]);
+
+/**
+ * doneHere are members for which the gateway itself answers as it is asked, whatever the server does: vectors get their encoding behind it.
+ * OpenAI's SDKs ask for one in every request.
+ */
+const doneHere: ReadonlyMap<Operation, string> = new Map([["embeddings", "encoding_format"]]);
+
+/** doneHereIn returns the members of a request that its server need not know; none where it has none. */
+export function doneHereIn(request: JsonObject, operation: Operation): RefusedMember[] {
+  const key = doneHere.get(operation);
+  return key !== undefined && (request[key] ?? null) !== null ? [{ path: [key], of: null, isDoneHere: true }] : [];
+}
 
 /** schemas are members whose content is nobody's to change. */
 const schemas: ReadonlySet<string> = new Set(["input_schema", "parameters", "schema", "json_schema"]);
@@ -84,8 +109,9 @@ export function memberAt(
   }
   const other = path.length === 1 && operation === "chat" && otherBound.get(path[0] as string);
   if (other) return { path, of: null, as: other };
-  if (last === undefined || isNeeded(last, at, path)) return undefined;
-  return { path, of: holder.type ?? null };
+  if (last === undefined || isNeeded(last, at, path, operation)) return undefined;
+  const own = doneHereIn(request, operation).find((one) => one.path.join(".") === path.join("."));
+  return own ?? { path, of: holder.type ?? null };
 }
 
 /** dispensable are the types of blocks without which a conversation says the same: what a model thought before. */
@@ -157,9 +183,9 @@ function isTag(word: string, object: JsonObject, next: string | undefined): bool
   return object.type === word && next !== undefined && Object.hasOwn(object, next);
 }
 
-function isNeeded(key: string, value: JsonValue | undefined, path: readonly string[]): boolean {
-  // A switch for thinking stands at the top; a block has its text there.
-  const isSwitch = path.length === 1 && key === "thinking";
+function isNeeded(key: string, value: JsonValue | undefined, path: readonly string[], operation: Operation): boolean {
+  // A switch for thinking stands at the top; a block has its text there. How speech is to sound is no part of what is said.
+  const isSwitch = path.length === 1 && (key === "thinking" || (operation === "speech" && key === "instructions"));
   const hasFormat = isObject(value) && (value.format ?? null) !== null;
   return (!isSwitch && needed.has(key)) || hasFormat || path.some((one) => schemas.has(one));
 }
@@ -186,7 +212,8 @@ export function* withoutMembers(
   let left: JsonValue = { ...request, ...bounds } as JsonObject;
   const blocks = members.filter(isOfBlocks);
   const isPlain = (one: RefusedMember) => !one.as && !isOfBlocks(one) && !isOfItems(one) && !isOfSignatures(one);
-  for (const { path, of } of members.filter(isPlain)) left = yield* without(left, path, { of, at: "", dropped });
+  for (const { path, of, isDoneHere } of members.filter(isPlain))
+    left = yield* without(left, path, { of, at: "", dropped: isDoneHere ? [] : dropped });
   if (members.some(isOfSignatures)) left = yield* withoutAnySignature(left as JsonObject, dropped);
   // They come last: paths have the places of before.
   const types = new Set(blocks.flatMap(({ of }) => (of === "thinking" ? [...dispensable] : of)));

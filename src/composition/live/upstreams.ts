@@ -49,7 +49,7 @@ export function createUpstreams(first: readonly UpstreamConfig[], options: Upstr
   const serve = (name: string, madeOf: string, bare: Provider): Served => ({
     ...{ madeOf, bare },
     // A call that waits for a place is no attempt yet, and tokens that the gateway counts itself are none at an upstream.
-    provider: withTokenCount(queues.wrap(name, health.watch(name, bare))),
+    provider: withTokenCount(queues.wrap(name, health.watch(name, bare)), options.clock),
   });
   const embedded = serve(embeddedUpstream, "", createEmbeddedProvider(options));
   let served: ReadonlyMap<string, Served> = new Map();

@@ -1,7 +1,7 @@
 /**
  * Reads a server's list of models in any known form: OpenAI's, which nearly all servers use (vLLM, llama.cpp, Ollama,
- * LM Studio, SGLang), a bare list, one under `models` or `result`, or one of these within another object. Invalid
- * entries are skipped, and so are models that are switched off, or of a kind that the gateway does not serve.
+ * LM Studio, SGLang), a bare list, one under `models` or `result`, one of these within another object, or an object with entries by their
+ * names. Invalid entries are skipped, and so are models that are switched off, or of a kind that the gateway does not serve.
  */
 import type { ModelConfig } from "../schema-models.ts";
 import { modelKind } from "../schema-models.ts";
@@ -36,7 +36,15 @@ export function entriesIn(answer: unknown, depth = 0): readonly unknown[] | unde
   if (list) return list;
   // Ollama has null where it has no model.
   if (members.object === "list" && members.data === null) return [];
-  return depth < 2 ? values.map((value) => value && entriesIn(value, depth + 1)).find(Array.isArray) : undefined;
+  const within =
+    depth < 2 ? values.map((value) => value && entriesIn(value, depth + 1)).find(Array.isArray) : undefined;
+  return within ?? values.map(entriesByName).find(Array.isArray);
+}
+
+/** entriesByName returns the entries of an object that has them by their names; undefined for one of anything else. */
+function entriesByName(value: unknown): readonly Members[] | undefined {
+  const entries = Object.values(membersOf(value)).map(membersOf);
+  return entries.length > 0 && entries.every(({ id }) => typeof id === "string") ? entries : undefined;
 }
 
 export function readEntries(entries: readonly unknown[]): ModelList {
@@ -47,12 +55,12 @@ export function readEntries(entries: readonly unknown[]): ModelList {
 
 function entryOf(entry: Members): readonly (readonly [string, ListedModel])[] {
   const id = modelIdSchema.safeParse(entry.id ?? entry.model ?? entry.model_name ?? entry.name ?? entry.key).data;
-  if (id === undefined || isOff(entry)) return [];
+  // LiteLLM lists patterns among the names.
+  if (id === undefined || id.includes("*") || isOff(entry)) return [];
   const kind = kindOf(entry) ?? kindOfName(id) ?? (chats(entry) === false ? "other" : undefined);
   if (kind === "other") return [];
-  return [
-    [id, { kind, contextWindow: countAt(entry, contextWindowKeys), maxOutputTokens: countAt(entry, maxOutputKeys) }],
-  ];
+  const contextWindow = countAt(entry, contextWindowKeys);
+  return [[id, { kind, contextWindow, maxOutputTokens: countAt(entry, outputKeysOf(entry)) }]];
 }
 
 /** isOff reports a model that takes no calls any more: Groq's, Volcengine's. */
@@ -115,12 +123,22 @@ function kindOfOutput(modalities: unknown): Kind | "other" | undefined {
   return modalities.some((one) => one === "audio" || one === "speech") ? "speech" : "other";
 }
 
-/** namesOfKinds guess the kind from the name: most servers list only names. */
+/**
+ * namesOfKinds guess the kind from the name: most servers list only names. The first that fits counts, for a reranker has the name of its
+ * family's models of vectors.
+ */
 const namesOfKinds: readonly (readonly [name: RegExp, kind: Kind | "other"])[] = [
-  [/(?:^|[^a-z])embed(?:ding|der|dings)?(?:[^a-z]|$)/i, "embedding"],
-  [/(?:^|[^a-z])tts(?:[^a-z]|$)/i, "speech"],
-  [/(?:^|[^a-z])(?:whisper|dall-e|gpt-image|transcribe|moderation|rerank(?:er)?)(?:[^a-z]|$)/i, "other"],
+  asWord("rerank(?:er)?", "other"),
+  asWord("embed(?:der|dings?|dinggemma)?|bge|gte|e5|minilm|paraphrase|labse|voyage", "embedding"),
+  asWord("x?tts|kokoro|chatterbox|cosyvoice|speecht5|piper|canopylabs/orpheus", "speech"),
+  asWord("whisper|transcribe|moderation|realtime", "other"),
+  asWord("dall-e|(?:chat)?gpt-image|imagen|sora|veo|flux|sdxl|stable-diffusion", "other"),
 ];
+
+/** asWord returns what finds any of these names between others: neither letters before them nor behind. */
+function asWord<K extends Kind | "other">(names: string, kind: K): readonly [RegExp, K] {
+  return [new RegExp(`(?:^|[^a-z])(?:${names})(?![a-z])`, "i"), kind];
+}
 
 function kindOfName(id: string): Kind | "other" | undefined {
   return namesOfKinds.find(([name]) => name.test(id))?.[1];
@@ -136,6 +154,11 @@ const contextWindowKeys = [
 ];
 /** maxOutputKeys are servers' names for the output limit. */
 const maxOutputKeys = ["max_completion_tokens", "max_output_tokens", "max_output_token_length"];
+/** outputKeysOf reads `max_tokens` beside a bound of the input, as Anthropic and this gateway have it: elsewhere it may be anything. */
+function outputKeysOf(entry: Members): readonly string[] {
+  return entry.max_input_tokens === undefined ? maxOutputKeys : [...maxOutputKeys, "max_tokens"];
+}
+
 /** factKeys are the members of an entry that hold such facts: GitHub's, Volcengine's, OpenRouter's, DeepInfra's, llama.cpp's. */
 const factKeys = ["limits", "token_limits", "top_provider", "metadata", "meta"];
 

@@ -151,20 +151,20 @@ const emptyObject = Buffer.from("{}");
  * requestOf makes a request of a body. Throws a Refusal if its type is neither JSON nor a form, or if it becomes too large.
  *
  * Clients forget the header: `curl -d '{…}'` declares a form, and an SDK in a browser may declare text. So where the type is
- * missing, text or form, an opening brace means JSON. An empty body is the empty object: then the refusal names the missing
+ * missing, text or form, an opening brace or bracket means JSON: as a form a list would be a field that nobody asked for. An empty body is the empty object: then the refusal names the missing
  * fields.
  */
 export function requestOf(desc: DescMessage, contentType = "", body: Buffer, room: BodyRoom): Wire {
   if (body.length === 0) return Wire.ofBytes(desc, emptyObject);
-  const json = withoutByteOrderMark(body);
-  if (contentType === jsonType) return Wire.ofBytes(desc, json);
+  const read = withoutByteOrderMark(body);
+  if (contentType === jsonType) return Wire.ofBytes(desc, read);
   const type = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  if (type === jsonType || type.endsWith("+json")) return Wire.ofBytes(desc, json);
-  if (type === "multipart/form-data") return ofForm(desc, readMultipart(desc, contentType, formIn(body)), room);
+  if (type === jsonType || type.endsWith("+json")) return Wire.ofBytes(desc, read);
+  if (type === "multipart/form-data") return ofForm(desc, readMultipart(desc, contentType, formIn(read)), room);
   const guessed = type === "" || type === "text/plain" || type === "application/x-www-form-urlencoded";
   if (!guessed) throw unsupportedMediaType(accepted);
-  const isJson = /^\s*\{/.test(json.toString("latin1", 0, 64));
-  return isJson ? Wire.ofBytes(desc, json) : ofForm(desc, readForm(desc, formIn(body)), room);
+  const isJson = /^\s*[{[]/.test(read.toString("latin1", 0, 64));
+  return isJson ? Wire.ofBytes(desc, read) : ofForm(desc, readForm(desc, formIn(read)), room);
 }
 
 /**
@@ -185,7 +185,10 @@ function ofForm(desc: DescMessage, json: JsonObject, room: BodyRoom): Wire {
   return Wire.ofJson(desc, json);
 }
 
-/** withoutByteOrderMark drops a byte order mark. Some editors put one before JSON, and upstreams refuse it. */
+/**
+ * withoutByteOrderMark drops a byte order mark. Some editors put one before JSON, and upstreams refuse it; before a form it would be part of the
+ * first field's name, which would be lost.
+ */
 function withoutByteOrderMark(body: Buffer): Buffer {
   const isMarked = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
   return isMarked ? body.subarray(3) : body;

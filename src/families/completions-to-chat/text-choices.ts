@@ -19,10 +19,12 @@ export function withTexts(answer: Answer<typeof CompletionSchema>): Answer<typeo
 }
 
 function ofTexts(completion: Completion): Completion {
-  const { choices } = completion.json();
+  const { choices, object } = completion.json();
   if (!Array.isArray(choices)) return completion;
   const texts = mappedList(choices, ofText);
-  return texts === choices ? completion : completion.with({ object: "text_completion", choices: texts });
+  // A usage behind the choices has none.
+  const isOfChat = typeof object === "string" && object.startsWith("chat.");
+  return texts === choices && !isOfChat ? completion : completion.with({ object: "text_completion", choices: texts });
 }
 
 function ofText(choice: JsonValue): JsonValue {

@@ -4,18 +4,18 @@
  *
  * A chat server that refuses a key which OpenAI's API does not have gets no such keys, and one that refuses the role `developer`, or
  * instructions behind the first message, gets those as most take them. All other keys, and what else is refused, are left out by
- * their names: members of requests for chats, messages and responses, as Claude Code's `context_management` and Codex's `client_metadata`,
- * and values of `anthropic-beta`. The next calls with the same API key leave them out at once, until FurtherKeys forgets it. What a model
+ * their names: members of requests, as Claude Code's `context_management`, Codex's `client_metadata` and the encoding of vectors, which the
+ * gateway mends itself, and values of `anthropic-beta`. The next calls with the same API key leave them out at once, until FurtherKeys forgets it. What a model
  * thought before, and another organisation has sealed or signed, is left out of the call alone. The caller sees all runs as one attempt.
  *
  * Sources: https://github.com/anthropics/claude-code/issues/21612, https://github.com/QuantumNous/new-api/issues/2975,
  * https://github.com/lidge-jun/opencodex/issues/4853
  */
 import { isDeepStrictEqual } from "node:util";
-import type { Operation } from "../../call/operations.ts";
 import { Refusal } from "../../call/refusals.ts";
 import {
   blocksOf,
+  doneHereIn,
   isSameMember,
   memberAt,
   type RefusedMember,
@@ -32,8 +32,6 @@ import { mayTellForms, refusedForms } from "./refused-forms.ts";
 import { type RefusedNames, refusedNames, saidIn } from "./refused-names.ts";
 import { betasIn } from "./translate.ts";
 
-const operations: ReadonlySet<Operation> = new Set(["chat", "messages", "responses", "count_tokens"]);
-
 /** mostRefusals is how often a request is sent again. Most servers name one key at a time. */
 const mostRefusals = 8;
 /** The most that is remembered of an API key: each of its calls is looked through for all of that. */
@@ -45,7 +43,6 @@ const nothing: RefusedKeys = { forms: {}, members: [], betas: [] };
 export function inKnownKeys(run: RunAttempt): RunAttempt {
   return (attempt) => {
     const { candidate, part } = attempt;
-    if (!operations.has(candidate.operation)) return run(attempt);
     const known = candidate.state.furtherKeys.refused(part.caller.keyId);
     const first = known ? without(attempt, known) : attempt;
     return catchError(
@@ -119,8 +116,18 @@ async function furtherRefused(
   const forms =
     plain && tried.candidate.operation === "chat" && (await refusedForms(error, tried, refused.forms, plain));
   if (forms) return { ...refused, forms };
+  const earlier = [...refused.members, ...mistaken];
+  const own = ownIn(error, tried).filter((one) => !earlier.some((known) => isSameMember(known, one)));
+  if (own.length > 0) return { ...refused, members: [...refused.members, ...own] };
   const names = refusedNames(error);
   return names && withNames({ refused, mistaken }, names, tried);
+}
+
+/** ownIn returns what a refusal speaks of that the gateway does itself: that a server does not take it, in whichever words, is no refusal. */
+function ownIn(error: Refusal, { translated, candidate }: CallAttempt): readonly RefusedMember[] {
+  const said = saidIn(error);
+  const own = doneHereIn(translated.request.outline(), candidate.operation);
+  return own.filter(({ path: [key = ""] }) => said.includes(key));
 }
 
 /** Known is what is known of a server's refusals: what it refuses, and what it turned out not to have meant in this call. */

@@ -13,6 +13,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Operation } from "../../call/operations.ts";
 import { wouldBeDropped } from "../../call/refusals.ts";
+import { credentialOf } from "../../config/catalogue/vendors.ts";
 import type { CreateUpstreamClient } from "../../http1/client/index.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
 import { type Dialect, requestBody } from "../dialect.ts";
@@ -29,6 +30,7 @@ import { withPlacedInstructions } from "./conversation/late-instructions.ts";
 import { refuseUnheard } from "./conversation/unheard.ts";
 import { requiresSignedThinking, withoutUnsigned } from "./conversation/unsigned-thinking.ts";
 import { withUsableContent } from "./conversation/usable-content.ts";
+import { countingDialect } from "./counting.ts";
 import { anthropicFaults } from "./faults.ts";
 import { fitGeneration, refusedSampling } from "./fit-generation.ts";
 import { eventsOfMessage } from "./frames.ts";
@@ -42,6 +44,8 @@ export interface AnthropicOptions {
   /** With the version: `https://api.anthropic.com/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
+  /** The header that the key goes into. Default: `x-api-key`. */
+  readonly credential?: string | undefined;
   /** Further headers of each request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly query?: Readonly<Record<string, string>> | undefined;
@@ -53,14 +57,14 @@ export interface AnthropicOptions {
 export function createAnthropicProvider(options: AnthropicOptions): Provider {
   const { baseUrl, apiKey, timeouts, headers, query, createClient } = options;
   const upstream = createUpstream(baseUrl, timeouts, query, createClient);
-  const credential = { ...lowerCased(headers), ...(apiKey ? { "x-api-key": apiKey } : {}) };
+  const credential = { ...lowerCased(headers), ...credentialOf(apiKey, options.credential ?? "x-api-key") };
   const dialect = anthropicDialect(credential, createRedact(baseUrl, secretsOf(apiKey, headers, query)));
   const isSigned = (model: string) => requiresSignedThinking(model, baseUrl);
   return {
     kind: "anthropic",
     speaks: {
       messages: dropUnsupported(speakOver(upstream, dialect, "/messages"), isSigned),
-      count_tokens: dropUnsupported(speakOver(upstream, dialect, "/messages/count_tokens"), isSigned),
+      count_tokens: dropUnsupported(speakOver(upstream, countingDialect(dialect), "/messages/count_tokens"), isSigned),
     },
     check: checkOver(upstream, { ...credential, "anthropic-version": defaultVersion }),
     close: () => upstream.close(),

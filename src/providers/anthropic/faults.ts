@@ -18,22 +18,16 @@ import { isForeignToMessages } from "../frames/native/chat-as-message.ts";
 
 /** anthropicFaults returns a function that finds the refusal for JSON that is no answer and no frame of one. */
 export function anthropicFaults(refusalOf: RefusalOf) {
-  return (json: JsonObject, bytes: Buffer, operation: Operation, place: ErrorPlace): Refusal | undefined => {
+  return (json: JsonObject, bytes: Buffer, _: Operation, place: ErrorPlace): Refusal | undefined => {
     if (namesError(json)) return refusalOf(json, bytes);
     if (place === "frame" && isForeignToMessages(json)) return undefined;
     if (place === "frame" && typeof json.type === "string")
       return endsByFailure(json.delta) ? brokenByError() : undefined;
-    if (place === "whole" && isAnswer(json, operation)) return endsByFailure(json) ? brokenByError() : undefined;
+    if (place === "whole" && Array.isArray(json.content)) return endsByFailure(json) ? brokenByError() : undefined;
     if (saysAnything(json)) return refusalOf(json, bytes);
     if (place === "frame") return undefined;
     return upstreamFailed(place === "error" ? "it answered with an error" : "its answer is empty");
   };
-}
-
-/** A token count may come with a message around it. It is free, and passed on as it came. */
-function isAnswer({ content, input_tokens, usage }: JsonObject, operation: Operation): boolean {
-  if (Array.isArray(content)) return true;
-  return operation === "count_tokens" && (typeof input_tokens === "number" || isObject(usage));
 }
 
 function endsByFailure(end: JsonValue | undefined): boolean {

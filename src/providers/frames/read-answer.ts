@@ -69,7 +69,9 @@ function unwrapped(bytes: Buffer, dialect: Dialect, operation: Operation): JsonO
  */
 function listed(answer: JsonValue | undefined, operation: Operation): JsonObject[] {
   if (!isObject(answer) || namesError(answer)) return [];
-  if (operation === "chat") return [chatOf(answer)].filter((native) => native !== undefined);
+  // The message of a choice is its text where a completion was asked for.
+  if (operation === "chat" || operation === "completions")
+    return [chatOf(answer)].filter((native) => native !== undefined);
   const { choices, content, output, output_text: text } = answer;
   const isOwn = operation === "responses" && answer.object === "response";
   if (operation === "messages" || (operation === "responses" && !isOwn)) {

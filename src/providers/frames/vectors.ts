@@ -5,6 +5,9 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 
+/** lacksVectors is the fault of an answer that has not. */
+export const lacksVectors = "its answer lacks vectors";
+
 /** hasAllVectors reports whether each input of the request has its vector. Of an answer its outline suffices. */
 export function hasAllVectors({ data }: JsonObject, { input = null }: JsonObject): boolean {
   return Array.isArray(data) && data.length >= inputsOf(input) && data.every(isVector);
@@ -16,24 +19,70 @@ function inputsOf(input: JsonValue): number {
   return input.every((item) => typeof item === "string" || Array.isArray(item)) ? input.length : 1;
 }
 
-function isVector(item: JsonValue): boolean {
+/** isVector reports the entry of a vector in OpenAI's form. */
+export function isVector(item: JsonValue): boolean {
   return isObject(item) && (Array.isArray(item.embedding) || typeof item.embedding === "string");
 }
 
 /**
  * vectorsIn returns the list that says what an answer of another form says; undefined where it has no vectors. llama.cpp outside `/v1`, and
- * Text Embeddings Inference, answer with a bare list; others have it as `embeddings`, or the one vector as `embedding`.
+ * Text Embeddings Inference, answer with a bare list; others have the vectors, or the only one, as `embeddings`, `embedding` or `data`, in an
+ * object or within `output` or `result`.
  */
 export function vectorsIn(answer: JsonValue | undefined): JsonObject | undefined {
-  if (Array.isArray(answer)) return listOf(answer, {});
-  if (!isObject(answer)) return undefined;
-  const { embeddings, embedding, output, ...rest } = answer;
-  if (embeddings === undefined && isObject(output)) return vectorsIn({ ...rest, ...output });
-  const vectors = (isObject(embeddings) ? embeddings.float : embeddings) ?? (embedding ? [embedding] : undefined);
-  return Array.isArray(vectors) ? listOf(vectors, rest) : undefined;
+  return vectorsWithin(answer, 0);
 }
 
-function listOf(vectors: readonly JsonValue[], rest: JsonObject): JsonObject | undefined {
-  const data = vectors.map((item, index) => (Array.isArray(item) ? { index, embedding: item } : item));
-  return data.length > 0 && data.every(isVector) ? { ...rest, object: "list", data } : undefined;
+/** holders are the members that have the vectors, or an object with them. */
+const holders = ["data", "embeddings", "embedding", "float", "output", "result", "predictions"] as const;
+/** deepest is how many objects may stand around the vectors. */
+const deepest = 2;
+
+function vectorsWithin(answer: JsonValue | undefined, depth: number): JsonObject | undefined {
+  if (Array.isArray(answer)) return asList(listOf(answer), {});
+  if (!isObject(answer)) return undefined;
+  for (const key of holders) {
+    const { [key]: held = null, ...rest } = answer;
+    const list = asList(listOf(held), rest);
+    if (list) return list;
+    const inner = isObject(held) && depth < deepest ? vectorsWithin(held, depth + 1) : undefined;
+    if (inner) return { ...rest, ...inner };
+  }
+  return undefined;
+}
+
+function asList(vectors: readonly (JsonObject | undefined)[], rest: JsonObject): JsonObject | undefined {
+  if (vectors.length === 0 || !vectors.every((vector) => vector !== undefined)) return undefined;
+  const data = vectors.map((vector, index) => ({ index, ...vector }));
+  return { ...rest, object: "list", data };
+}
+
+/** listOf returns an entry for each vector: of a list, of one vector, of an object with one, or of an object with entries by their places. */
+function listOf(held: JsonValue): readonly (JsonObject | undefined)[] {
+  const only = vectorOf(held);
+  if (only && typeof held !== "string") return [only];
+  if (Array.isArray(held)) return held.map(vectorOf);
+  const places = isObject(held) ? Object.keys(held) : [];
+  const areInOrder = places.every((place, i) => Number(place) === i);
+  return areInOrder && isObject(held) ? Object.values(held).map(vectorOf) : [];
+}
+
+/** vectorKeys are the names of a vector: OpenAI's, Jina's, Google's, Cohere's by its numbers, that of models with several kinds of vectors. */
+const vectorKeys = ["embedding", "embeddings", "values", "vector", "float", "dense"] as const;
+
+/** vectorOf returns the entry of a vector: numbers, base64, or an object that has them by some name. */
+function vectorOf(entry: JsonValue | undefined): JsonObject | undefined {
+  if (typeof entry === "string" || isNumbers(entry)) return { embedding: entry };
+  if (!isObject(entry)) return undefined;
+  for (const key of vectorKeys) {
+    const { [key]: held = null, ...rest } = entry;
+    const [first, ...others] = Array.isArray(held) ? held : [];
+    const vector = isNumbers(first) && others.length === 0 ? { embedding: first } : vectorOf(held);
+    if (vector) return { ...rest, ...vector };
+  }
+  return undefined;
+}
+
+function isNumbers(value: JsonValue | undefined): value is number[] {
+  return Array.isArray(value) && typeof value[0] === "number";
 }

@@ -28,6 +28,8 @@ import { asksForUsage } from "../usage/write-usage.ts";
 import { createChunkAccumulator } from "./accumulator.ts";
 import { ChoiceTracker } from "./choices.ts";
 import type { TemplateReader } from "./delta-template.ts";
+import { inBatches } from "./embeddings/batches.ts";
+import { inTexts } from "./embeddings/texts.ts";
 import { openAiFaults } from "./faults.ts";
 import { chunksOfAnswer } from "./frames.ts";
 import { LastEnds } from "./last-ends.ts";
@@ -72,7 +74,7 @@ export function createOpenAiProvider(options: OpenAiOptions): Provider {
     responses: (path: string) => speakOver(upstream, responding, path),
     chat: (path: string) => speakOver(upstream, dialect, path),
     completions: (path: string) => speakOver(upstream, dialect, path),
-    embeddings: (path: string) => speakOver(upstream, dialect, path),
+    embeddings: (path: string) => inBatches(inTexts(speakOver(upstream, dialect, path))),
     // The form of the answer follows the attempt's, which types cannot say of a branch.
     speech: (path: string) => speakSpeech(upstream, dialect, credential, path) as Speak<"speech">,
   } as const;
@@ -199,9 +201,12 @@ function withoutUsage<O extends DescMessage>(frame: Wire<O>, json: JsonObject): 
   return Array.isArray(json.choices) && json.choices.length > 0 ? frame.with({ usage: undefined }) : undefined;
 }
 
-/** withNativeChunks returns a tracker that takes the pieces of another API's stream as chunks of a chat. */
+/**
+ * withNativeChunks returns a tracker that takes the pieces of another API's stream as chunks of a chat, whose words are the text where a
+ * completion was asked for.
+ */
 function withNativeChunks({ operation }: Attempt, tracker: StreamTracker, errorIn: Dialect["errorIn"]): StreamTracker {
-  if (operation !== "chat") return tracker;
+  if (operation !== "chat" && operation !== "completions") return tracker;
   let read: ReturnType<typeof createChunkReader> | undefined;
   return {
     ...tracker,

@@ -15,6 +15,7 @@ import {
   saysAnything,
 } from "../errors/errors-in-answers.ts";
 import { isNativePiece } from "../frames/native/chunks.ts";
+import { isVector } from "../frames/vectors.ts";
 import { membersOf } from "../usage/count.ts";
 
 /** openAiFaults returns a function that finds the refusal for JSON that is no answer and no chunk of one. */
@@ -42,7 +43,8 @@ function isPart({ choices, usage, data }: JsonObject, operation: Operation, plac
   if (place === "error") return false;
   if (place === "frame")
     return (usage ?? null) !== null || (Array.isArray(choices) ? choices.length > 0 : Boolean(choices));
-  if (operation === "embeddings") return Array.isArray(data);
+  // Entries of which none is in the usual form are looked for in others.
+  if (operation === "embeddings") return Array.isArray(data) && (data.length === 0 || data.some(isVector));
   return Array.isArray(choices) && choices.some(isAnswer);
 }
 

@@ -7,12 +7,12 @@ import type { Body } from "../../http1/client/index.ts";
 import type { Attempt } from "../contract.ts";
 import { type Dialect, requestBody } from "../dialect.ts";
 import type { RefusalOf } from "../errors/errors-in-answers.ts";
+import { isOfUnknownPath } from "../errors/unknown-path.ts";
 import { withForeignEvents } from "../frames/native/foreign-pieces.ts";
 import { ResponseAccumulator } from "../responses/accumulator.ts";
 import { responsesFaults } from "../responses/faults.ts";
 import { eventsOfResponse } from "../responses/frames.ts";
 import { trackResponse } from "../responses/tracker.ts";
-import { isOfUnknownPath } from "../responses/unserved.ts";
 import { meterResponse } from "../responses/usage.ts";
 import { changesOfResponse } from "../responses/usual-items.ts";
 

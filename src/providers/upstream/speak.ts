@@ -21,7 +21,7 @@ import { maxAnswerBytes, mediaTypeOf, sniffForm, sniffReply, withoutMark } from 
 import { accumulate, framesOfAnswer, single } from "../frames/other-form.ts";
 import { readAnswer } from "../frames/read-answer.ts";
 import { readFrames } from "../frames/read-frames.ts";
-import { hasAllVectors } from "../frames/vectors.ts";
+import { hasAllVectors, lacksVectors } from "../frames/vectors.ts";
 import { ask, askWhole } from "./ask.ts";
 import { readableCodings } from "./content-coding.ts";
 import type { UpstreamReply } from "./reply.ts";
@@ -61,7 +61,9 @@ export function secretsOf(
   headers: Readonly<Record<string, string>> = {},
   query: Readonly<Record<string, string>> = {},
 ): readonly (string | undefined)[] {
-  return [apiKey, ...Object.values(headers), ...Object.values(query)];
+  // A server may quote a token without its scheme.
+  const token = apiKey?.replace(/^bearer\s+/i, "");
+  return [apiKey, token, ...Object.values(headers), ...Object.values(query)];
 }
 
 /** checkOver returns the health check of an upstream: any answer of success passes. */
@@ -95,7 +97,7 @@ function wholeAnswer<O extends DescMessage>(
     const { answer, json } = readAnswer(sent, dialect, operation, takeFault);
     if (isOfVectors && !hasAllVectors(json, attempt.request.outline())) {
       takeFault(json);
-      throw upstreamFailed("its answer lacks vectors");
+      throw upstreamFailed(lacksVectors);
     }
     readOrFail(() => dialect.measure(json, meter));
     // Its upstream bills also an answer that nobody can use: the attempt's record has what it told.

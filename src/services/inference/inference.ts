@@ -83,7 +83,9 @@ function withDefaults<I extends DescMessage>(
 ): Call<I> {
   const json = call.request.outline();
   const values = valuesNow();
-  const missing = Object.entries(values).filter(([key]) => (json[key] ?? null) === null);
+  // vLLM has vectors of a conversation, whose parts may be images: an empty text beside it would be what it takes.
+  const saysOtherwise = (key: string) => key === "input" && Array.isArray(json.messages);
+  const missing = Object.entries(values).filter(([key]) => (json[key] ?? null) === null && !saysOtherwise(key));
   const model = missing.find(([key]) => key === "model")?.[1];
   // The refusal names no model: the caller did not choose one.
   if (model) authorizeModel(call.caller, catalog.get(model), undefined);

@@ -815,3 +815,22 @@ test("JSON after a byte order mark is read as JSON, whatever its declared type",
     expect(request.bytes().toString(), type).toBe('{"model":"m","prompt":"a"}');
   }
 });
+
+test("a form after a byte order mark has its first field", () => {
+  const text = "\ufeffmodel=m&prompt=a";
+  for (const type of ["application/x-www-form-urlencoded", "text/plain", ""])
+    expect(requestOf(completion, type, Buffer.from(text), anyRoom).json(), type).toEqual({ model: "m", prompt: "a" });
+  const parts = ["model", "m", "prompt", "a"].map((one, i) =>
+    i % 2 === 0 ? `--B\r\nContent-Disposition: form-data; name="${one}"\r\n\r\n` : `${one}\r\n`,
+  );
+  const multipart = Buffer.from(`\ufeff${parts.join("")}--B--\r\n`);
+  const request = requestOf(completion, "multipart/form-data; boundary=B", multipart, anyRoom);
+  expect(request.json()).toEqual({ model: "m", prompt: "a" });
+});
+
+test("a list that was declared as a form is refused, and is no field of a request to the default model", () => {
+  for (const type of ["application/x-www-form-urlencoded", "text/plain", ""]) {
+    const read = () => validate(requestOf(completion, type, Buffer.from(' [{"model":"m","prompt":"a"}]'), anyRoom));
+    expect(read, type).toThrow();
+  }
+});

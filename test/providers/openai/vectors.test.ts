@@ -158,6 +158,16 @@ const otherForms: Readonly<Record<string, unknown>> = {
   "a list of vectors": [one, two],
   "Ollama's object": { model: "v", embeddings: [one, two] },
   "Cohere's object": { id: "x", embeddings: { float: [one, two] } },
+  "vectors alone in the data": { object: "list", data: [one, two] },
+  "base64 alone in the data": {
+    data: [one, two].map((v) => Buffer.from(new Float32Array(v).buffer).toString("base64")),
+  },
+  "data by their places": { data: { 0: { index: 0, embedding: one }, 1: { index: 1, embedding: two } } },
+  "vectors by their numbers": { data: [{ embedding: { float: one } }, { embedding: { float: two } }] },
+  "vectors of one kind of several": { data: [{ embedding: { dense: one } }, { embedding: { dense: two } }] },
+  "vectors by another name": { data: [{ embeddings: one }, { embeddings: [two] }] },
+  "Google's object": { embeddings: [{ values: one }, { values: two }] },
+  "Cloudflare's object": { result: { shape: [2, 2], data: [one, two] }, success: true, errors: [], messages: [] },
   "Alibaba's object": { output: { embeddings: [{ embedding: one }, { embedding: two }] }, usage: { total_tokens: 3 } },
 };
 
@@ -177,6 +187,9 @@ const ofOne: Readonly<Record<string, object>> = {
   "Ollama's vector": { embedding: one },
   "Ollama's vectors": { embeddings: [one], prompt_eval_count: 11 },
   "Cohere's": { embeddings: { float: [one] }, meta: { billed_units: { input_tokens: 11 } } },
+  "the only entry": { data: { object: "embedding", index: 0, embedding: one } },
+  "the only vector": { data: one, usage: { prompt_tokens: 11, total_tokens: 11 } },
+  "Google's": { embedding: { values: one }, usage: { total_tokens: 11 } },
   "Titan's": { embedding: one, inputTextTokenCount: 11 },
 };
 
@@ -186,6 +199,16 @@ test.each(Object.entries(ofOne))("%s, and the counts beside it, are told as Open
   if (Object.keys(answer).length > 1) expect(json).toMatchObject({ usage: { prompt_tokens: 11, total_tokens: 11 } });
   const [request] = await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
   if (Object.keys(answer).length > 1) expect(request).toMatchObject({ input: 11, cost: 33 });
+});
+
+test("a conversation is what vectors are asked of, without an empty text beside it", async () => {
+  const messages = [
+    { role: "user", content: [{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }] },
+  ];
+  expect(await ask([{ index: 0, embedding: one }], undefined, { messages })).toMatchObject({ status: 200 });
+  expect(upstream.lastAsked).toEqual({ model: "v-vectors", messages });
+  expect(await ask([{ index: 0, embedding: one }], undefined)).toMatchObject({ status: 200 });
+  expect(upstream.lastAsked).toEqual({ model: "v-vectors", input: "" });
 });
 
 test("MiniMax's status of success is not told as the error of an answer without vectors", async () => {

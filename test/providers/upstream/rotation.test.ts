@@ -107,3 +107,11 @@ test("so it does for an upstream of Anthropic's API", async () => {
   const { headers, path } = upstream.received[0] as ScriptedExchange;
   expect([headers["x-api-key"], headers["x-title"], path]).toEqual(["k", "ours", "/v1/messages?beta=true"]);
 });
+
+test("a token goes to a server of Anthropic's API as a bearer's where that header is configured, and no key beside it", async () => {
+  upstream.script = answerAsAnthropic;
+  await start({ kind: "anthropic", api_key: "Bearer token", credential: "authorization" });
+  expect(await ask()).toBe(200);
+  const { headers } = upstream.received[0] as ScriptedExchange;
+  expect([headers.authorization, headers["x-api-key"]]).toEqual(["Bearer token", undefined]);
+});

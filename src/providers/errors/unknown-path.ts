@@ -1,10 +1,10 @@
 /**
- * Recognises a server without responses: a vendor's profile may stand for another server. No model was called, so
+ * Recognises a server without the operation that it was asked: a vendor's profile may stand for another server. No model was called, so
  * nothing is charged.
  */
-import { readErrorBody } from "../errors/error-fields.ts";
-import { meaningOf } from "../errors/error-meaning.ts";
-import type { UpstreamError } from "../errors/upstream-error.ts";
+import { readErrorBody } from "./error-fields.ts";
+import { meaningOf } from "./error-meaning.ts";
+import type { UpstreamError } from "./upstream-error.ts";
 
 /** RFC 9110, 15.5.5, 15.5.6 and 15.6.2. */
 const statuses: ReadonlySet<number | undefined> = new Set([404, 405, 501]);
