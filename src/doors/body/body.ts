@@ -151,8 +151,8 @@ const emptyObject = Buffer.from("{}");
  * requestOf makes a request of a body. Throws a Refusal if its type is neither JSON nor a form, or if it becomes too large.
  *
  * Clients forget the header: `curl -d '{…}'` declares a form, and an SDK in a browser may declare text. So where the type is
- * missing, text or form, an opening brace or bracket means JSON: as a form a list would be a field that nobody asked for. An empty body is the empty object: then the refusal names the missing
- * fields.
+ * missing, text or form, an opening brace or bracket means JSON: as a form, a list would be a field that nobody asked for. An
+ * empty body is the empty object: then the refusal names the missing fields.
  */
 export function requestOf(desc: DescMessage, contentType = "", body: Buffer, room: BodyRoom): Wire {
   if (body.length === 0) return Wire.ofBytes(desc, emptyObject);
