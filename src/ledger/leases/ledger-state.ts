@@ -28,7 +28,7 @@ export interface LedgerState {
   renewedAt: number;
   /** Fires when leases are looked at for being idle. */
   releasing: NodeJS.Timeout | undefined;
-  /** Fires when leases are looked at for whether others ask for them. */
+  /** Fires when leases are looked at for whether their accounts have changed. */
   watching: NodeJS.Timeout | undefined;
 }
 

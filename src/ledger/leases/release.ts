@@ -7,7 +7,7 @@ import { adjust, type LedgerState, releaseEntry } from "./ledger-state.ts";
 
 /** idleMs is how long a lease is kept that no call draws on, in milliseconds. */
 const idleMs = 5_000;
-/** watchMs is how often it is looked whether others ask for leases, in milliseconds. */
+/** watchMs is how often it is looked whether accounts have changed, in milliseconds. */
 const watchMs = 100;
 
 export async function release(state: LedgerState, hold: Hold): Promise<void> {
@@ -40,36 +40,36 @@ export function releaseIdleLater(state: LedgerState): void {
 }
 
 /**
- * releaseAskedLater releases leases of accounts that have changed since the last look, as long as there are any: by a change other processes
- * ask for them, and who pays by which of its credit may be another thing by now.
+ * releaseChangedLater releases leases of accounts that have changed since the last look, as long as there are any: an account that pays in
+ * advance from now on has no credit beyond its balance, whatever it had before. By a change that changes nothing other processes ask for
+ * leases, where they have no other way.
  */
-export function releaseAskedLater(state: LedgerState): void {
-  const { books } = state;
-  if (books.isAskedByChanges && !state.watching) watch(state, books.version());
+export function releaseChangedLater(state: LedgerState): void {
+  if (!state.watching) watch(state, state.books.version());
 }
 
 function watch(state: LedgerState, asOf: number): void {
   const { leases, onError } = state;
   state.watching = setTimeout(() => {
     state.watching = undefined;
-    const { version, asked } = askedSince(state, asOf);
-    if (asked.length > 0) void releaseLeases(state, asked).catch(onError);
+    const { version, changed } = giveBackChanged(state, asOf);
+    if (changed.length > 0) void releaseLeases(state, changed).catch(onError);
     if (leases.count() > 0 && version !== undefined) watch(state, version);
   }, watchMs).unref();
 }
 
 /**
- * askedSince gives back the leases of accounts that have changed since a version. `version` is the one that was looked at: undefined where
- * nothing can be read, as after the database was closed. Then the next lease that is granted has it looked at again.
+ * giveBackChanged gives back the leases of accounts that have changed since a version. `version` is the one that was looked at: undefined
+ * where nothing can be read, as after the database was closed. Then the next lease that is granted has it looked at again.
  */
-function askedSince({ leases, books, groupCommit }: LedgerState, asOf: number) {
+function giveBackChanged({ leases, books, groupCommit }: LedgerState, asOf: number) {
   try {
     // What changes while nothing can be written is looked at once it can.
     const version = groupCommit.trouble() ? asOf : books.version();
-    const isAsked = ({ isGrown, accountId, keyId }: Lease) => isGrown && books.changedSince(asOf, accountId, keyId);
-    return { version, asked: version === asOf ? [] : leases.giveBack(isAsked) };
+    const isChanged = ({ isGrown, accountId, keyId }: Lease) => isGrown && books.changedSince(asOf, accountId, keyId);
+    return { version, changed: version === asOf ? [] : leases.giveBack(isChanged) };
   } catch {
-    return { version: undefined, asked: [] };
+    return { version: undefined, changed: [] };
   }
 }
 

@@ -92,11 +92,6 @@ export interface Books extends Changes {
    * Undefined where a write does not wait for another process.
    */
   readonly ending?: (() => void) | undefined;
-  /**
-   * Says that other processes can ask this one for its leases of an account by a change of that alone. Where it is not set they are asked
-   * for by `recall`.
-   */
-  readonly isAskedByChanges?: boolean;
   /** Applies what is written and not applied where any of it is of a call of this account that has ended. Returns whether it did. */
   apply(accountId: string): MaybePromise<boolean>;
   /** Records when a key was used last, within moments. */

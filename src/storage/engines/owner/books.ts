@@ -61,7 +61,6 @@ export function openOwnedBooks(options: OwnedBooksOptions): Books {
     version,
     changedSince,
     mayLease,
-    isAskedByChanges: true,
     holdDelayMs,
     // Both processes may be killed before the owner has read what it is told.
     note: (holds, seq) => sentLog.note(holds, seq, told.last()),

@@ -1,6 +1,6 @@
 /**
  * Has other processes on the same file give back what they lease of an account. Nobody can speak with them: the account is changed, by
- * nothing, which each of them sees within moments, and its ledger then gives back its leases of it (`Books.isAskedByChanges`).
+ * nothing, which each of them sees within moments, and its ledger then gives back its leases of it (`releaseChangedLater`).
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../scope.ts";

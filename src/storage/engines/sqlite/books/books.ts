@@ -74,7 +74,6 @@ export function createBooks(
   return {
     ...posts,
     ...changes,
-    isAskedByChanges: true,
     mayLease: (keyId, isOfKey) => statements.mayLease.get(keyId, isOfKey ? 1 : 0) !== undefined,
     decide(next) {
       let turn: Turn | undefined;
