@@ -24,7 +24,7 @@ import type { NewAuditEvent } from "../storage/people/audit-events.ts";
 import type { Storage } from "../storage/storage.ts";
 import { quickCheck } from "../wire/check/index.ts";
 import { Wire } from "../wire/wire.ts";
-import { type Needs, withStorage } from "./command.ts";
+import { clockOf, type Needs, withStorage } from "./command.ts";
 import { report } from "./data/report.ts";
 import { storedConfiguration } from "./stored-configuration.ts";
 
@@ -78,7 +78,7 @@ export function operatorClient(
   configFile?: string,
   { stored = storedConfiguration(storage, config, configFile), testUpstream }: OperatorExtras = {},
 ): CallOperator {
-  const clock = storage.database?.now ?? Date.now;
+  const clock = clockOf(storage);
   // This process calls no upstreams.
   const settings = () => config;
   const upstreams = () => [];
