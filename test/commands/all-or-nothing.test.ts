@@ -1,8 +1,14 @@
-/** Commands that change several things, where the database refuses one of them: nothing is changed, and the same command does all later. */
+/**
+ * Commands that change several things, where the database refuses one of them: nothing is changed, and the same command does all later.
+ * And those whose output cannot be written.
+ */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { afterAll, expect, test } from "vitest";
-import { startCommands, temporaryFolder } from "../support/command.ts";
+import { freePort } from "../../bench/free-port.ts";
+import { bin, Running, run, startCommands, starter, systemNode, temporaryFolder } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
 
 const folder = await temporaryFolder();
 const commands = startCommands();
@@ -55,5 +61,43 @@ test("what was refused is in the audit log, and an event that cannot be written 
       "model-gateway: the audit log could not be written: it is refused",
       expect.stringMatching(/^Recorded the recharge of 1\.00 /),
     ],
+  });
+});
+
+/** A device of Linux that takes nothing, as a disk that is full. */
+const full = "/dev/full";
+
+test.skipIf(!existsSync(full)).each([
+  ["a secret", ["keys", "create", "--account", "first", "--name", "k"]],
+  ["several lines", ["codes", "create", "--amount", "1", "--count", "3"]],
+  ["a list", ["accounts", "list"]],
+  ["a stream", ["backup", "-"]],
+])("output that cannot be written is told of in a line: %s", async (_, args) => {
+  const env = { DATA_DIR: join(folder.path, "printing") };
+  await commands.run(["accounts", "create", "--name", "first"], env);
+  const { code, stderr } = await run("sh", ["-c", `"$0" "$@" > ${full}`, systemNode, bin, ...args], env);
+  const [last, ...before] = stderr.trimEnd().split("\n").reverse();
+  expect({ code, last }).toEqual({
+    code: 1,
+    last:
+      "model-gateway: standard output: the disk is full. Make room on it, or choose another place. " +
+      "What could not be printed is lost",
+  });
+  for (const line of before) expect(line).toMatch(/^Created /);
+});
+
+test.skipIf(!existsSync(full))("a gateway that cannot print where it serves goes on", async () => {
+  const port = await freePort();
+  const env = { DATA_DIR: join(folder.path, "serving"), PORT: String(port) };
+  const command = `exec "$0" "$@" > ${full}`;
+  const server = new Running("sh", ["-c", command, process.execPath, starter, "serve"], env);
+  try {
+    await eventually(async () => expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200));
+  } finally {
+    await server.stop();
+  }
+  expect(await server.ended).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining("standard output: the disk is"),
   });
 });
