@@ -4,7 +4,7 @@
  */
 import { helpHint, StartError, UsageError } from "./commands/line/errors.ts";
 import { ConfigError } from "./config/config-error.ts";
-import { diskMessage, NamedFileError, StorageError, troubleOf } from "./runtime/write-trouble.ts";
+import { diskMessage, fileRemedy, NamedFileError, StorageError, troubleOf } from "./runtime/write-trouble.ts";
 
 type Command = (args: readonly string[]) => Promise<void>;
 
@@ -66,15 +66,22 @@ async function printVersion(): Promise<void> {
   console.log((await import("./package/version.ts")).version());
 }
 
+/** unprinted is the first error of standard output, as of a disk that is full. What the command has done by then is done. */
+let unprinted: NodeJS.ErrnoException | undefined;
+
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   // The reader of the output has ended, as `head` does when it has enough, or its terminal was closed.
-  if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
+  if (error.code === "EPIPE" || error.code === "EIO" || unprinted) return;
+  unprinted = error;
+  console.error(`model-gateway: standard output: ${fileRemedy(error)}. What could not be printed is lost`);
+  process.exitCode = 1;
 });
 
 const awayMessage = "the database does not answer. Look at its server and the network, and try again";
 
 /** Resolves when the command is over. Not awaited here: a module that awaits cannot be bundled into the executable. */
 export const done: Promise<void> = main(process.argv.slice(2)).catch((error: unknown) => {
+  if (unprinted && (error === unprinted || (error as Error).cause === unprinted)) return;
   const wrong = error instanceof UsageError || error instanceof ConfigError || error instanceof NamedFileError;
   const isPlain = wrong || error instanceof StartError || error instanceof StorageError;
   const isAway = troubleOf(error) === "away";

@@ -2,13 +2,15 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { type Account, EntryKind } from "../../gen/modelgateway/v1/accounts_pb.ts";
 import { OperatorService } from "../../gen/modelgateway/v1/operator_pb.ts";
+import type { Config } from "../config/config.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
 import { legible } from "../runtime/words/legible.ts";
+import type { Storage } from "../storage/storage.ts";
 import { readAmount, readName, table } from "./command.ts";
 import { readBudgetOption, writeBudgets } from "./line/budget-option.ts";
 import { helpHint, UsageError, wrongAction } from "./line/errors.ts";
 import { readOptions } from "./line/read-options.ts";
-import { type CallOperator, withOperator } from "./operator.ts";
+import { askTogether, type CallOperator, withOperator, withOperatorAndStorage } from "./operator.ts";
 
 const { createAccount, listAccounts, recordEntry, updateAccount } = OperatorService.method;
 
@@ -22,9 +24,11 @@ export async function accounts([action, ...args]: readonly string[]): Promise<vo
         const made = await ask(createAccount, { name, postpaid: values.postpaid ?? false });
         const account = made.account?.id ?? "";
         if (grant !== undefined) await ask(recordEntry, { account, kind: EntryKind.GRANT, amount: grant });
-        console.log(account);
+        return account;
       };
-      return withOperator(values.config, make, "nothing");
+      const run = async (_: CallOperator, storage: Storage, config: Config) =>
+        console.log(await askTogether(storage, config, make));
+      return withOperatorAndStorage(values.config, run, "nothing");
     }
     case "update": {
       const { values, positionals } = readOptions("accounts update", args);

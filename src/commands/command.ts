@@ -97,6 +97,14 @@ export function openConfigured(
   return openStorageOnPostgres({ ...database, ...of, isSynced: durability === "power", onError });
 }
 
+/**
+ * clockOf returns the clock that a command goes by, in milliseconds since 1970, as gateways on its data do: over Postgres the server's,
+ * where this machine's differs by more than some seconds.
+ */
+export function clockOf({ database }: Pick<Storage, "database">): () => number {
+  return database?.now ?? Date.now;
+}
+
 /** nameInForce returns a function that names the configuration in force, and makes a name of each once. */
 function nameInForce(inForce: () => Config): () => string {
   let named: Config | undefined;

@@ -21,7 +21,7 @@ import { readBudgets } from "../storage/money/budgets.ts";
 import type { Storage, Stores } from "../storage/storage.ts";
 import type { Catalog } from "../targets/catalog.ts";
 import { Wire } from "../wire/wire.ts";
-import { readAmount, readFuture, readName, table, withStorage } from "./command.ts";
+import { clockOf, readAmount, readFuture, readName, table, withStorage } from "./command.ts";
 import { type BudgetFields, budgetListOf, readBudgetOption, writeBudgets } from "./line/budget-option.ts";
 import { helpHint, UsageError, wrongAction } from "./line/errors.ts";
 import { type KeyLimitFields, readKeyLimits, requestOf } from "./line/key-options.ts";
@@ -81,12 +81,12 @@ async function createKey(args: readonly string[]): Promise<void> {
   const make = async (storage: Storage, config: Config) => {
     const permitted = { models: models === undefined ? null : await permissions(models, config) };
     const owner = { accountId: await accountIdOf(storage, account), maxKeys: config.maxKeysPerAccount };
-    const now = Date.now();
+    const now = clockOf(storage)();
     const stored = { limits: await limitsOf(limits, config), budgets: storedOf(budgets, null, now) };
     const init = { ...owner, name, admin: false, now, ...bounds, ...permitted, ...stored };
     const { key, secret } = await storage.transact(async (stores) => {
       const issued = await issueKey(stores.keys, init);
-      await writeAuditEvent(stores, creating, issued.key, request);
+      await writeAuditEvent(stores, now, creating, issued.key, request);
       return issued;
     });
     console.error(`Created ${key.id}. Copy the secret now: it is not shown again.`);
@@ -105,12 +105,12 @@ async function updateKey(args: readonly string[]): Promise<void> {
   await withStorage(values.config, async (storage, config) => {
     const key = await storage.keys.findWithAccount(id);
     if (!key) throw unknownKey(id);
-    const now = Date.now();
+    const now = clockOf(storage)();
     const change = { ...(await limitsOf(limits, config)), budgets: storedOf(budgets, key.budgets, now) };
     await storage.transact(async (stores) => {
       const { kind } = await stores.keys.update(key.account_id, id, change, now);
       if (kind === "absent") throw new UsageError(`${id} was revoked before`);
-      await writeAuditEvent(stores, updating, key, { id, ...limits, ...budgets });
+      await writeAuditEvent(stores, now, updating, key, { id, ...limits, ...budgets });
     });
     console.error(`Changed ${id}. It holds from the next call on.`);
   });
@@ -147,8 +147,9 @@ function listOf(entries: string[]) {
 async function listKeys(storage: Storage, account: string | undefined, labels: KeyLabelFilter): Promise<void> {
   const all = await storage.keys.list(account === undefined ? undefined : await accountIdOf(storage, account));
   const list = all.filter((key) => hasLabels(key, labels));
+  const now = clockOf(storage)();
   const rows = list.map((key) => [
-    ...[key.id, key.account_id, key.secret_mask, statusOf(key), adminOf(key), moment(key.created_at)],
+    ...[key.id, key.account_id, key.secret_mask, statusOf(key, now), adminOf(key), moment(key.created_at)],
     ...[key.expires_at === null ? "-" : moment(key.expires_at), formatDecimal(key.spent)],
     ...[decimalOrDash(limitOf(key)), writeBudgets(readBudgets(key.budgets)), listOrDash(key.models)],
     ...[
@@ -170,10 +171,11 @@ async function listKeys(storage: Storage, account: string | undefined, labels: K
 async function switchKey(storage: Storage, id: string, disabled: boolean): Promise<void> {
   const key = await storage.keys.findWithAccount(id);
   if (!key) throw unknownKey(id);
+  const now = clockOf(storage)();
   await storage.transact(async (stores) => {
     const { kind } = await stores.keys.update(key.account_id, id, { disabled: Number(disabled) });
     if (kind === "absent") throw new UsageError(`${id} was revoked before`);
-    await writeAuditEvent(stores, updating, key, { id, disabled });
+    await writeAuditEvent(stores, now, updating, key, { id, disabled });
   });
   console.error(disabled ? `Disabled ${id}. It is refused from now on.` : `Enabled ${id}. It works from now on.`);
 }
@@ -181,9 +183,10 @@ async function switchKey(storage: Storage, id: string, disabled: boolean): Promi
 async function revokeKey(storage: Storage, id: string): Promise<void> {
   const key = await storage.keys.findWithAccount(id);
   if (!key) throw unknownKey(id);
+  const now = clockOf(storage)();
   await storage.transact(async (stores) => {
-    if (!(await stores.keys.revoke(id, Date.now()))) throw new UsageError(`${id} was revoked before`);
-    await writeAuditEvent(stores, deleting, key, { id });
+    if (!(await stores.keys.revoke(id, now))) throw new UsageError(`${id} was revoked before`);
+    await writeAuditEvent(stores, now, deleting, key, { id });
   });
   console.error(`Revoked ${id}. It is refused from now on.`);
 }
@@ -191,11 +194,11 @@ async function revokeKey(storage: Storage, id: string): Promise<void> {
 /** writeAuditEvent records the event that the RPC would record for such a request. */
 export async function writeAuditEvent<I extends DescMessage>(
   { auditEvents }: Pick<Stores, "auditEvents">,
+  now: number,
   method: DescMethod & { readonly input: I },
   key: Pick<ApiKey, "id" | "account_id">,
   request: MessageInitShape<I>,
 ): Promise<void> {
-  const now = Date.now();
   const asked = Wire.ofMessage<DescMessage>(method.input, create<DescMessage>(method.input, request));
   await auditEvents.insert({
     id: newId("act", now),
@@ -222,10 +225,10 @@ export async function accountIdOf({ accounts }: Storage, idOrName: string): Prom
   throw new UsageError(`there is no account "${idOrName}"; ${remedy}`);
 }
 
-function statusOf(key: ApiKey): string {
+function statusOf(key: ApiKey, now: number): string {
   if (key.revoked_at !== null) return "revoked";
   if (key.disabled === 1) return "disabled";
-  return key.expires_at !== null && key.expires_at <= Date.now() ? "expired" : "active";
+  return key.expires_at !== null && key.expires_at <= now ? "expired" : "active";
 }
 
 function adminOf(key: ApiKey): string {

@@ -17,12 +17,15 @@ import type { StoredConfiguration } from "../config/stored/stored-configuration.
 import { audit } from "../pipeline/check/audit.ts";
 import { serve } from "../pipeline/handle.ts";
 import { newId } from "../runtime/ids.ts";
+import { diskMessage } from "../runtime/write-trouble.ts";
 import type { TestUpstream } from "../services/configuration/test-upstream.ts";
 import { operatorService } from "../services/operator/operator.ts";
+import type { NewAuditEvent } from "../storage/people/audit-events.ts";
 import type { Storage } from "../storage/storage.ts";
 import { quickCheck } from "../wire/check/index.ts";
 import { Wire } from "../wire/wire.ts";
-import { type Needs, withStorage } from "./command.ts";
+import { clockOf, type Needs, withStorage } from "./command.ts";
+import { report } from "./data/report.ts";
 import { storedConfiguration } from "./stored-configuration.ts";
 
 /** Idempotency is the `Idempotency-Key` of a request, and a callback for a replay. */
@@ -75,14 +78,13 @@ export function operatorClient(
   configFile?: string,
   { stored = storedConfiguration(storage, config, configFile), testUpstream }: OperatorExtras = {},
 ): CallOperator {
-  const clock = storage.database?.now ?? Date.now;
+  const clock = clockOf(storage);
   // This process calls no upstreams.
   const settings = () => config;
   const upstreams = () => [];
   const services = [OperatorService];
   const implementation = operatorService({ storage, settings, clock, services, upstreams, stored, testUpstream });
-  const onError = (error: unknown) => console.error("the audit log could not be written:", error);
-  const options = { storage, newId, clock, onError };
+  const options = { storage, newId, clock, onError: reportUnaudited };
   const { handlers } = serve(OperatorService, implementation);
   const handle = async (call: Call) => {
     await validate(call.request);
@@ -110,6 +112,37 @@ export function operatorClient(
     if (answer.headers?.["x-gateway-replayed"]) once?.onReplayed();
     return answer.body.message() as MessageShape<O>;
   };
+}
+
+/**
+ * askTogether calls several RPCs that work on the database alone, in one transaction with their audit events: all are done, or none is.
+ * `work` may run twice. What was refused is in the audit log all the same.
+ */
+export async function askTogether<T>(
+  storage: Storage,
+  config: Config,
+  work: (ask: CallOperator) => Promise<T>,
+): Promise<T> {
+  let events: NewAuditEvent[] = [];
+  try {
+    return await storage.transact(async (stores) => {
+      events = [];
+      const auditEvents = { ...stores.auditEvents, insert: async (event: NewAuditEvent) => void events.push(event) };
+      const within: Storage = { ...storage, ...stores, auditEvents, transact: (part) => part(stores) };
+      const done = await work(operatorClient(within, config));
+      for (const event of events) await stores.auditEvents.insert(event);
+      return done;
+    });
+  } catch (error) {
+    const refused = events.filter((event) => event.refused !== "");
+    await Promise.all(refused.map(storage.auditEvents.insert)).catch(reportUnaudited);
+    throw error;
+  }
+}
+
+function reportUnaudited(error: unknown): void {
+  const why = diskMessage(error) ?? (error instanceof Error ? error.message : String(error));
+  report(new Error(`the audit log could not be written: ${why}`));
 }
 
 /** validate loads the validator only for what the quick check is not sure of: to load it and to compile its rules takes 60 ms. */

@@ -27,6 +27,8 @@ export async function serve(args: readonly string[]): Promise<void> {
     import("./serving/greet.ts"),
   ]);
   await runGateway(config, { file: values.config, greet: greeter(config, values.config) });
+  // What could not be printed at its start is nothing to its end.
+  process.exitCode = 0;
 }
 
 function workersAsked(text: string | undefined): Config["workers"] {

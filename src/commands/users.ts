@@ -8,7 +8,7 @@ import { LinkKind } from "../../gen/modelgateway/v1/sessions_pb.ts";
 import type { Config } from "../config/config.ts";
 import { issueSetUpLink, linkUrl } from "../services/people/links.ts";
 import type { Storage } from "../storage/storage.ts";
-import { table, withStorage } from "./command.ts";
+import { clockOf, table, withStorage } from "./command.ts";
 import { UsageError, wrongAction } from "./line/errors.ts";
 import { readOptions } from "./line/read-options.ts";
 import { type CallOperator, operatorClient, withOperator } from "./operator.ts";
@@ -71,7 +71,7 @@ export async function users([action, ...args]: readonly string[]): Promise<void>
 }
 
 async function setUp(storage: Storage, config: Config): Promise<void> {
-  const link = await issueSetUpLink(storage, Date.now());
+  const link = await issueSetUpLink(storage, clockOf(storage)());
   if (!link) throw new UsageError("somebody operates the gateway already; `users list` shows who");
   show("Open this address within 24 hours to become the first user. Earlier ones are good no more.");
   console.log(linkUrl(publicRoot(config), LinkKind.SET_UP, link.token));

@@ -5,7 +5,7 @@
 import { rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { publish, unusedName } from "../runtime/files/durable-files.ts";
+import { publish, removeLeft, unusedName } from "../runtime/files/durable-files.ts";
 import { NamedFileError } from "../runtime/write-trouble.ts";
 import { readBackup } from "./engines/sqlite/backup/read-backup.ts";
 import { writeBackup } from "./engines/sqlite/backup/write-backup.ts";
@@ -43,6 +43,7 @@ export interface Backup {
 export async function backUp({ database, file, replaces, version, clock, signal }: BackupInit): Promise<Backup> {
   const partial = unusedName(`${file}.partial`);
   refuseFile(file, replaces);
+  removeLeft(dirname(file), "partial");
   try {
     await writeBackup(database, partial, { clock, version, signal });
     const written = await describeBackup(partial);

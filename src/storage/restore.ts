@@ -5,7 +5,7 @@
 import { existsSync, lstatSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { publish, syncFile, syncFolder, unusedName } from "../runtime/files/durable-files.ts";
+import { publish, removeLeft, syncFile, syncFolder, unusedName } from "../runtime/files/durable-files.ts";
 import { codeOf, StorageError } from "../runtime/write-trouble.ts";
 import { readBackup, unpackBackup } from "./engines/sqlite/backup/read-backup.ts";
 import { isUnused, keepAlone } from "./engines/sqlite/database.ts";
@@ -49,6 +49,7 @@ export async function restore({ file, name, database, movesAside, recover, signa
   const place = placeOf(database);
   refusePlace(place, movesAside);
   const folders = makeFolders(dirname(place));
+  removeLeft(dirname(place), "restoring");
   const staging = unusedName(`${place}.restoring`);
   let isDone = false;
   try {

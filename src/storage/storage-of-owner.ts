@@ -112,7 +112,8 @@ export async function openStorageOfWorker(path: string, durability: Durability, 
       if (letting.isGone()) throw new LetGoError();
       return steps.available(keyId);
     },
-    recall: owner.recall,
+    // Other gateways, and commands, may work on the same file.
+    recall: async (accountId) => (await owner.recall(accountId)) && storage.recall(accountId),
     writable: owner.writableBeside(engine.writable),
     async *findings(options) {
       await owner.flushed();

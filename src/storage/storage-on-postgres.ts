@@ -29,7 +29,7 @@ export async function openStorageOnPostgres(options: PostgresOptions): Promise<S
     close,
   } = await openPostgres(options);
   const stores = overScope(scope);
-  const findings = (asked: ReconcileOptions = {}) => proveAndRepair(scope.db, { now: Date.now(), ...asked });
+  const findings = (asked: ReconcileOptions = {}) => proveAndRepair(scope.db, { now: state.now(), ...asked });
   return {
     ...stores,
     ...(replica && { requests: requestsOnReplica(requestStore(replica), stores.requests, replica.read) }),

@@ -16,6 +16,7 @@ import { createBooks } from "./engines/sqlite/books/books.ts";
 import { createBooksParts } from "./engines/sqlite/books/parts.ts";
 import { type Durability, openDatabase } from "./engines/sqlite/database.ts";
 import { createJournalBooks } from "./engines/sqlite/journal/journal-books.ts";
+import { recallFromOthers } from "./engines/sqlite/recall.ts";
 import { reconcileApart } from "./engines/sqlite/reconcile/apart.ts";
 import type { Writable } from "./engines/writable.ts";
 import { createRejects } from "./journal/rejects.ts";
@@ -64,7 +65,7 @@ export interface Storage extends Stores, Changes {
   openBooks(hasJournal: boolean): OpenBooks;
   /**
    * Has what other gateways hold of an account without need given back, so that a refund is refused for none of it, and what their calls
-   * hold written, so that a key's limit is set below none of that. It takes half a second at most. Resolves to whether all have done so:
+   * hold written, so that a key's limit is set below none of that. It takes a second or so at most. Resolves to whether all have done so:
    * one may be cut off, or stand still.
    */
   recall(accountId: string): Promise<boolean>;
@@ -106,8 +107,7 @@ export function storageOver(path: string, { db, engine }: Awaited<ReturnType<typ
   return {
     ...overScope(scope),
     ...moneyOver(engine),
-    // Nothing is held of it by this process beyond what a write sees: the books settle first.
-    recall: async () => true,
+    recall: (accountId) => recallFromOthers(scope.db, accountId),
     // Other processes were told before the change was answered.
     allKnow: async () => {},
     ...changes,

@@ -70,4 +70,26 @@ describe.skipIf(!postgresPrograms)("on a server of Postgres", () => {
     expect([broken.code, broken.stderr]).toEqual([1, expect.stringMatching(/The sums do not hold/)]);
     expect(existsSync(join(folder.path, "data", "gateway.db"))).toBe(false);
   });
+
+  test("what a command stamps has the server's time, whatever the machine's is", async () => {
+    const url = await postgres.createDatabase();
+    await run(url, "accounts", "create", "--name", "one");
+    const then = Date.UTC(2020, 0, 2, 3, 4, 5);
+    await query(
+      url,
+      `CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT ${then}::bigint $$`,
+    );
+    expect((await run(url, "keys", "create", "--account", "one", "--name", "k")).code).toBe(0);
+    const [key] = await query(url, "SELECT id FROM api_keys");
+    const id = String(key?.id);
+    for (const action of ["disable", "revoke"]) expect((await run(url, "keys", action, id)).code).toBe(0);
+    expect((await run(url, "users", "set-up")).code).toBe(0);
+    const stamped = await query(
+      url,
+      `SELECT created_at AS at FROM api_keys UNION ALL SELECT revoked_at FROM api_keys
+       UNION ALL SELECT created_at FROM acts WHERE subject = '${id}' UNION ALL SELECT expires_at - 86400000 FROM links`,
+    );
+    expect(stamped).toHaveLength(6);
+    for (const { at } of stamped) expect(Math.abs(Number(at) - then)).toBeLessThan(60_000);
+  });
 });

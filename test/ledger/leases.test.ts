@@ -5,6 +5,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { holdMs } from "../../src/ledger/contract.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
+import { eventually } from "../support/eventually.ts";
 import { endedCall, holdRequest, ledgersOfTests, type TestLedger, unlimitedRequest } from "../support/money/ledger.ts";
 
 const ledgerOf = ledgersOfTests(createLeasingLedger);
@@ -143,6 +144,23 @@ describe("a lease is not for", () => {
     await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
     expect(await t.storage.keys.update("acc_1", "key_1", { credit_limit: 15 })).toMatchObject({ kind: "updated" });
     await refusedSoon(t, { of: "limit" });
+  });
+
+  test("an account that pays in advance since then, and owes already", async () => {
+    const t = await ledgerOf({ postpaid: true });
+    const other = await ledgerOf({}, t.database);
+    await t.ledger.hold(unlimitedRequest("r1", 10, t.now()));
+    await t.ledger.capture(endedCall("r1", 10, t.now()));
+    await other.storage.accounts.update("acc_1", { postpaid: 0 }, t.now());
+    let calls = 1;
+    await eventually(async () => {
+      const id = `r${++calls}`;
+      const { kind } = await t.ledger.hold(unlimitedRequest(id, 10, t.now()));
+      if (kind === "held") await t.ledger.release(id);
+      // As often as calls come in: the lease is not idle meanwhile.
+      expect(kind).toBe("short");
+    });
+    expect(await t.account()).toEqual({ balance: -10, held: 0 });
   });
 
   test("what costs nothing", async () => {

@@ -3,7 +3,7 @@ import { stringify } from "yaml";
 import type { Json } from "../../config/stored/documents.ts";
 import { masked } from "../../config/stored/masks.ts";
 import { newId } from "../../runtime/ids.ts";
-import { withFilesStorage } from "../command.ts";
+import { clockOf, withFilesStorage } from "../command.ts";
 import { UsageError } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
 import { storedConfiguration } from "../stored-configuration.ts";
@@ -27,7 +27,7 @@ export async function exportStored(args: readonly string[]): Promise<void> {
     if (file === undefined) process.stdout.write(text);
     else writeNewFile("--file", file, text, 0o600);
     if (!isWhole) return;
-    const now = Date.now();
+    const now = clockOf(storage)();
     await storage.auditEvents.insert({
       ...{ id: newId("act", now), created_at: now, action: exportAction, actor_kind: "command_line", actor_id: "" },
       ...{ account_id: "", subject: "", details: JSON.stringify({ version }), refused: "", address: "" },

@@ -13,7 +13,7 @@ import type { KeyModelRate } from "../../storage/keys.ts";
 import { storedBudgets } from "../../storage/money/budgets.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { Catalog } from "../../targets/catalog.ts";
-import { readName, withStorage } from "../command.ts";
+import { clockOf, readName, withStorage } from "../command.ts";
 import { accountIdOf, writeAuditEvent } from "../keys.ts";
 import { UsageError } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
@@ -30,7 +30,7 @@ export async function importKeys(args: readonly string[]): Promise<void> {
     const catalog = await servedCatalog(config);
     const outcomes: ("made" | "known")[] = [];
     for (const draft of keys)
-      outcomes.push(await importKey(draft, { storage, config, catalog, notes, accountId, now }));
+      outcomes.push(await importKey(draft, { storage, config, catalog, notes, accountId, now: clockOf(storage)() }));
     for (const note of all()) console.error(noteText(note));
     const made = outcomes.filter((outcome) => outcome === "made").length;
     const known = outcomes.length - made;
@@ -92,7 +92,7 @@ async function importKey(
     }
     // A key is inserted enabled; nobody sees it before it is disabled.
     if (draft.disabled || isEmpty) await stores.keys.update(accountId, key.id, { disabled: 1 });
-    await writeAuditEvent(stores, KeyService.method.createKey, key, { name });
+    await writeAuditEvent(stores, now, KeyService.method.createKey, key, { name });
   });
   return "made";
 }

@@ -8,7 +8,7 @@ import { type Hold, type HoldRequest, isUnchanged, type Short } from "../contrac
 import { holdEntryOf } from "../exact-ledger.ts";
 import type { Lease } from "./leases.ts";
 import { isAwake, type LedgerState } from "./ledger-state.ts";
-import { releaseIdleLater } from "./release.ts";
+import { releaseChangedLater, releaseIdleLater } from "./release.ts";
 
 export function hold(state: LedgerState, request: HoldRequest): MaybePromise<Hold | Short> {
   const { leases, books, groupCommit } = state;
@@ -61,6 +61,7 @@ function holdByBooks(state: LedgerState, request: HoldRequest, accountId = reque
     const lease = state.leases.open(request);
     state.leases.grow(lease, granted.grown);
     releaseIdleLater(state);
+    releaseChangedLater(state);
     return holdFrom(state, lease, request);
   };
   return state.groupCommit.enlist("holds", { item: request, accountId, after });

@@ -47,6 +47,7 @@ export function createLeasedLedger(options: LedgerOptions): Ledger {
       await running.ended(closeMs);
       await groupCommit.settled();
       clearTimeout(state.releasing);
+      clearTimeout(state.watching);
       await books.close();
     },
   };
@@ -83,5 +84,6 @@ function createState({ openBooks, clock, onError }: LedgerOptions): LedgerState 
     capturing: new Set(),
     renewedAt: clock(),
     releasing: undefined,
+    watching: undefined,
   };
 }

@@ -28,6 +28,8 @@ export interface LedgerState {
   renewedAt: number;
   /** Fires when leases are looked at for being idle. */
   releasing: NodeJS.Timeout | undefined;
+  /** Fires when leases are looked at for whether their accounts have changed. */
+  watching: NodeJS.Timeout | undefined;
 }
 
 /** isAwake reports whether this process has renewed its holds in time. One that stood still for long has lost its leases. */

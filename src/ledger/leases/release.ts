@@ -2,10 +2,13 @@
 import { catchError } from "../../runtime/maybe-promise.ts";
 import type { Hold } from "../contract.ts";
 import { retry } from "../retry.ts";
+import type { Lease } from "./leases.ts";
 import { adjust, type LedgerState, releaseEntry } from "./ledger-state.ts";
 
 /** idleMs is how long a lease is kept that no call draws on, in milliseconds. */
 const idleMs = 5_000;
+/** watchMs is how often it is looked whether accounts have changed, in milliseconds. */
+const watchMs = 100;
 
 export async function release(state: LedgerState, hold: Hold): Promise<void> {
   if (!state.holds.delete(hold)) return;
@@ -34,6 +37,40 @@ export function releaseIdleLater(state: LedgerState): void {
     leases.lookAgain();
     if (leases.count() > 0) releaseIdleLater(state);
   }, idleMs).unref();
+}
+
+/**
+ * releaseChangedLater releases leases of accounts that have changed since the last look, as long as there are any: an account that pays in
+ * advance from now on has no credit beyond its balance, whatever it had before. By a change that changes nothing other processes ask for
+ * leases, where they have no other way.
+ */
+export function releaseChangedLater(state: LedgerState): void {
+  if (!state.watching) watch(state, state.books.version());
+}
+
+function watch(state: LedgerState, asOf: number): void {
+  const { leases, onError } = state;
+  state.watching = setTimeout(() => {
+    state.watching = undefined;
+    const { version, changed } = giveBackChanged(state, asOf);
+    if (changed.length > 0) void releaseLeases(state, changed).catch(onError);
+    if (leases.count() > 0 && version !== undefined) watch(state, version);
+  }, watchMs).unref();
+}
+
+/**
+ * giveBackChanged gives back the leases of accounts that have changed since a version. `version` is the one that was looked at: undefined
+ * where nothing can be read, as after the database was closed. Then the next lease that is granted has it looked at again.
+ */
+function giveBackChanged({ leases, books, groupCommit }: LedgerState, asOf: number) {
+  try {
+    // What changes while nothing can be written is looked at once it can.
+    const version = groupCommit.trouble() ? asOf : books.version();
+    const isChanged = ({ isGrown, accountId, keyId }: Lease) => isGrown && books.changedSince(asOf, accountId, keyId);
+    return { version, changed: version === asOf ? [] : leases.giveBack(isChanged) };
+  } catch {
+    return { version: undefined, changed: [] };
+  }
 }
 
 /** releaseLeases releases leases behind what is written of calls that drew on them. A process that stood still may write that only now. */

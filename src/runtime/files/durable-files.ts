@@ -1,12 +1,48 @@
 /** Files that appear under their name whole, and stay after a loss of power. */
 import { randomBytes } from "node:crypto";
-import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from "node:fs";
-import { dirname } from "node:path";
+import { closeSync, fsyncSync, linkSync, openSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { codeOf } from "../write-trouble.ts";
 
 /** unusedName returns a name that no other process has: in containers of one volume each may be the process 1. */
 export function unusedName(path: string): string {
   return `${path}-${randomBytes(6).toString("hex")}`;
+}
+
+/** leftMs is for how long nobody has written what a process has left that was killed, in milliseconds. */
+const leftMs = 24 * 3_600_000;
+
+/**
+ * removeLeft removes what processes that were killed have left in a folder under names that `unusedName` made of a path that ends with a
+ * word, and what SQLite and the journal keep beside it. What anybody has written within a day stays, for its process may live, and so does
+ * what cannot be removed.
+ */
+export function removeLeft(folder: string, word: string): void {
+  const pattern = new RegExp(`^(.*\\.${word}-[0-9a-f]{12})(?:-journal|-wal|-shm|\\.lock|\\.notes)?$`);
+  const found = Map.groupBy(namesIn(folder), (name) => pattern.exec(name)?.[1]);
+  found.delete(undefined);
+  for (const names of found.values()) {
+    const paths = names.map((name) => join(folder, name));
+    const writtenAt = Math.max(...paths.map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0));
+    if (writtenAt > Date.now() - leftMs) continue;
+    for (const path of paths) removeIfPossible(path);
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function removeIfPossible(path: string): void {
+  try {
+    rmSync(path, { force: true, recursive: true });
+  } catch {
+    // Another user's, or on a disk that is read-only.
+  }
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   renameSync,
   statSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
@@ -204,6 +205,31 @@ describe("a back-up", () => {
     const both = await Promise.allSettled([1, 2].map((now) => backUpAt(t.path, inFolder("c"), now)));
     expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
     await describeBackup(inFolder("c"));
+  });
+
+  test("removes what others have left that were killed a day ago, and nothing of those that live", async () => {
+    const t = await ledgerOf({ balance: ample });
+    const [old, young] = [".partial-0123456789ab", ".partial-ba9876543210"].map((end) => `other${end}`) as [
+      string,
+      string,
+    ];
+    const kept = [young, `${young}-journal`, "other.partial", "mine.partial-0123"];
+    for (const name of [old, `${old}-journal`, ...kept]) {
+      writeFileSync(inFolder(name), "another's");
+      // Of one that is long under way only one file has been written lately.
+      if (name !== young) utimesSync(inFolder(name), 1, 1);
+    }
+    await backUpAt(t.path, inFolder("b"), 1);
+    expect(readdirSync(folder.path).sort()).toEqual(["b", ...kept].sort());
+    const data = inFolder("data");
+    mkdirSync(join(data, "gateway.db.restoring-0123456789ab.notes"), { recursive: true });
+    for (const end of ["", ".lock"]) writeFileSync(join(data, `gateway.db.restoring-0123456789ab${end}`), "another's");
+    for (const name of readdirSync(data)) utimesSync(join(data, name), 1, 1);
+    await restore({
+      ...{ file: inFolder("b"), database: join(data, "gateway.db"), movesAside: false },
+      recover: async () => {},
+    });
+    expect(readdirSync(data).sort()).toEqual(["gateway.db", "gateway.db.lock"]);
   });
 
   test("waits for nobody longer than some seconds, and leaves nothing then", async () => {
