@@ -322,6 +322,10 @@ for (const { name, lacks, start, seesUnsent } of ways) {
       expect(await run("streaming")).toEqual({ text: "one two three", cost: expect.stringMatching(/^0\.0000\d+$/) });
     });
 
+    test("sends many long requests at once", async () => {
+      expect(await run("longRequests")).toEqual(['"no error"']);
+    });
+
     test("reaches every service", async () => {
       expect(await run("everyService")).toMatchObject({
         models: expect.arrayContaining(["embedded-chat", "odd-chat"]),

@@ -12,8 +12,15 @@ export interface GrpcOptions extends GatewayOptions {
   readonly grpc?: Omit<GrpcTransportOptions, "baseUrl" | "defaultTimeoutMs"> | undefined;
 }
 
+/**
+ * The most that the calls of a connection may hold in memory, in megabytes. Node's own bound of 10 refuses further calls while two or three long
+ * requests are under way.
+ */
+const maxSessionMemory = 1024;
+
 /** Throws for options that cannot be right. Makes no connection yet. */
 export function createTransport(options: GrpcOptions): Transport {
   const { baseUrl, grpc } = options;
-  return wrapTransport(createGrpcTransport({ ...grpc, baseUrl }), options);
+  const nodeOptions = { maxSessionMemory, ...grpc?.nodeOptions };
+  return wrapTransport(createGrpcTransport({ ...grpc, nodeOptions, baseUrl }), options);
 }

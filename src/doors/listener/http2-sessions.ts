@@ -49,6 +49,13 @@ export const maxConcurrentStreams = 250;
  */
 export const streamResets = { streamResetBurst: maxConcurrentStreams, streamResetRate: 20 };
 
+/**
+ * maxSessionMemory is what the streams of a session may hold in memory before further ones are refused, in megabytes. Node's own bound of 10 is
+ * reached by three or four answers of which the reader is slow, and a session carries the calls of many callers where a proxy is before the
+ * gateway. What a reader does not take ends after `stalledReaderMs`, and what callers send has bounds of its own.
+ */
+export const maxSessionMemory = 4096;
+
 /** lingerMs is how long a client may keep the connection after a GOAWAY, in milliseconds. */
 const lingerMs = 1_000;
 

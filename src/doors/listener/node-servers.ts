@@ -11,7 +11,7 @@ import type { Socket } from "node:net";
 import { isLastAnswer } from "../../http1/server/index.ts";
 import { discardInTurns } from "../../runtime/read-turns.ts";
 import { isHeadFaulty } from "./faulty-heads.ts";
-import { maxConcurrentStreams, streamResets } from "./http2-sessions.ts";
+import { maxConcurrentStreams, maxSessionMemory, streamResets } from "./http2-sessions.ts";
 import { type RejectionBody, rejectHead } from "./raw-answers.ts";
 import { originOf } from "./rotation.ts";
 import { createTurns, otherWeight, requestTurns, type Turns } from "./turns.ts";
@@ -80,7 +80,7 @@ export function createNodeServers(options: NodeServerOptions): NodeServers {
     else beginInTurn(turns, req, res, () => options.handle(req, res));
   };
   const http2 = createHttp2Server(
-    { settings: { maxConcurrentStreams }, ...streamResets },
+    { settings: { maxConcurrentStreams }, maxSessionMemory, ...streamResets },
     handleHttp2 as unknown as Parameters<typeof createHttp2Server>[1],
   );
   http2.on("checkExpectation", handleHttp2);

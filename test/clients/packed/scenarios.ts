@@ -100,6 +100,14 @@ export const scenarios = {
     return { ...(await textOf(client.streamChatCompletion(asking("say: one two three"), { onTrailer }))), cost };
   },
 
+  /** Sends sixteen requests of a megabyte at once. */
+  async longRequests(connect, target) {
+    const { client } = counting(connect, target, { retries: { attempts: 1 } });
+    const long = asking(`say: hello. ${"word ".repeat(200_000)}`);
+    const answers = Array.from({ length: 16 }, () => caught(client.createChatCompletion(long)));
+    return [...new Set((await Promise.all(answers)).map((outcome) => JSON.stringify(outcome)))];
+  },
+
   async everyService(connect, target) {
     const { baseUrl, apiKey, operatorKey } = target;
     const transport = connect({ baseUrl, apiKey });
