@@ -165,6 +165,14 @@ const facts = {
       any. Others are replaced, the same one always by the same.`,
       examples: ["any"],
     }),
+  item_ids: z
+    .enum(["any", "own"])
+    .optional()
+    .meta({
+      description: `Which ids its /responses takes of items: any, or only such as its own (own), which begin by the item's type and stand once.
+      Others are left out, or replaced where an item must have one.`,
+      examples: ["any"],
+    }),
   after_tools: z
     .enum(["any", "assistant"])
     .optional()
