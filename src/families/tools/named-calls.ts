@@ -1,7 +1,8 @@
 /**
  * Gives calls of a history that came without an id or a name one, and results without an id that of their call: of the calls that wait for
  * a result the oldest of the name that the result has, else the oldest. Servers of small models, and Ollama's own API, number no calls, models
- * write calls without a name, and nearly every server refuses the whole request for one. `paired-….ts` then say what is of results without a call.
+ * write calls without a name, and nearly every server refuses the whole request for one. Results of a response get the type of their call's.
+ * `paired-….ts` then say what becomes of results without a call.
  */
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue, mappedInSlices, mappedList, textOrEmpty } from "../../wire/json.ts";
@@ -36,6 +37,7 @@ function* inOrder(list: JsonValue[], nameOne: Namer): CooperativeTask<JsonValue[
 
 class WaitingCalls {
   readonly #used = new Set<string>();
+  readonly #types = new Map<string, string>();
   #waiting = new Map<string, string>();
   #byName = new Map<string, Set<string>>();
   #count = 0;
@@ -46,11 +48,13 @@ class WaitingCalls {
     this.#byName = new Map();
   }
 
-  begin(id: string, name: string): string {
+  /** `type` is that of the call's result, where there are several. */
+  begin(id: string, name: string, type?: string): string {
     this.#count += 1;
     const own = id || this.#unused();
     this.#used.add(own);
     this.#waiting.set(own, name);
+    if (type) this.#types.set(own, type);
     const alike = this.#byName.get(name) ?? new Set();
     this.#byName.set(name, alike.add(own));
     return own;
@@ -65,6 +69,10 @@ class WaitingCalls {
     return own;
   }
 
+  typeOf(id: string): string | undefined {
+    return this.#types.get(id);
+  }
+
   /** The same for the same beginning of a conversation, so that a prompt cache keeps hitting. */
   #unused(): string {
     let id = `call_${this.#count}`;
@@ -77,7 +85,7 @@ function nameMessage(message: JsonValue, calls: WaitingCalls): JsonValue {
   if (!isObject(message)) return message;
   const { role, tool_calls: list, tool_call_id: id, name, tool_name: ollamas } = message;
   if (role === "tool")
-    return withId(message, "tool_call_id", calls.answer(textOrEmpty(id), textOrEmpty(name ?? ollamas)));
+    return withMember(message, "tool_call_id", calls.answer(textOrEmpty(id), textOrEmpty(name ?? ollamas)));
   if (role !== "assistant" || !Array.isArray(list) || list.length === 0) return message;
   calls.beginTurn();
   const told = mappedList(list, (call) => {
@@ -85,7 +93,7 @@ function nameMessage(message: JsonValue, calls: WaitingCalls): JsonValue {
     const key = isObject(call.custom) ? "custom" : "function";
     const called = isObject(call[key]) ? call[key] : undefined;
     const own = called && withName(called);
-    const identified = withId(call, "id", calls.begin(textOrEmpty(call.id), textOrEmpty(own?.name)));
+    const identified = withMember(call, "id", calls.begin(textOrEmpty(call.id), textOrEmpty(own?.name)));
     return own === called || !own ? identified : { ...identified, [key]: own };
   });
   return told === list ? message : { ...message, tool_calls: told };
@@ -97,28 +105,35 @@ function nameTurn(turn: JsonValue, calls: WaitingCalls): JsonValue {
   if (role === "assistant" && content.some((block) => isOfType(block, "tool_use"))) calls.beginTurn();
   const told = mappedList(content, (block) => {
     if (isOfType(block, "tool_result") && role === "user")
-      return withId(block, "tool_use_id", calls.answer(textOrEmpty(block.tool_use_id), ""));
+      return withMember(block, "tool_use_id", calls.answer(textOrEmpty(block.tool_use_id), ""));
     if (!isOfType(block, "tool_use") || role !== "assistant") return block;
-    return withId(withName(block), "id", calls.begin(textOrEmpty(block.id), textOrEmpty(block.name)));
+    return withMember(withName(block), "id", calls.begin(textOrEmpty(block.id), textOrEmpty(block.name)));
   });
   return told === content ? turn : { ...(turn as JsonObject), content: told };
 }
 
 function nameItem(item: JsonValue, calls: WaitingCalls): JsonValue {
-  if (isOfType(item, "function_call") || isOfType(item, "custom_tool_call")) {
+  if (!isObject(item)) return item;
+  const { type, call_id: callId, id, name, output = null } = item;
+  if (type === "function_call" || type === "custom_tool_call") {
     const own = withName(item);
-    return withId(own, "call_id", calls.begin(textOrEmpty(own.call_id) || textOrEmpty(own.id), textOrEmpty(own.name)));
+    const known = textOrEmpty(callId) || textOrEmpty(id);
+    return withMember(own, "call_id", calls.begin(known, textOrEmpty(own.name), `${type}_output`));
   }
-  if (!isOfType(item, "function_call_output") && !isOfType(item, "custom_tool_call_output")) return item;
-  return withId(item, "call_id", calls.answer(textOrEmpty(item.call_id), textOrEmpty(item.name)));
+  if (type !== "function_call_output" && type !== "custom_tool_call_output") return item;
+  const answered = calls.answer(textOrEmpty(callId), textOrEmpty(name));
+  // Strict servers refuse a result of null.
+  const told = output === null ? { ...item, output: "" } : item;
+  // Which kind a tool is may have changed with the model.
+  return withMember(withMember(told, "call_id", answered), "type", calls.typeOf(answered) ?? type);
 }
 
 function isOfType(part: JsonValue, type: string): part is JsonObject {
   return isObject(part) && part.type === type;
 }
 
-function withId(part: JsonObject, key: string, id: string): JsonObject {
-  return part[key] === id ? part : { ...part, [key]: id };
+function withMember(part: JsonObject, key: string, value: string): JsonObject {
+  return part[key] === value ? part : { ...part, [key]: value };
 }
 
 function withName(called: JsonObject): JsonObject {

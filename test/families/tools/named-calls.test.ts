@@ -12,11 +12,18 @@ const { upstream, gateway } = scriptedStage(
       { name: "far", kind: "openai", base_url },
       { name: "claude", kind: "anthropic", base_url },
       { name: "all", kind: "openai", base_url, profile: { operations: { responses: "/responses" } } },
+      {
+        name: "any",
+        kind: "openai",
+        base_url,
+        profile: { operations: { responses: "/responses" }, responses_items: "any" },
+      },
     ],
     models: [
       modelAt("far", "chat", "m"),
       modelAt("claude", "messages", "claude-sonnet-4-6"),
       modelAt("all", "responses", "m"),
+      modelAt("any", "any", "m"),
     ],
     embeddedModels: false,
   }),
@@ -154,4 +161,15 @@ describe.each(Object.keys(bodies))("from callers of %s", (path) => {
       ]);
     });
   });
+});
+
+test.each([
+  ["custom_tool_call", "function_call_output", { input: "x" }],
+  ["function_call", "custom_tool_call_output", { arguments: "{}" }],
+])("a result of a response has the type of its call: %s", async (type, other, more) => {
+  const call = { type, call_id: "c1", name: "sh", ...more };
+  const input = [user, call, { type: other, call_id: "c1", output: null }, user];
+  const { status, text } = await ask(gateway, "/v1/responses", { model: "any", store: false, input });
+  expect(status, text).toBe(200);
+  expect(upstream.lastAsked.input).toEqual([user, call, { type: `${type}_output`, call_id: "c1", output: "" }, user]);
 });

@@ -134,7 +134,8 @@ class Conversation {
       case "configuration_update":
         return;
       case "tool_search_output":
-        this.#answer(path, item.callId || this.#searchId, searchResult(item, this.#context.names));
+        // One without any search is a result without a call.
+        this.#answer(path, item.callId || this.#searchId || shortId(path), searchResult(item, this.#context.names));
         return;
       case "agent_message":
         this.add(madeFrom(path, { role: "user", content: agentMessage(item, path) }));
