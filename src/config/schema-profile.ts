@@ -173,6 +173,14 @@ const facts = {
       Others are left out, or replaced where an item must have one.`,
       examples: ["any"],
     }),
+  result_media: z
+    .enum(["kept", "user"])
+    .optional()
+    .meta({
+      description: `Where its chat takes images, files and sounds of tools: in their results (kept), or in a message of the user's behind them only
+      (user).`,
+      examples: ["kept"],
+    }),
   after_tools: z
     .enum(["any", "assistant"])
     .optional()

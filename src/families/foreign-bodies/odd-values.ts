@@ -11,8 +11,10 @@ import { isObject, type JsonObject, type JsonValue, mappedList } from "../../wir
  */
 export function withUsualValues(message: JsonObject): JsonObject {
   const { role, content = null, tool_calls: calls = null } = message;
-  // Strict servers refuse a result of null.
-  const usual = role === "tool" || role === "function" ? (resultContent(content) ?? "") : usualContent(content);
+  // Strict servers refuse null but of the model's own turns, and empty lists.
+  const isResult = role === "tool" || role === "function";
+  const told = isEmptyList(content) ? null : isResult ? resultContent(content) : usualContent(content);
+  const usual = told ?? (role === "assistant" ? null : "");
   const called = Array.isArray(calls) ? mappedList(calls, withTextArguments) : calls;
   if (usual === content && called === calls) return message;
   return { ...message, content: usual, ...(called === null ? {} : { tool_calls: called }) };

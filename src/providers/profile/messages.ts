@@ -8,6 +8,7 @@ import { placeInstructions } from "./instructions.ts";
 import { isMarkedList, markMessage } from "./keys/cache-marks.ts";
 import { keepKnownKeys } from "./keys/message-keys.ts";
 import type { Capabilities } from "./profile.ts";
+import { showResults } from "./shown-results.ts";
 import { bridgeResults, endWithUser, fitCallIds, withoutEmptyTurns } from "./tool-turns.ts";
 
 export interface FittedMessages {
@@ -34,7 +35,7 @@ export function* fitMessages(
     const own = yield* fitMessage(marked, capabilities, { isOwn, path, budget }, dropped);
     return yield* keepKnownKeys(own, path, capabilities, dropped);
   })) as JsonObject[];
-  const said = withoutEmptyTurns(fitted, capabilities, dropped);
+  const said = showResults(withoutEmptyTurns(fitted, capabilities, dropped), capabilities);
   const folded = endWithUser(bridgeResults(placeInstructions(said, capabilities), capabilities), capabilities);
   const isChanged = folded.length !== messages.length || folded.some((message, i) => message !== messages[i]);
   return isChanged ? { messages: folded, dropped } : undefined;

@@ -68,6 +68,7 @@ const conservative: AllCapabilities = {
   thoughts_demanded: false,
   call_ids: "any",
   item_ids: "any",
+  result_media: "kept",
   after_tools: "any",
   last_turn: "any",
   empty_turns: "any",
