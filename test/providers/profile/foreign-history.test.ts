@@ -109,3 +109,27 @@ test.each([[[]], [null]])("a content of %j is an empty text but for the model's 
   const sent = await sentFor("vllm", history);
   expect(sent.map((message) => message.content)).toEqual(["", "Wait.", "", null, "go on"]);
 });
+
+describe("thinking among the parts of an earlier answer, as Mistral has it,", () => {
+  const thinking = { type: "thinking", thinking: [{ type: "text", text: "A cat?" }], closed: true };
+  const answer = { role: "assistant", content: [thinking, { type: "text", text: "A cat." }] };
+
+  test("goes by the key that a server has for it", async () => {
+    const deepseek = { role: "assistant", content: "A cat.", reasoning_content: "A cat?" };
+    expect(await sentFor("deepseek", [user, answer, user])).toEqual([user, deepseek, user]);
+    const vllm = { role: "assistant", content: [{ type: "text", text: "A cat." }], reasoning: "A cat?" };
+    expect(await sentFor("vllm", [user, answer, user])).toEqual([user, vllm, user]);
+  });
+
+  test("stays at Mistral, and is named where a server takes none", async () => {
+    expect(await sentFor("mistral", [user, answer, user])).toEqual([user, answer, user]);
+    const messages = [user, answer, user];
+    const { status, dropped } = await ask(gateway, "/v1/chat/completions", { model: "openai", messages });
+    expect([status, dropped]).toEqual([200, "messages[1].content[0]"]);
+    expect(upstream.lastAsked.messages).toEqual([
+      user,
+      { role: "assistant", content: [{ type: "text", text: "A cat." }] },
+      user,
+    ]);
+  });
+});
