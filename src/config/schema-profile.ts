@@ -165,6 +165,22 @@ const facts = {
       any. Others are replaced, the same one always by the same.`,
       examples: ["any"],
     }),
+  item_ids: z
+    .enum(["any", "own"])
+    .optional()
+    .meta({
+      description: `Which ids its /responses takes of items: any, or only such as its own (own), which begin by the item's type and stand once.
+      Others are left out, or replaced where an item must have one.`,
+      examples: ["any"],
+    }),
+  result_media: z
+    .enum(["kept", "user"])
+    .optional()
+    .meta({
+      description: `Where its chat takes images, files and sounds of tools: in their results (kept), or in a message of the user's behind them only
+      (user).`,
+      examples: ["kept"],
+    }),
   after_tools: z
     .enum(["any", "assistant"])
     .optional()

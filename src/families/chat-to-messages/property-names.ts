@@ -2,12 +2,13 @@
  * Names of a tool's arguments as the Messages API takes them: `^[a-zA-Z0-9_.-]{1,64}$`, at the root of the schema. It refuses a whole
  * request for one of another form, such as `filter[id]`, `$top`, or two words.
  *
- * Valid names stay. Invalid ones are rewritten (`fit-name.ts`). The arguments of the model's calls get the caller's names back.
+ * Valid names stay. Invalid ones are rewritten (`call/tools/fit-name.ts`). The arguments of the model's calls get the caller's names back.
  */
+
+import { fitName } from "../../call/tools/fit-name.ts";
 import { decodedStep, isHuge } from "../../providers/profile/schemas/root-schema.ts";
 import { isObject, type JsonObject, type JsonValue, parsedJson } from "../../wire/json.ts";
 import { withRenamedMembers } from "../../wire/splice.ts";
-import { fitName } from "./fit-name.ts";
 
 const rule = { fits: /^[a-zA-Z0-9_.-]{1,64}$/, refused: /[^a-zA-Z0-9_.-]/gu, kept: 55 };
 

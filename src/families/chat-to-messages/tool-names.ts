@@ -1,8 +1,8 @@
 /**
  * Names of tools and ids of calls as the Messages API takes them: `^[a-zA-Z0-9_-]{1,128}$`. Valid names stay. Invalid ones are rewritten
- * (`fit-name.ts`).
+ * (`call/tools/fit-name.ts`).
  */
-import { fitName } from "./fit-name.ts";
+import { fitName } from "../../call/tools/fit-name.ts";
 
 const rule = { fits: /^[a-zA-Z0-9_-]{1,128}$/, refused: /[^a-zA-Z0-9_-]/gu, kept: 119 };
 

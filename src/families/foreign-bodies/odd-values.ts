@@ -3,15 +3,18 @@
  * part instead of a list, results of tools that are JSON, and inputs of calls as an object where text is due, or the other way round.
  * Only the type changes, and nothing is lost.
  */
-import { isObject, type JsonObject, type JsonValue, mappedList, parsedJson } from "../../wire/json.ts";
+import { readToolInput } from "../../call/tools/tool-input.ts";
+import { isObject, type JsonObject, type JsonValue, mappedList } from "../../wire/json.ts";
 
 /**
  * withUsualValues returns a message of chat with a text or parts for content, and text for arguments; the same object where it has these.
  */
 export function withUsualValues(message: JsonObject): JsonObject {
   const { role, content = null, tool_calls: calls = null } = message;
-  // Strict servers refuse a result of null.
-  const usual = role === "tool" || role === "function" ? (resultContent(content) ?? "") : usualContent(content);
+  // Strict servers refuse null but of the model's own turns, and empty lists.
+  const isResult = role === "tool" || role === "function";
+  const told = isEmptyList(content) ? null : isResult ? resultContent(content) : usualContent(content);
+  const usual = told ?? (role === "assistant" ? null : "");
   const called = Array.isArray(calls) ? mappedList(calls, withTextArguments) : calls;
   if (usual === content && called === calls) return message;
   return { ...message, content: usual, ...(called === null ? {} : { tool_calls: called }) };
@@ -51,14 +54,15 @@ export function textArguments(args: JsonValue = null): JsonValue {
 }
 
 /**
- * withObjectInput returns a call of the Messages API whose input is an object, where it is the text of one or nothing; the same block
- * otherwise.
+ * withObjectInput returns a call of the Messages API whose input is an object, the same block where it is one. Of what a model wrote in
+ * place of one, or could not complete, nothing is lost (`call/tools/tool-input.ts`).
  */
 export function withObjectInput(use: JsonObject): JsonObject {
   const { input = null } = use;
+  if (isObject(input)) return use;
   if (input === null || isEmptyList(input)) return { ...use, input: {} };
-  const read = typeof input === "string" ? parsedJson(input.trim() || "{}") : undefined;
-  return isObject(read) ? { ...use, input: read } : use;
+  const written = typeof input === "string" ? input.trim() : JSON.stringify(input);
+  return { ...use, input: readToolInput(written === "null" ? "" : written) };
 }
 
 /** isEmptyList reports whether a value is PHP's empty object. */

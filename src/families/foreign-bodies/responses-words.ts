@@ -147,12 +147,19 @@ function isNestedImage({ type, image_url: image }: JsonObject): boolean {
   return type === "input_image" && isObject(image);
 }
 
+/** isOfOtherRole reports a text of responses by the type that the texts of others have. */
+function isOfOtherRole({ type }: JsonObject, role: JsonValue | undefined): boolean {
+  return type === (role === "assistant" ? "input_text" : "output_text");
+}
+
 /** partOf returns a part as responses has it; the same part where it is none of chat's. */
 function partOf(part: JsonValue, role: JsonValue | undefined): JsonValue {
   if (!isObject(part)) return part;
   if (part.type === "image" && !isObject(part.source)) return partOf(mediaPart(part) ?? null, role) ?? part;
   const flat = flatPart(part) ?? addressedFile(part) ?? soundPart(part);
   if (flat) return partOf(flat, role);
+  if (isOfOtherRole(part, role))
+    return { type: role === "assistant" ? "output_text" : "input_text", text: part.text ?? "" };
   if (!(ofChat.has(part.type) || isNestedImage(part))) return part;
   const { type, text, image_url: image, file, ...rest } = part;
   if (type === "text" && typeof text === "string") {

@@ -3,7 +3,7 @@
  * (`paired-results.ts`); results may stand anywhere behind their calls.
  */
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
 import { compactionTypes } from "../responses-to-chat/compaction.ts";
 import { type CallPair, CallPairs } from "./call-pairs.ts";
 import { interrupted, withHeading } from "./paired-results.ts";
@@ -37,11 +37,6 @@ const results: ReadonlySet<JsonValue | undefined> = new Set([
 
 /** ofComputer is the type of calls whose result is a screen. One that nobody has seen cannot be made: such a call becomes a text. */
 const ofComputer = "computer_call";
-
-/** withTexts are the types of results that may stand as a text without their call. */
-const withTexts: ReadonlySet<JsonValue | undefined> = new Set([
-  ...["function_call_output", "custom_tool_call_output", "computer_call_output"],
-]);
 
 /** elsewhere are the types of items that stand for others, among which a call or its result may be. */
 const elsewhere: ReadonlySet<JsonValue | undefined> = new Set(["item_reference", ...compactionTypes]);
@@ -90,7 +85,7 @@ export function* pairedItems(items: JsonValue[]): CooperativeTask<JsonValue[]> {
     }
     for (const result of missing) paired.push(result);
     missing = [];
-    paired.push(isResult(item) && isWhole && withTexts.has(item.type) ? asText(item) : item);
+    paired.push(isResult(item) && isWhole ? asText(item) : item);
   }
   for (const result of missing) paired.push(result);
   return paired;
@@ -130,10 +125,18 @@ function isId(id: JsonValue | undefined): id is string {
   return typeof id === "string" && id !== "";
 }
 
-function asText({ output }: JsonObject): JsonObject {
+function asText(result: JsonObject): JsonObject {
+  return { type: "message", role: "user", content: withHeading(shownOf(result), "input_text") };
+}
+
+/** shownOf returns what a result shows: of a shell what it printed, of a patch without a word whether it was made. */
+function shownOf({ type, output, status }: JsonObject): JsonValue | undefined {
   const { image_url = null } = isObject(output) ? output : {};
-  const shown = image_url === null ? output : [{ type: "input_image", image_url, detail: "auto" }];
-  return { type: "message", role: "user", content: withHeading(shown, "input_text") };
+  if (image_url !== null) return [{ type: "input_image", image_url, detail: "auto" }];
+  if (type === "apply_patch_call_output") return textOrEmpty(output) || textOrEmpty(status);
+  if (type !== "shell_call_output" || !Array.isArray(output)) return output;
+  const printed = output.filter(isObject).flatMap(({ stdout, stderr }) => [textOrEmpty(stdout), textOrEmpty(stderr)]);
+  return printed.filter(Boolean).join("\n");
 }
 
 /** asSaid returns what a model did at a computer as its text. */

@@ -1,5 +1,5 @@
 /**
- * Mends the history of calls in a request before it goes anywhere. Agents that were interrupted, or that cut their history, send calls
+ * Mends the history of calls in a request before it goes anywhere. Calls and results without an id get one (`named-calls.ts`). Agents that were interrupted, or that cut their history, send calls
  * without results and results without calls, again in each turn, and servers of all families refuse the whole request for one. A complete
  * history passes unchanged.
  */
@@ -9,6 +9,7 @@ import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { Translated } from "../translation.ts";
+import { namedItems, namedMessages, namedTurns } from "./named-calls.ts";
 import { pairedItems } from "./paired-items.ts";
 import { pairedResults } from "./paired-results.ts";
 import { pairedTurns } from "./paired-turns.ts";
@@ -22,15 +23,23 @@ interface History {
 }
 
 const histories: Partial<Record<Operation, History>> = {
-  chat: { key: "messages", paired: (list) => (list.every(isObject) ? pairedResults(list) : unchanged(list)) },
-  messages: { key: "messages", paired: pairedTurns },
-  count_tokens: { key: "messages", paired: pairedTurns },
-  responses: { key: "input", paired: pairedItems },
+  chat: { key: "messages", paired: pairedMessages },
+  messages: { key: "messages", paired: pairedAnthropic },
+  count_tokens: { key: "messages", paired: pairedAnthropic },
+  responses: { key: "input", paired: pairedResponses },
 };
 
-// biome-ignore lint/correctness/useYield: it takes the place of a cooperative task.
-function* unchanged(list: JsonValue[]): CooperativeTask<JsonValue[]> {
-  return list;
+function* pairedMessages(list: JsonValue[]): CooperativeTask<JsonValue[]> {
+  const named = yield* namedMessages(list);
+  return named.every(isObject) ? yield* pairedResults(named) : named;
+}
+
+function* pairedAnthropic(list: JsonValue[]): CooperativeTask<JsonValue[]> {
+  return yield* pairedTurns(yield* namedTurns(list));
+}
+
+function* pairedResponses(list: JsonValue[]): CooperativeTask<JsonValue[]> {
+  return yield* pairedItems(yield* namedItems(list));
 }
 
 export interface WholeHistory {

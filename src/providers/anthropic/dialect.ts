@@ -4,7 +4,7 @@
  * In a request `model` is replaced and `stream` is set. Sampling settings that the caller's API version or the model
  * does not have are left out and named, and so are thinking that Claude has not signed, and fallback models: they have
  * prices and permissions of their own. Blank texts and images of a wrong type, which it would refuse, are mended
- * (`usable-content.ts`), and so are instructions in mid-conversation (`late-instructions.ts`). Thinking, effort and tools are
+ * (`usable-content.ts`), and so are earlier calls (`fitting-calls.ts`) and instructions in mid-conversation (`late-instructions.ts`). Thinking, effort and tools are
  * asked for as the model's generation takes them (`fit-generation.ts`). `anthropic-version` and `anthropic-beta` pass through.
  * Errors keep the vendor's wording, by which clients switch features off.
  */
@@ -26,6 +26,7 @@ import { checkOver, commonFields, secretsOf, speakOver } from "../upstream/speak
 import type { Timeouts } from "../upstream/timeouts.ts";
 import { createUpstream } from "../upstream/upstream.ts";
 import { createEventAccumulator } from "./accumulator.ts";
+import { withFittingCalls } from "./conversation/fitting-calls.ts";
 import { withPlacedInstructions } from "./conversation/late-instructions.ts";
 import { refuseUnheard } from "./conversation/unheard.ts";
 import { requiresSignedThinking, withoutUnsigned } from "./conversation/unsigned-thinking.ts";
@@ -92,7 +93,8 @@ function dropUnsupported<O extends Operation>(speak: Speak<O>, isSigned: (model:
   return async (attempt) => {
     const { header, model } = attempt;
     refuseUnheard(attempt.request.outline(), model);
-    const asked = await withPlacedInstructions(await withUsableContent(attempt.request), model);
+    const usable = await withFittingCalls(await withUsableContent(attempt.request), model);
+    const asked = await withPlacedInstructions(usable, model);
     const signed = isSigned(model) ? await withoutUnsigned(asked) : { request: asked, dropped: [] };
     const given = signed.request.outline();
     const fitted = fitGeneration(signed.request, model);

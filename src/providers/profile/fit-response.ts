@@ -7,6 +7,7 @@ import { inItems } from "./call-arguments.ts";
 import { fitEffort } from "./effort.ts";
 import type { FittedJson } from "./fit-json.ts";
 import { instructionsIn, placeInputInstructions } from "./input-instructions.ts";
+import { fitOwnIds } from "./item-ids.ts";
 import { markItems, marksBeside } from "./keys/cache-marks.ts";
 import { isDefault, refusedIn } from "./keys/refused.ts";
 import type { Capabilities } from "./profile.ts";
@@ -24,7 +25,7 @@ export function* fitResponse(json: JsonObject, capabilities: Capabilities): Coop
   // A text has no place for a mark.
   if (placed.instructions !== undefined) yield* markItems(instructionsIn(marked), { ...marking, taken: "none" });
   const items = placed.input ?? marked;
-  const input = yield* inItems(yield* fitItemIds(items, capabilities));
+  const input = yield* inItems(yield* fitItemIds(yield* fitOwnIds(items, capabilities), capabilities));
   const tools = yield* fitResponseTools(marks.tools ?? json.tools, input, capabilities);
   const changes: Changes = {
     ...boundIn(json, capabilities),

@@ -8,6 +8,7 @@ import { placeInstructions } from "./instructions.ts";
 import { isMarkedList, markMessage } from "./keys/cache-marks.ts";
 import { keepKnownKeys } from "./keys/message-keys.ts";
 import type { Capabilities } from "./profile.ts";
+import { showResults } from "./shown-results.ts";
 import { bridgeResults, endWithUser, fitCallIds, withoutEmptyTurns } from "./tool-turns.ts";
 
 export interface FittedMessages {
@@ -34,7 +35,7 @@ export function* fitMessages(
     const own = yield* fitMessage(marked, capabilities, { isOwn, path, budget }, dropped);
     return yield* keepKnownKeys(own, path, capabilities, dropped);
   })) as JsonObject[];
-  const said = withoutEmptyTurns(fitted, capabilities, dropped);
+  const said = showResults(withoutEmptyTurns(fitted, capabilities, dropped), capabilities);
   const folded = endWithUser(bridgeResults(placeInstructions(said, capabilities), capabilities), capabilities);
   const isChanged = folded.length !== messages.length || folded.some((message, i) => message !== messages[i]);
   return isChanged ? { messages: folded, dropped } : undefined;
@@ -47,11 +48,12 @@ interface MessagePlace {
 }
 
 function* fitMessage(
-  message: JsonObject,
+  written: JsonObject,
   capabilities: Capabilities,
   { isOwn, path, budget }: MessagePlace,
   dropped: string[],
 ): CooperativeTask<JsonObject> {
+  const message = withoutThinkingParts(written, capabilities, path, dropped);
   const changes: Record<string, JsonValue | undefined> = yield* fitCallIds(message, capabilities);
   const role = message.role === "developer" ? "system" : message.role;
   // Marked parts stay: only servers that take lists take marks.
@@ -74,6 +76,40 @@ function* fitMessage(
     if (message[name] !== null) dropped.push(`${path}.${name}`);
   }
   return Object.keys(changes).length === 0 ? message : withChanges(message, changes);
+}
+
+/**
+ * withoutThinkingParts returns a message of the model whose thinking does not stand among the parts of its content, as Mistral's server has
+ * it: other servers have a key for it, and most refuse the part. The same message where it has none, or where the server takes it.
+ */
+function withoutThinkingParts(
+  message: JsonObject,
+  { thoughts, message_keys: keys = [] }: Capabilities,
+  path: string,
+  dropped: string[],
+): JsonObject {
+  const { role, content } = message;
+  if (thoughts === undefined || keys.includes("thinking") || role !== "assistant" || !Array.isArray(content))
+    return message;
+  if (!content.some(isThinkingPart)) return message;
+  const said = content.filter((part) => !isThinkingPart(part));
+  const told = { ...message, content: said.length > 0 ? said : "" };
+  const isKept = thoughts !== "none" && (message[thoughts] ?? null) === null;
+  if (isKept) return { ...told, [thoughts]: content.filter(isThinkingPart).map(thoughtIn).join("\n\n") };
+  for (const [i, part] of content.entries()) if (isThinkingPart(part)) dropped.push(`${path}.content[${i}]`);
+  return told;
+}
+
+function isThinkingPart(part: JsonValue): part is JsonObject {
+  return isObject(part) && part.type === "thinking";
+}
+
+function thoughtIn({ thinking = null }: JsonObject): string {
+  const texts = Array.isArray(thinking) ? thinking : [thinking];
+  return texts
+    .map((text) => (isObject(text) ? text.text : text))
+    .filter((text) => typeof text === "string")
+    .join("");
 }
 
 /** Drops blocks of thinking, which another family's vendor has signed. */

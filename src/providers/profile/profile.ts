@@ -67,6 +67,8 @@ const conservative: AllCapabilities = {
   thoughts: "reasoning_content",
   thoughts_demanded: false,
   call_ids: "any",
+  item_ids: "any",
+  result_media: "kept",
   after_tools: "any",
   last_turn: "any",
   empty_turns: "any",

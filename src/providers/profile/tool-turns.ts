@@ -1,9 +1,10 @@
 /**
- * Fits turns to servers that are strict about them: about the form of the ids of calls, what follows the results of
+ * Fits turns to servers that are strict about them: about the form of the ids and names of calls, what follows the results of
  * tools, and whose turn is the last.
  */
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { fitName, type NameRule } from "../../call/tools/fit-name.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject, mappedInSlices } from "../../wire/json.ts";
 import type { Capabilities } from "./profile.ts";
@@ -18,6 +19,15 @@ interface IdForm {
 const nine = /^[A-Za-z0-9]{9}$/;
 /** The most characters of an id in chat and in responses, by OpenAI's refusals. */
 const longest = { chat: 40, responses: 64 } as const;
+
+const refused = /[^a-zA-Z0-9_-]/gu;
+/** names are those of functions that were called. One that does not fit is offered by nobody: a model made it up, or another server took it. */
+const names = {
+  chat: { fits: /^[a-zA-Z0-9_-]{1,64}$/, refused, kept: 55 },
+  responses: { fits: /^[a-zA-Z0-9_-]{1,128}$/, refused, kept: 119 },
+} as const satisfies Record<string, NameRule>;
+/** speakers are the names of those who say something. */
+const speakers: NameRule = { fits: /^[^\s<|\\/>]{1,64}$/, refused: /[\s<|\\/>]/gu, kept: 55 };
 
 /** idForm returns undefined for a server that takes any id. */
 function idForm(form: Capabilities["call_ids"], operation: keyof typeof longest): IdForm | undefined {
@@ -37,14 +47,27 @@ export function* fitCallIds(
 ): CooperativeTask<Record<string, JsonValue>> {
   const form = idForm(call_ids, "chat");
   if (!form) return {};
-  const { tool_calls: calls, tool_call_id: id } = message;
+  const { tool_calls: calls, tool_call_id: id, name } = message;
   const changes: Record<string, JsonValue> = {};
   if (isOther(id, form)) changes.tool_call_id = form.made(id);
+  if (typeof name === "string" && name !== "" && !speakers.fits.test(name)) changes.name = fitName(name, speakers);
   if (!Array.isArray(calls)) return changes;
-  const fitted = yield* mappedInSlices(calls, (call) =>
-    isObject(call) && isOther(call.id, form) ? { ...call, id: form.made(call.id) } : call,
-  );
+  const fitted = yield* mappedInSlices(calls, (call) => {
+    if (!isObject(call)) return call;
+    const named = withFittingName(call);
+    return isOther(call.id, form) ? { ...named, id: form.made(call.id) } : named;
+  });
   return fitted === calls ? changes : { ...changes, tool_calls: fitted };
+}
+
+/** withFittingName returns a call of a function with a name that servers of such ids take; the same call where it has one. */
+function withFittingName(call: JsonObject): JsonObject {
+  const { function: called } = call;
+  if (!isObject(called) || typeof called.name !== "string") return call;
+  // Kimi's own kind of function is one that others do not know.
+  const isKnown = call.type === "function" || (call.type ?? null) === null;
+  if (names.chat.fits.test(called.name) && isKnown) return call;
+  return { ...call, type: "function", function: { ...called, name: fitName(called.name, names.chat) } };
 }
 
 /** fitItemIds returns the items of a response's input with ids of calls as the server takes them; the same value where all are. */
@@ -54,9 +77,13 @@ export function* fitItemIds(
 ): CooperativeTask<JsonValue | undefined> {
   const form = idForm(call_ids, "responses");
   if (!form || !Array.isArray(input)) return input;
-  return yield* mappedInSlices(input, (item) =>
-    isObject(item) && isOther(item.call_id, form) ? { ...item, call_id: form.made(item.call_id) } : item,
-  );
+  return yield* mappedInSlices(input, (item) => {
+    if (!isObject(item)) return item;
+    const { type, name, call_id: id } = item;
+    const isNamed = type === "function_call" && typeof name === "string" && !names.responses.fits.test(name);
+    const named = isNamed ? { ...item, name: fitName(name, names.responses) } : item;
+    return isOther(id, form) ? { ...named, call_id: form.made(id) } : named;
+  });
 }
 
 function isOther(id: JsonValue | undefined, form: IdForm): id is string {

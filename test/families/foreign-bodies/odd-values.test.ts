@@ -118,6 +118,13 @@ test.for([
   }
 });
 
+test.for([["{a:"], [[1]]])("an input of %j, which is no object, is kept as text in one", async ([input = null]) => {
+  const kept = { _raw: typeof input === "string" ? input : JSON.stringify(input) };
+  const { messages } = await sentFor("/messages", "chat", [input, "seen", "go on"]);
+  expect(JSON.parse(messages[1].tool_calls[0].function.arguments)).toEqual(kept);
+  expect((await sentFor("/messages", "claude", [input, "seen", "go on"])).messages[1].content[0].input).toEqual(kept);
+});
+
 test.for([[[]], [""], [null]])("an input of %j is that of a call without any", async ([input = null]) => {
   for (const path of Object.keys(turns) as Path[]) {
     const { messages } = await sentFor(path, "chat", [input, "seen", "go on"]);

@@ -252,6 +252,29 @@ describe("calls of vendors' tools without results", () => {
     expect(others).toEqual([]);
   });
 
+  test.each<[string, JsonObject, RegExp]>([
+    [
+      "a shell",
+      { type: "shell_call_output", output: [{ stdout: "a.txt", stderr: "no b", outcome: {} }] },
+      /a\.txt\nno b$/,
+    ],
+    ["a local shell", { type: "local_shell_call_output", output: "a.txt" }, /a\.txt$/],
+    ["a patch", { type: "apply_patch_call_output", status: "failed", output: "no file" }, /no file$/],
+    ["a patch without a word", { type: "apply_patch_call_output", status: "completed" }, /completed$/],
+  ])("what %s has given, for which no call is waiting, is told as text", async (_, result, ending) => {
+    const [said, ...others] = (await itemsFor({ ...result, call_id: "c" })) as JsonObject[];
+    expect(said).toEqual({ type: "message", role: "user", content: expect.stringMatching(ending) });
+    expect(said?.content).toEqual(late);
+    expect(others).toEqual([]);
+  });
+
+  test("tools found by a server without a search reach a server of chat as text", async () => {
+    const input = [{ ...found, execution: "server", call_id: null }, user];
+    const { status, text } = await ask(gateway, "/v1/responses", { model: "chat", store: false, input });
+    expect(status, text).toBe(200);
+    expect(upstream.lastAsked.messages).toEqual([{ role: "user", content: late }, user]);
+  });
+
   test("tools found without a search get one, with an id of its own", async () => {
     const asked = { ...search, arguments: {} };
     expect(await itemsFor(found)).toEqual([asked, found]);

@@ -24,7 +24,10 @@ const system = { role: "system", content: "Answer in French." };
 const answer = { role: "assistant", content: [{ type: "text", text: "Hello." }] };
 const use = { role: "assistant", content: [{ type: "tool_use", id: "t1", name: "f", input: {} }] };
 const result = { type: "tool_result", tool_use_id: "t1", content: "1" };
-const searched = { role: "assistant", content: [{ type: "server_tool_use", id: "s1", name: "web_search", input: {} }] };
+const searched = {
+  role: "assistant",
+  content: [{ type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} }],
+};
 const text = (words: string) => ({ type: "text", text: words });
 const told = text("<system-reminder>\nAnswer in French.\n</system-reminder>");
 

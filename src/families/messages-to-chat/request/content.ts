@@ -2,12 +2,13 @@
  * Content blocks → the parts of a chat message: texts, images, files.
  *
  * Blocks that only the vendor can fetch (its stored files, a document's URL) are refused by path: a model that never saw the
- * document would answer as if it had. Blocks that no part can hold are refused, too.
+ * document would answer as if it had. Blocks that no part can hold are refused, too. Those of answered turns are named (`unshown.ts`).
  */
 import { type BlockSource, type ContentBlock, ContentBlockType } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import { definedFields, type JsonObject } from "../../../wire/json.ts";
 import { madeFrom, madeLike } from "../../paths/origins.ts";
+import { type Named, shownOrNamed } from "../../paths/unshown.ts";
 
 /** PlacedBlock is a block with its public path. */
 export interface PlacedBlock {
@@ -15,10 +16,16 @@ export interface PlacedBlock {
   readonly path: string;
   /** takesLinks is whether the upstream fetches files by their URL. */
   readonly takesLinks?: boolean;
+  /** unshown receives the path of a block of an answered turn that no part can hold; undefined where it is refused. */
+  readonly unshown?: Named | undefined;
 }
 
-export function placed(blocks: readonly ContentBlock[], path: string, takesLinks = false): PlacedBlock[] {
-  return blocks.map((block, i) => ({ block, path: `${path}[${i}]`, takesLinks }));
+/** Placing is what blocks of one list have in common. */
+export type Placing = Pick<PlacedBlock, "takesLinks" | "unshown">;
+
+export function placed(blocks: readonly ContentBlock[], path: string, placing: Placing = {}): PlacedBlock[] {
+  const { takesLinks = false, unshown } = placing;
+  return blocks.map((block, i) => ({ block, path: `${path}[${i}]`, takesLinks, unshown }));
 }
 
 export function textPart(text: string): JsonObject {
@@ -27,7 +34,8 @@ export function textPart(text: string): JsonObject {
 
 /** partsOf returns the parts for a block; none for an empty text. */
 export function partsOf(placed: PlacedBlock): JsonObject[] {
-  return madeParts(placed).map((part) => madeFrom(placed.path, part));
+  const { path, unshown } = placed;
+  return shownOrNamed(path, unshown, () => madeParts(placed)).map((part) => madeFrom(path, part));
 }
 
 function madeParts({ block, path, takesLinks }: PlacedBlock): JsonObject[] {

@@ -29,6 +29,7 @@ import {
   markedParts,
   markOf,
   type PlacedBlock,
+  type Placing,
   paragraphs,
   placed,
   textPart,
@@ -45,7 +46,7 @@ export function* conversationOf(
   const instructions = systemPrompt(request, context);
   if (instructions.length > 0) messages.push(madeFrom("system", { role: "system", content: instructions }));
   let count = 0;
-  const { summary, turns } = sinceCompaction(yield* turnsOf(request.messages, context.readsSeals));
+  const { summary, turns } = sinceCompaction(yield* turnsOf(request.messages, context));
   if (summary !== undefined) messages.push({ role: "user", content: `${summaryFollows}\n\n${summary}` });
   for (const { role, path, blocks } of turns) {
     if (++count % itemsPerSlice === 0) yield;
@@ -126,12 +127,17 @@ interface Turn {
 }
 
 /** turnsOf takes links to files where the upstream is asked for responses: it fetches files by their URL then. */
-function* turnsOf(messages: readonly InputMessage[], takesLinks: boolean): CooperativeTask<Turn[]> {
+function* turnsOf(
+  messages: readonly InputMessage[],
+  { readsSeals: takesLinks, omitted }: ConversationContext,
+): CooperativeTask<Turn[]> {
   const turns: Turn[] = [];
+  const lastAnswer = messages.findLastIndex(({ role }) => role === Role.ASSISTANT);
   for (const [i, message] of messages.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     const path = `messages[${i}]`;
-    const blocks = blocksOf(message, `${path}.content`, takesLinks).filter(isOfUse);
+    const placing = { takesLinks, unshown: i < lastAnswer ? omitted : undefined };
+    const blocks = blocksOf(message, `${path}.content`, placing).filter(isOfUse);
     // Instructions without a word are those that ask for an effort.
     if (message.role === Role.SYSTEM && blocks.length === 0) continue;
     const last = turns.at(-1);
@@ -146,8 +152,8 @@ function isOfUse({ block }: PlacedBlock): boolean {
   return !isCompaction(block) || summaryIn(block) !== undefined;
 }
 
-function blocksOf({ content }: InputMessage, path: string, takesLinks: boolean): PlacedBlock[] {
-  if (content.case === "blocks") return placed(content.value.blocks, path, takesLinks);
+function blocksOf({ content }: InputMessage, path: string, placing: Placing): PlacedBlock[] {
+  if (content.case === "blocks") return placed(content.value.blocks, path, placing);
   return content.case === "text" ? [{ block: textBlock(content.value), path }] : [];
 }
 

@@ -36,12 +36,12 @@ export function toolResultOf(result: PlacedBlock, holdsParts: boolean): ToolResu
   };
 }
 
-function partsOfResult({ block: { content }, path, takesLinks }: PlacedBlock): JsonObject[] {
+function partsOfResult({ block: { content }, path, ...placing }: PlacedBlock): JsonObject[] {
   switch (content.case) {
     case "contentText":
       return [textPart(content.value)];
     case "contentBlocks":
-      return placed(content.value.blocks, `${path}.content`, takesLinks).flatMap(partsOf);
+      return placed(content.value.blocks, `${path}.content`, placing).flatMap(partsOf);
     case "contentObject":
       return [textPart(JSON.stringify(content.value))];
   }

@@ -2,7 +2,7 @@
  * The parts of an item → the parts of a chat message: texts, images, files, audio.
  *
  * Parts that only a vendor that stores files can fetch (an image by id, a file by URL) are refused by path: a model that
- * never saw it would answer as if it had. Vendors' additions to a part are kept.
+ * never saw it would answer as if it had. Those of answered turns are named (`unshown.ts`). Vendors' additions to a part are kept.
  */
 import {
   type ResponseContentPart,
@@ -11,22 +11,35 @@ import {
 import { invalidValue } from "../../../call/refusals.ts";
 import { definedFields, isFilled, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import { madeFrom } from "../../paths/origins.ts";
+import { type Named, shownOrNamed } from "../../paths/unshown.ts";
 
 export function isText({ type }: ResponseContentPart): boolean {
   return type === Type.INPUT_TEXT || type === Type.OUTPUT_TEXT || type === Type.TEXT;
 }
 
+/** Shown is how parts are shown to a model. */
+export interface Shown {
+  /** takesLinks is whether the upstream fetches files by their URL. */
+  readonly takesLinks?: boolean;
+  /** unshown receives the path of a part of an answered turn that no message can hold; undefined where it is refused. */
+  readonly unshown?: Named | undefined;
+}
+
 /** contentOf returns the content of a chat message: a string where it is one plain text. */
-export function contentOf(parts: readonly ResponseContentPart[], path: string, takesLinks = false): JsonValue {
-  const made = parts.map((part, i) => chatPart(part, `${path}[${i}]`, takesLinks));
+export function contentOf(parts: readonly ResponseContentPart[], path: string, shown: Shown = {}): JsonValue {
+  const made = parts.flatMap((part, i) => chatParts(part, `${path}[${i}]`, shown));
   const [first] = made;
   if (made.length === 0) return "";
   return made.length === 1 && first?.type === "text" && Object.keys(first).length === 2 ? (first.text as string) : made;
 }
 
-/** `takesLinks` says that the upstream fetches files by their URL. Throws a Refusal for what no chat message can hold. */
-export function chatPart(part: ResponseContentPart, path: string, takesLinks = false): JsonObject {
-  return madeFrom(path, madePart(part, path, takesLinks));
+/** chatParts throws a Refusal for what no chat message can hold. */
+export function chatParts(
+  part: ResponseContentPart,
+  path: string,
+  { takesLinks = false, unshown }: Shown,
+): JsonObject[] {
+  return shownOrNamed(path, unshown, () => [madePart(part, path, takesLinks)]).map((made) => madeFrom(path, made));
 }
 
 function madePart(part: ResponseContentPart, path: string, takesLinks: boolean): JsonObject {

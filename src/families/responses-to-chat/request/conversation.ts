@@ -23,7 +23,7 @@ import { isCompacted, isTrigger, summaryMessage, summaryRequest } from "../compa
 import { agentMessage, searchResult } from "./agent-items.ts";
 import { ApprovedCalls } from "./approvals.ts";
 import { AssistantTurn, type ConversationContext } from "./assistant.ts";
-import { chatPart, contentOf, isText } from "./content.ts";
+import { chatParts, contentOf, isText, type Shown } from "./content.ts";
 import { shortId, type ToolStep, toolStepOf } from "./vendor-items.ts";
 
 /** conversationOf throws a Refusal for what a chat model must not do without. */
@@ -36,11 +36,14 @@ export function* conversationOf(
   if (instructions) conversation.add(madeFrom("instructions", { role: "system", content: instructions }));
   if (input.case === "inputText") conversation.add(madeFrom("input", { role: "user", content: input.value }));
   let before: ResponseItem | undefined;
+  const lastAnswer = items.findLastIndex(isOfModel);
   for (const [i, item] of items.entries()) {
+    conversation.isAnswered = i <= lastAnswer;
     if (before) conversation.take(before, `input[${i - 1}]`, item);
     before = item;
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
   }
+  conversation.isAnswered = false;
   if (before) conversation.take(before, `input[${items.length - 1}]`, undefined);
   return yield* conversation.end();
 }
@@ -51,7 +54,17 @@ const roles: Readonly<Partial<Record<Role, string>>> = {
   [Role.USER]: "user",
 };
 
+function isOfModel({ role, type }: ResponseItem): boolean {
+  return role === Role.ASSISTANT || modelsTypes.has(type);
+}
+
+const modelsTypes: ReadonlySet<Type | undefined> = new Set([
+  ...[Type.FUNCTION_CALL, Type.CUSTOM_TOOL_CALL, Type.REASONING],
+]);
+
 class Conversation {
+  /** isAnswered is whether the model has said something since the item that is taken. */
+  isAnswered = false;
   readonly #context: ConversationContext;
   readonly #approved: ApprovedCalls;
   /** Ids of calls by the ids of their items, which some results name instead. */
@@ -71,8 +84,9 @@ class Conversation {
   }
 
   /** A chat that is translated further ends up at a vendor who fetches files by their URL. */
-  get #takesLinks(): boolean {
-    return this.#context.customTools === undefined;
+  get #shown(): Shown {
+    const { customTools, dropped } = this.#context;
+    return { takesLinks: customTools === undefined, unshown: this.isAnswered ? dropped : undefined };
   }
 
   add(message: JsonObject): void {
@@ -134,7 +148,8 @@ class Conversation {
       case "configuration_update":
         return;
       case "tool_search_output":
-        this.#answer(path, item.callId || this.#searchId, searchResult(item, this.#context.names));
+        // One without any search is a result without a call.
+        this.#answer(path, item.callId || this.#searchId || shortId(path), searchResult(item, this.#context.names));
         return;
       case "agent_message":
         this.add(madeFrom(path, { role: "user", content: agentMessage(item, path) }));
@@ -169,9 +184,7 @@ class Conversation {
     const word = roles[role];
     if (!word) throw invalidValue(`${path}.role`, "expected user, assistant, system or developer");
     const text =
-      content.case === "contentParts"
-        ? contentOf(content.value.parts, `${path}.content`, this.#takesLinks)
-        : content.value;
+      content.case === "contentParts" ? contentOf(content.value.parts, `${path}.content`, this.#shown) : content.value;
     this.add(madeFrom(path, { role: word, content: text ?? "" }));
   }
 
@@ -188,7 +201,7 @@ class Conversation {
     const parts = output.case === "outputParts" ? output.value.parts : [];
     const text = output.case === "outputText" ? output.value : parts.filter(isText).map((part) => part.text ?? "");
     const others = parts.flatMap((part, i) =>
-      isText(part) ? [] : [chatPart(part, `${path}.output[${i}]`, this.#takesLinks)],
+      isText(part) ? [] : chatParts(part, `${path}.output[${i}]`, this.#shown),
     );
     this.#answer(path, signed, [text].flat().join("\n"), others);
   }

@@ -3,7 +3,8 @@
  * could read.
  *
  * A conversation may change its model. Reasoning that another upstream encrypted, or a translation made, is dropped
- * and named, and so is another server's compacted conversation. The gateway's own summary becomes a message.
+ * and named, and so are reasoning that led to nothing and another server's compacted conversation. The gateway's own summary becomes a
+ * message.
  */
 import { makerOf } from "../../../providers/profile/reasoning-seal.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
@@ -24,17 +25,39 @@ export function* relayedInput(
   dropped: Dropped,
 ): CooperativeTask<JsonValue[] | undefined> {
   const maker = makerOf(reasoning.upstream);
+  const vain = reasoning.taken === "encrypted" ? vainReasoning(items) : new Set();
   const relayed: JsonValue[] = [];
   let isChanged = false;
   for (const [i, item] of items.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    const known = isObject(item) ? relayedItem(item, maker, reasoning) : item;
+    const isOfUse = isObject(item) && !vain.has(i);
+    const known = isOfUse ? relayedItem(item, maker, reasoning) : isObject(item) ? undefined : item;
     const kept = isObject(known) ? withPricedTools(known, `input[${i}]`, isUnpriced, dropped) : known;
     if (kept === undefined) dropped.add(`input[${i}]`);
     else relayed.push(kept);
     isChanged ||= kept !== item;
   }
   return isChanged ? relayed : undefined;
+}
+
+/**
+ * vainReasoning returns the places of reasoning that has led to nothing, because the model was interrupted: OpenAI refuses such without what
+ * follows from it.
+ */
+function vainReasoning(items: readonly JsonValue[]): ReadonlySet<number> {
+  const vain = new Set<number>();
+  let isVain = true;
+  for (let i = items.length - 1; i >= 0; i--) {
+    const item = items[i];
+    if (!isObject(item) || item.type !== "reasoning") isVain = isObject(item) && isOfOthers(item);
+    else if (isVain) vain.add(i);
+  }
+  return vain;
+}
+
+/** isOfOthers reports what the user says and what tools have given. */
+function isOfOthers({ type = "message", role }: JsonObject): boolean {
+  return type === "message" ? role === "user" : typeof type === "string" && type.endsWith("_output");
 }
 
 /** relayedItem returns undefined for an item that the upstream could not read. */

@@ -78,9 +78,13 @@ function usableBlock(block: JsonObject, typeOf: TypeOf): JsonObject {
   const blocks = Array.isArray(content) ? usableBlocks(content, typeOf) : undefined;
   const isEmpty = blocks ? blocks.length === 0 : isBlank(content ?? "");
   if (isEmpty && block.is_error === true) return { ...block, content: "Error" };
+  if (content === null) return withoutContent(block);
   if (!blocks || blocks === content) return block;
-  const { content: _, ...rest } = block;
-  return isEmpty ? rest : { ...rest, content: blocks };
+  return isEmpty ? withoutContent(block) : { ...block, content: blocks };
+}
+
+function withoutContent({ content: _, ...block }: JsonObject): JsonObject {
+  return block;
 }
 
 function isBlankText(block: JsonValue): block is JsonObject {

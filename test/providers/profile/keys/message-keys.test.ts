@@ -127,20 +127,25 @@ describe("parts of content that a server does not know", () => {
     }
   });
 
-  test.each(["openai", "groq", "google"])("what the model thought is left out and named: %s", (vendor) => {
-    const thinking = { type: "thinking", thinking: "hm" };
-    const history = (...content: JsonObject[]) => [
-      { role: "user", content: "hi" },
-      { role: "assistant", content },
-      { role: "user", content: "go on" },
-    ];
-    const { messages, dropped } = fitBy(vendor, "m", history(thinking, { type: "text", text: "ok" }));
-    expect((messages as JsonObject[])[1]?.content).toEqual(
-      vendor === "openai" ? [{ type: "text", text: "ok" }] : expect.anything(),
-    );
-    expect(JSON.stringify(messages)).not.toContain("thinking");
-    expect(dropped).toEqual(["messages[1].content[0]"]);
-  });
+  test.each(["openai", "groq", "google"])(
+    "what the model thought has its key, or is left out and named: %s",
+    (vendor) => {
+      const thinking = { type: "thinking", thinking: "hm" };
+      const history = (...content: JsonObject[]) => [
+        { role: "user", content: "hi" },
+        { role: "assistant", content },
+        { role: "user", content: "go on" },
+      ];
+      const { messages, dropped } = fitBy(vendor, "m", history(thinking, { type: "text", text: "ok" }));
+      expect((messages as JsonObject[])[1]?.content).toEqual(
+        vendor === "openai" ? [{ type: "text", text: "ok" }] : expect.anything(),
+      );
+      expect(JSON.stringify(messages)).not.toContain("thinking");
+      const isKept = vendor === "groq";
+      expect((messages as JsonObject[])[1]?.reasoning).toBe(isKept ? "hm" : undefined);
+      expect(dropped).toEqual(isKept ? [] : ["messages[1].content[0]"]);
+    },
+  );
 
   test("parts of a vendor's own reach it", () => {
     const file = { type: "document_url", document_url: "https://a.example/a.pdf", document_name: "a" };

@@ -1,5 +1,5 @@
 /**
- * Rewrites names that the Messages API refuses: the same way in every call, so that prompt caches keep hitting. A rewritten name ends in a
+ * Rewrites names that an API refuses: the same way in every call, so that prompt caches keep hitting. A rewritten name ends in a
  * hash of the original, so that two names never become one.
  */
 import { shortHash } from "../../runtime/ids.ts";

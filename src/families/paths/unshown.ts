@@ -1,0 +1,27 @@
+/**
+ * What no part of a translated request can hold, in turns that have been answered already. A new turn is refused for it, because the model
+ * would answer as if it had seen it; an earlier one would be refused for good, in each turn, where a conversation goes on with another model. So
+ * the model is told that it does not see it, and the caller which it is.
+ */
+import { Reason } from "../../../gen/modelgateway/v1/errors_pb.ts";
+import { Refusal } from "../../call/refusal.ts";
+import type { JsonObject } from "../../wire/json.ts";
+
+/** Named receives the paths of what is left out. */
+export interface Named {
+  add(path: string): void;
+}
+
+const unshown = "(Something that was shown here earlier cannot be shown to this model.)";
+
+/** shownOrNamed returns the parts that `make` makes of what stands at `path`; where nothing can, and `named` is there, a text that says so. */
+export function shownOrNamed(path: string, named: Named | undefined, make: () => JsonObject[]): JsonObject[] {
+  if (!named) return make();
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.reason !== Reason.INVALID_VALUE) throw error;
+    named.add(path);
+    return [{ type: "text", text: unshown }];
+  }
+}
