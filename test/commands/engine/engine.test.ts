@@ -5,14 +5,14 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { getPriority, totalmem } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "vitest";
-import { collectWhenIdle } from "../../src/commands/engine/collect-when-idle.ts";
-import { executableOptions, flags, semiSpace } from "../../src/commands/engine/options.ts";
-import { executableArguments } from "../../src/commands/engine/restart.ts";
-import { newId } from "../../src/runtime/ids.ts";
-import { issueKey } from "../../src/services/keys/issue-key.ts";
-import { openStorage } from "../../src/storage/storage.ts";
-import { Running, starter, startServer, temporaryFolder, type Variables } from "../support/command.ts";
-import { eventually } from "../support/eventually.ts";
+import { collectWhenIdle } from "../../../src/commands/engine/collect-when-idle.ts";
+import { executableOptions, flags, semiSpace } from "../../../src/commands/engine/options.ts";
+import { executableArguments } from "../../../src/commands/engine/restart.ts";
+import { newId } from "../../../src/runtime/ids.ts";
+import { issueKey } from "../../../src/services/keys/issue-key.ts";
+import { openStorage } from "../../../src/storage/storage.ts";
+import { Running, starter, startServer, temporaryFolder, type Variables } from "../../support/command.ts";
+import { eventually } from "../../support/eventually.ts";
 
 interface Thread {
   readonly name: string;
@@ -209,7 +209,7 @@ describe("memory is given back", () => {
 
   test.skipIf(!isGlibc)("by the C library, between what lives, without a warning", async () => {
     const script = `
-      import { trimHeap } from ${JSON.stringify(join(import.meta.dirname, "../../src/runtime/memory/c-heap.ts"))};
+      import { trimHeap } from ${JSON.stringify(join(import.meta.dirname, "../../../src/runtime/memory/c-heap.ts"))};
       let kept = Array.from({ length: 30_000 }, () => Buffer.allocUnsafeSlow(8_000).fill(1));
       kept = kept.filter((_, i) => i % 50 === 0);
       const rss = () => process.memoryUsage.rss();
@@ -285,7 +285,7 @@ describe("memory is given back", () => {
 
   test("by V8 itself, in a process that serves", async () => {
     const script = `
-      import { collectWhenIdle } from ${JSON.stringify(join(import.meta.dirname, "../../src/commands/engine/collect-when-idle.ts"))};
+      import { collectWhenIdle } from ${JSON.stringify(join(import.meta.dirname, "../../../src/commands/engine/collect-when-idle.ts"))};
       let kept = Array.from({ length: 2e6 }, (_, i) => ({ i }));
       let most = process.memoryUsage.rss();
       setTimeout(() => {}, 60_000);
