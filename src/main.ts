@@ -81,7 +81,7 @@ const awayMessage = "the database does not answer. Look at its server and the ne
 
 /** Resolves when the command is over. Not awaited here: a module that awaits cannot be bundled into the executable. */
 export const done: Promise<void> = main(process.argv.slice(2)).catch((error: unknown) => {
-  if (unprinted && (error === unprinted || (error as Error).cause === unprinted)) return;
+  if (unprinted && (error === unprinted || (error as Error | undefined)?.cause === unprinted)) return;
   const wrong = error instanceof UsageError || error instanceof ConfigError || error instanceof NamedFileError;
   const isPlain = wrong || error instanceof StartError || error instanceof StorageError;
   const isAway = troubleOf(error) === "away";

@@ -15,7 +15,8 @@ import { createHealth, type Health } from "../providers/upstream/health.ts";
 import { createQueues, type Queues } from "../providers/upstream/queue.ts";
 import { CallerAbort } from "../runtime/caller-abort.ts";
 import { newId } from "../runtime/ids.ts";
-import { createMemoryRoom, type MemoryRoom, memoryBytesHere } from "../runtime/memory/memory-room.ts";
+import { createAvailable, memoryBytesHere } from "../runtime/memory/machine-memory.ts";
+import { createMemoryRoom, type MemoryRoom } from "../runtime/memory/memory-room.ts";
 import { Background } from "../services/responses/background.ts";
 import type { Storage } from "../storage/storage.ts";
 import { type CatalogOptions, createModelTable, type ModelTable, type Target } from "../targets/catalog.ts";
@@ -76,7 +77,7 @@ export interface Shared {
 }
 
 export function createShared(
-  { config, live, storage, log, clock, worker, memory = memoryOf(worker, log) }: Parts,
+  { config, live, storage, log, clock, worker, memory = memoryHere(log) }: Parts,
   accelerators: Accelerators,
   limits: Limits,
 ): Shared {
@@ -119,12 +120,14 @@ export function createShared(
   };
 }
 
-/** memoryOf returns the memory of a worker, which has a part of what is there, or of the only process. */
-function memoryOf(worker: WorkerPlace | undefined, log: Logger): MemoryRoom {
-  const limitBytes = memoryBytesHere() / (worker?.count ?? 1);
-  const onShort = (residentBytes: number) =>
-    log.warn({ resident_bytes: residentBytes, limit_bytes: limitBytes }, "memory is short: long requests are refused");
-  return createMemoryRoom({ limitBytes, onShort });
+function memoryHere(log: Logger): MemoryRoom {
+  const totalBytes = memoryBytesHere();
+  const onShort = (availableBytes: number) =>
+    log.warn(
+      { available_bytes: availableBytes, total_bytes: totalBytes },
+      "memory is short: long requests are refused",
+    );
+  return createMemoryRoom({ totalBytes, availableBytes: createAvailable(), onShort });
 }
 
 /** catalogOptions returns how the models of a configuration are made. */

@@ -408,6 +408,14 @@ describe("a list", () => {
         "orpheus-3b-0.1-ft",
         "deepseek-r1",
         "gemini-2.5-flash-image",
+        ...["a3f8c2d1-e512-4c11-9f00-aabbccddeeff", "my-model-7e51c2a9", "llama-3e5-instruct", "ep-20240712-0e512"],
+        ...[
+          "flux-chat-7b",
+          "Sao10K/Sora-Chat",
+          "stable-diffusion-prompt-generator-llm",
+          "pied-piper-7b",
+          "Voyage-Chat-7B",
+        ],
       ],
     ],
   ] as const)("of mere names has their kinds: %s", async ([kind, names]) => {

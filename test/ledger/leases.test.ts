@@ -4,9 +4,11 @@
  */
 import { describe, expect, test, vi } from "vitest";
 import { holdMs } from "../../src/ledger/contract.ts";
+import type { BooksOptions } from "../../src/storage/money/books.ts";
 import { createLeasingLedger } from "../support/accelerators.ts";
 import { eventually } from "../support/eventually.ts";
 import { endedCall, holdRequest, ledgersOfTests, type TestLedger, unlimitedRequest } from "../support/money/ledger.ts";
+import { createLedger } from "../support/money/ledger-by-ids.ts";
 
 const ledgerOf = ledgersOfTests(createLeasingLedger);
 
@@ -161,6 +163,28 @@ describe("a lease is not for", () => {
       expect(kind).toBe("short");
     });
     expect(await t.account()).toEqual({ balance: -10, held: 0 });
+  });
+
+  test("an account that changes while its lease is being granted: that lease is given back", async () => {
+    const t = await ledgerOf({ balance: ample });
+    let [version, given] = [1, 0];
+    const openBooks = (options: BooksOptions) => {
+      const books = t.openBooks(options);
+      const decide: typeof books.decide = (next) => {
+        version = 2;
+        return books.decide(next);
+      };
+      const releaseLeases: typeof books.releaseLeases = (ids) => {
+        given += ids.length;
+        return books.releaseLeases(ids);
+      };
+      return { ...books, decide, releaseLeases, version: () => version, changedSince: (asOf: number) => asOf < 2 };
+    };
+    const ledger = createLedger({ openBooks, clock: t.now, onError: () => {} }, createLeasingLedger);
+    await ledger.hold(unlimitedRequest("r1", 10, t.now()));
+    // One that is not drawn on for five seconds is given back anyway.
+    await expect.poll(() => given, { timeout: 3_000 }).toBe(1);
+    await ledger.close();
   });
 
   test("what costs nothing", async () => {

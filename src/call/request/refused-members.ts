@@ -42,18 +42,8 @@ const needed: ReadonlySet<string> = new Set([
   ...["model", "messages", "input", "prompt", "system", "instructions", "stream", "n", "stop", "stop_sequences"],
   ...["max_tokens", "max_completion_tokens", "max_output_tokens", "previous_response_id", "conversation"],
   ...["tools", "functions", "tool_choice", "function_call", "response_format", "output_format", "format"],
-  ...[
-    "logprobs",
-    "top_logprobs",
-    "modalities",
-    "audio",
-    "dimensions",
-    "output_dtype",
-    "suffix",
-    "echo",
-    "voice",
-    "voices",
-  ],
+  ...["logprobs", "top_logprobs", "modalities", "audio", "suffix", "echo", "voice", "voices"],
+  ...["dimensions", "dimension", "output_dimension", "output_dtype", "embedding_types", "input_type", "task"],
   ...["type", "role", "content", "text", "name", "id", "output", "arguments", "function", "custom"],
   ...["tool_calls", "tool_call_id", "tool_use_id", "call_id", "source", "data", "media_type", "url", "image_url"],
   ...["file", "file_data", "file_id", "signature", "thinking", "summary", "encrypted_content"],
@@ -184,10 +174,10 @@ function isTag(word: string, object: JsonObject, next: string | undefined): bool
 }
 
 function isNeeded(key: string, value: JsonValue | undefined, path: readonly string[], operation: Operation): boolean {
-  // A switch for thinking stands at the top; a block has its text there. How speech is to sound is no part of what is said.
-  const isSwitch = path.length === 1 && (key === "thinking" || (operation === "speech" && key === "instructions"));
+  // At the top, thinking is a switch, where a block has its text; and how speech is to sound is no part of what is said.
+  const isManner = path.length === 1 && (key === "thinking" || (operation === "speech" && key === "instructions"));
   const hasFormat = isObject(value) && (value.format ?? null) !== null;
-  return (!isSwitch && needed.has(key)) || hasFormat || path.some((one) => schemas.has(one));
+  return (!isManner && needed.has(key)) || hasFormat || path.some((one) => schemas.has(one));
 }
 
 /** isSameMember reports whether two are the same, or the two names of one bound: a server that refuses both knows neither. */

@@ -1,5 +1,5 @@
 /** The options of V8 that the gateway runs with. Some hold only from the start of the process: `restart.ts` sees to these. */
-import { memoryBytesHere } from "../../runtime/memory/memory-room.ts";
+import { memoryBytesHere } from "../../runtime/memory/machine-memory.ts";
 
 /** flags are set once all is loaded (`setEngine`). */
 export const flags = [

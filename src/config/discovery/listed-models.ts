@@ -123,25 +123,38 @@ function kindOfOutput(modalities: unknown): Kind | "other" | undefined {
   return modalities.some((one) => one === "audio" || one === "speech") ? "speech" : "other";
 }
 
+type Naming = readonly [name: RegExp, kind: Kind | "other"];
+
 /**
  * namesOfKinds guess the kind from the name: most servers list only names. The first that fits counts, for a reranker has the name of its
  * family's models of vectors.
  */
-const namesOfKinds: readonly (readonly [name: RegExp, kind: Kind | "other"])[] = [
+const namesOfKinds: readonly Naming[] = [
   asWord("rerank(?:er)?", "other"),
-  asWord("embed(?:der|dings?|dinggemma)?|bge|gte|e5|minilm|paraphrase|labse|voyage", "embedding"),
-  asWord("x?tts|kokoro|chatterbox|cosyvoice|speecht5|piper|canopylabs/orpheus", "speech"),
-  asWord("whisper|transcribe|moderation|realtime", "other"),
-  asWord("dall-e|(?:chat)?gpt-image|imagen|sora|veo|flux|sdxl|stable-diffusion", "other"),
+  asWord("embed(?:der|dings?|dinggemma)?|bge|gte|minilm|paraphrase|labse", "embedding"),
+  // In the midst of letters and digits it is a part of an id.
+  [/(?:^|[^a-z0-9])e5(?![a-z0-9])/i, "embedding"],
+  asWord("x?tts|kokoro|chatterbox|cosyvoice|speecht5|canopylabs/orpheus", "speech"),
+  asWord("whisper|transcribe|moderation|realtime|dall-e|(?:chat)?gpt-image|imagen|sdxl", "other"),
 ];
 
+/** namesOfFamilies are also words, and stand at the beginning of a name that says nothing of a chat. */
+const namesOfFamilies: readonly Naming[] = [
+  [/^(?:.*\/)?voyage(?![a-z])/i, "embedding"],
+  [/^(?:.*\/)?piper(?![a-z])/i, "speech"],
+  [/^(?:.*\/)?(?:sora|veo|flux|stable-diffusion)(?![a-z])/i, "other"],
+];
+/** saysChat finds what models of chats are called, and the size of one. */
+const saysChat = /(?:^|[^a-z0-9])(?:chat|instruct|llm|prompt|[\d.]{1,8}b)(?![a-z0-9])/i;
+
 /** asWord returns what finds any of these names between others: neither letters before them nor behind. */
-function asWord<K extends Kind | "other">(names: string, kind: K): readonly [RegExp, K] {
+function asWord(names: string, kind: Kind | "other"): Naming {
   return [new RegExp(`(?:^|[^a-z])(?:${names})(?![a-z])`, "i"), kind];
 }
 
 function kindOfName(id: string): Kind | "other" | undefined {
-  return namesOfKinds.find(([name]) => name.test(id))?.[1];
+  const known = saysChat.test(id) ? namesOfKinds : [...namesOfKinds, ...namesOfFamilies];
+  return known.find(([name]) => name.test(id))?.[1];
 }
 
 /**

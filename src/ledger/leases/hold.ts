@@ -55,13 +55,15 @@ async function holdWithin(state: LedgerState, request: HoldRequest): Promise<Hol
 
 /** holdByBooks asks the books: for a lease where credit is ample, and else for this call alone. */
 function holdByBooks(state: LedgerState, request: HoldRequest, accountId = request.accountId): Promise<Hold | Short> {
+  // What changes while a lease is being granted may be a change of its account.
+  const asOf = state.books.version();
   const after = (granted: Granted): Hold | Short => {
     if (granted.kind === "short") return granted;
     if (granted.kind === "held") return exactHold(state, request, granted);
     const lease = state.leases.open(request);
     state.leases.grow(lease, granted.grown);
     releaseIdleLater(state);
-    releaseChangedLater(state);
+    releaseChangedLater(state, asOf);
     return holdFrom(state, lease, request);
   };
   return state.groupCommit.enlist("holds", { item: request, accountId, after });

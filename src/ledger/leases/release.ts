@@ -40,36 +40,40 @@ export function releaseIdleLater(state: LedgerState): void {
 }
 
 /**
- * releaseChangedLater releases leases of accounts that have changed since the last look, as long as there are any: an account that pays in
- * advance from now on has no credit beyond its balance, whatever it had before. By a change that changes nothing other processes ask for
- * leases, where they have no other way.
+ * releaseChangedLater releases leases of accounts that have changed since a version, and then since the look before the last, as long as there
+ * are any: an account that pays in advance from now on has no credit beyond its balance, whatever it had before. By a change that
+ * changes nothing other processes ask for leases, where they have no other way.
  */
-export function releaseChangedLater(state: LedgerState): void {
-  if (!state.watching) watch(state, state.books.version());
+export function releaseChangedLater(state: LedgerState, asOf: number): void {
+  if (!state.watching) watch(state, asOf, asOf);
 }
 
-function watch(state: LedgerState, asOf: number): void {
-  const { leases, onError } = state;
+/** watch looks for what has changed since `asOf`. The look after that begins at `last`: a lease that was being granted now is here by then. */
+function watch(state: LedgerState, asOf: number, last: number): void {
+  const { leases, groupCommit, onError } = state;
   state.watching = setTimeout(() => {
     state.watching = undefined;
-    const { version, changed } = giveBackChanged(state, asOf);
-    if (changed.length > 0) void releaseLeases(state, changed).catch(onError);
-    if (leases.count() > 0 && version !== undefined) watch(state, version);
+    if (leases.count() === 0) return;
+    // What changes while nothing can be written is looked at once it can.
+    if (groupCommit.trouble()) return watch(state, asOf, last);
+    const looked = giveBackChanged(state, asOf);
+    if (!looked) return;
+    if (looked.changed.length > 0) void releaseLeases(state, looked.changed).catch(onError);
+    watch(state, last, looked.version);
   }, watchMs).unref();
 }
 
 /**
- * giveBackChanged gives back the leases of accounts that have changed since a version. `version` is the one that was looked at: undefined
- * where nothing can be read, as after the database was closed. Then the next lease that is granted has it looked at again.
+ * giveBackChanged gives back the leases of accounts that have changed since a version. `version` is the one that was looked at. It returns
+ * undefined where nothing can be read, as after the database was closed: then the next lease that is granted has it looked at again.
  */
-function giveBackChanged({ leases, books, groupCommit }: LedgerState, asOf: number) {
+function giveBackChanged({ leases, books }: LedgerState, asOf: number) {
   try {
-    // What changes while nothing can be written is looked at once it can.
-    const version = groupCommit.trouble() ? asOf : books.version();
+    const version = books.version();
     const isChanged = ({ isGrown, accountId, keyId }: Lease) => isGrown && books.changedSince(asOf, accountId, keyId);
     return { version, changed: version === asOf ? [] : leases.giveBack(isChanged) };
   } catch {
-    return { version: undefined, changed: [] };
+    return undefined;
   }
 }
 

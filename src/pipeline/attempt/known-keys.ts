@@ -5,8 +5,9 @@
  * A chat server that refuses a key which OpenAI's API does not have gets no such keys, and one that refuses the role `developer`, or
  * instructions behind the first message, gets those as most take them. All other keys, and what else is refused, are left out by
  * their names: members of requests, as Claude Code's `context_management`, Codex's `client_metadata` and the encoding of vectors, which the
- * gateway mends itself, and values of `anthropic-beta`. The next calls with the same API key leave them out at once, until FurtherKeys forgets it. What a model
- * thought before, and another organisation has sealed or signed, is left out of the call alone. The caller sees all runs as one attempt.
+ * gateway mends itself, and values of `anthropic-beta`. The next calls with the same API key leave them out at once, until FurtherKeys
+ * forgets it. What a model thought before, and another organisation has sealed or signed, is left out of the call alone. The caller sees
+ * all runs as one attempt.
  *
  * Sources: https://github.com/anthropics/claude-code/issues/21612, https://github.com/QuantumNous/new-api/issues/2975,
  * https://github.com/lidge-jun/opencodex/issues/4853

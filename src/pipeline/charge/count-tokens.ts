@@ -1,6 +1,6 @@
 /**
- * Counts the tokens of a request in this process: of messages where the upstream does not count, or has no path for it, and of responses always. The
- * count is an estimate, by another vendor's tokenizer, and free. A long request is estimated from its length alone, so that free
+ * Counts the tokens of a request in this process: of messages where the upstream does not count, or has no path for it, and of responses
+ * always. The count is an estimate, by another vendor's tokenizer, and free. A long request is estimated from its length alone, so that free
  * calls do not delay the counts of others.
  */
 

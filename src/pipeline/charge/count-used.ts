@@ -66,13 +66,15 @@ export function createCounting({ counter, hurry, onError }: CountingOptions): Co
   }
 
   async function countInput(operation: Operation, request: Wire): Promise<number> {
-    const { prompt, input } = request.json();
+    const { prompt = null, input = null, messages } = request.json();
     const attached = (await attachedAsUsual(request)).tokens;
     if (operation === "chat") return promptTokens(request as ChatRequest, counter, hurry, attached);
     if (operation === "messages" || operation === "responses") {
       const chat = await asChat(operation, request as Wire<Input<typeof operation>>);
       return promptTokens(chat, counter, hurry, attached);
     }
+    // Some servers have vectors of a conversation.
+    if ((prompt ?? input) === null && Array.isArray(messages)) return guessInput(request);
     const { texts, tokens } = partsOf(prompt ?? input);
     return tokens + (await counter.countAll(texts, hurry));
   }

@@ -35,15 +35,17 @@ export function vectorsIn(answer: JsonValue | undefined): JsonObject | undefined
 
 /** holders are the members that have the vectors, or an object with them. */
 const holders = ["data", "embeddings", "embedding", "float", "output", "result", "predictions"] as const;
+/** saysVectors are those whose texts are vectors in base64: elsewhere a text may be anything. */
+const saysVectors: ReadonlySet<string> = new Set(["embeddings", "embedding"]);
 /** deepest is how many objects may stand around the vectors. */
 const deepest = 2;
 
 function vectorsWithin(answer: JsonValue | undefined, depth: number): JsonObject | undefined {
-  if (Array.isArray(answer)) return asList(listOf(answer), {});
+  if (Array.isArray(answer)) return asList(listOf(answer, false), {});
   if (!isObject(answer)) return undefined;
   for (const key of holders) {
     const { [key]: held = null, ...rest } = answer;
-    const list = asList(listOf(held), rest);
+    const list = asList(listOf(held, saysVectors.has(key)), rest);
     if (list) return list;
     const inner = isObject(held) && depth < deepest ? vectorsWithin(held, depth + 1) : undefined;
     if (inner) return { ...rest, ...inner };
@@ -58,13 +60,14 @@ function asList(vectors: readonly (JsonObject | undefined)[], rest: JsonObject):
 }
 
 /** listOf returns an entry for each vector: of a list, of one vector, of an object with one, or of an object with entries by their places. */
-function listOf(held: JsonValue): readonly (JsonObject | undefined)[] {
-  const only = vectorOf(held);
-  if (only && typeof held !== "string") return [only];
-  if (Array.isArray(held)) return held.map(vectorOf);
+function listOf(held: JsonValue, hasBase64: boolean): readonly (JsonObject | undefined)[] {
+  const entryOf = (entry: JsonValue) => (typeof entry === "string" && !hasBase64 ? undefined : vectorOf(entry));
+  const only = typeof held === "string" ? undefined : vectorOf(held);
+  if (only) return [only];
+  if (Array.isArray(held)) return held.map(entryOf);
   const places = isObject(held) ? Object.keys(held) : [];
   const areInOrder = places.every((place, i) => Number(place) === i);
-  return areInOrder && isObject(held) ? Object.values(held).map(vectorOf) : [];
+  return areInOrder && isObject(held) ? Object.values(held).map(entryOf) : [];
 }
 
 /** vectorKeys are the names of a vector: OpenAI's, Jina's, Google's, Cohere's by its numbers, that of models with several kinds of vectors. */

@@ -2,7 +2,6 @@
  * Tells whether there is memory for more bytes of long requests, so that the system does not end a process in a small container for want of
  * it. V8 collects what long bodies leave behind by the size of its heap, and knows nothing of what the container has.
  */
-import { totalmem } from "node:os";
 import { trimHeap } from "./c-heap.ts";
 import { collectOnce } from "./collect.ts";
 
@@ -15,12 +14,12 @@ export interface MemoryRoom {
 }
 
 export interface MemoryRoomOptions {
-  /** The memory that this process may take, in bytes. */
-  readonly limitBytes: number;
-  /** Told when memory is short, at most once a minute. */
-  readonly onShort: (residentBytes: number) => void;
-  /** Returns the resident memory, in bytes. */
-  readonly residentBytes?: () => number;
+  /** The memory of the machine or the container, in bytes. */
+  readonly totalBytes: number;
+  /** Returns how many of these bytes are left. */
+  readonly availableBytes: () => number;
+  /** Told how many are left when that is too little, at most once a minute. */
+  readonly onShort: (availableBytes: number) => void;
   /** Collects what is garbage, and gives it back to the system. */
   readonly collect?: () => void;
   /** The time in milliseconds, of any beginning. */
@@ -31,27 +30,27 @@ export interface MemoryRoomOptions {
  * memoryOfByte is how many bytes of memory a byte of a long request takes: as it came, as text, as values, as what is sent upstream, and what
  * is garbage of these before V8 has collected it.
  */
-const memoryOfByte = 6;
-/** usableShare is the part of the memory that is used: what comes meanwhile needs some, too. */
-const usableShare = 0.95;
-/** lookBytes is how many bytes come between two looks: a look takes some ten microseconds. */
+const memoryOfByte = 8;
+/** keptShare is the part of the memory that is left free: what comes meanwhile needs some, too. */
+const keptShare = 0.05;
+/** lookBytes is how many bytes come between two looks: a look takes some ten microseconds or more. */
 const lookBytes = 2 ** 20;
 const betweenCollectionsMs = 1_000;
 const betweenReportsMs = 60_000;
 
 export function createMemoryRoom({
-  limitBytes,
+  totalBytes,
+  availableBytes,
   onShort,
-  residentBytes = () => process.memoryUsage.rss(),
   collect = collectAndTrim,
   clock = () => performance.now(),
 }: MemoryRoomOptions): MemoryRoom {
-  const usable = limitBytes * usableShare;
+  const kept = totalBytes * keptShare;
   let unseen = lookBytes;
   let isShort = false;
   let [collectedAt, reportedAt] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
 
-  const fits = (bytes: number) => residentBytes() + memoryOfByte * bytes <= usable;
+  const fits = (bytes: number) => memoryOfByte * bytes <= availableBytes() - kept;
 
   function look(bytes: number): boolean {
     if (fits(bytes)) return true;
@@ -63,7 +62,7 @@ export function createMemoryRoom({
     if (fits(bytes)) return true;
     if (now - reportedAt >= betweenReportsMs) {
       reportedAt = now;
-      onShort(residentBytes());
+      onShort(availableBytes());
     }
     return false;
   }
@@ -82,9 +81,4 @@ export function createMemoryRoom({
 function collectAndTrim(): void {
   collectOnce();
   trimHeap();
-}
-
-/** memoryBytesHere returns the memory of this machine, or of its container where that is less. */
-export function memoryBytesHere(): number {
-  return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 }

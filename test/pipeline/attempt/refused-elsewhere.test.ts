@@ -76,7 +76,7 @@ test.each(refusedEncodings)(
 );
 
 test.each<[keyof typeof asked, JsonObject]>([
-  ["/v1/embeddings", { input_type: "query" }],
+  ["/v1/embeddings", { truncate: "END" }],
   ["/v1/embeddings", { user: "u" }],
   ["/v1/completions", { best_of: 1 }],
   ["/v1/completions", { logit_bias: { 5: 1 } }],
@@ -91,6 +91,8 @@ test.each<[keyof typeof asked, JsonObject]>([
 
 test.each<[keyof typeof asked, JsonObject]>([
   ["/v1/embeddings", { dimensions: 2 }],
+  ["/v1/embeddings", { output_dimension: 2 }],
+  ["/v1/embeddings", { input_type: "query" }],
   ["/v1/completions", { suffix: "b" }],
   ["/v1/completions", { echo: true }],
   ["/v1/audio/speech", { response_format: "wav" }],

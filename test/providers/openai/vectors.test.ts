@@ -159,8 +159,8 @@ const otherForms: Readonly<Record<string, unknown>> = {
   "Ollama's object": { model: "v", embeddings: [one, two] },
   "Cohere's object": { id: "x", embeddings: { float: [one, two] } },
   "vectors alone in the data": { object: "list", data: [one, two] },
-  "base64 alone in the data": {
-    data: [one, two].map((v) => Buffer.from(new Float32Array(v).buffer).toString("base64")),
+  "base64 alone": {
+    embeddings: [one, two].map((v) => Buffer.from(new Float32Array(v).buffer).toString("base64")),
   },
   "data by their places": { data: { 0: { index: 0, embedding: one }, 1: { index: 1, embedding: two } } },
   "vectors by their numbers": { data: [{ embedding: { float: one } }, { embedding: { float: two } }] },
@@ -199,6 +199,21 @@ test.each(Object.entries(ofOne))("%s, and the counts beside it, are told as Open
   if (Object.keys(answer).length > 1) expect(json).toMatchObject({ usage: { prompt_tokens: 11, total_tokens: 11 } });
   const [request] = await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
   if (Object.keys(answer).length > 1) expect(request).toMatchObject({ input: 11, cost: 33 });
+});
+
+test.each([{ result: ["maintenance"] }, { data: ["maintenance"] }, ["maintenance"]])(
+  "a text in %j is no vector",
+  async (answer) => {
+    expect((await askAny(answer, ["a"])).status).toBe(502);
+  },
+);
+
+test("a conversation whose vectors come without a usage is charged by its length", async () => {
+  const messages = [{ role: "user", content: "word ".repeat(800) }];
+  expect((await askAny({ data: [{ index: 0, embedding: one }] }, undefined, { messages })).status).toBe(200);
+  const [request] = await gateway.storage.requests.page({ accountId: gateway.accountId }, undefined, 1);
+  expect(request?.input).toBeGreaterThan(900);
+  expect(request?.cost).toBe(3 * (request?.input ?? 0));
 });
 
 test("a conversation is what vectors are asked of, without an empty text beside it", async () => {

@@ -8,11 +8,11 @@ const mebibyte = 2 ** 20;
 function processOf(resident: number, live: number) {
   const state = { resident, live, now: 0, looks: 0, collections: 0, reports: [] as number[] };
   const room = createMemoryRoom({
-    limitBytes: 512 * mebibyte,
+    totalBytes: 512 * mebibyte,
     onShort: (bytes) => void state.reports.push(bytes / mebibyte),
-    residentBytes: () => {
+    availableBytes: () => {
       state.looks++;
-      return state.resident * mebibyte;
+      return (512 - state.resident) * mebibyte;
     },
     collect: () => {
       state.collections++;
@@ -26,9 +26,9 @@ function processOf(resident: number, live: number) {
 test("there is room while what is resident, and what the bodies will take, fit in the memory", () => {
   const { hasRoom, state } = processOf(300, 300);
   expect(hasRoom(0, 16)).toBe(true);
-  expect(hasRoom(16, 14)).toBe(true);
+  expect(hasRoom(16, 7)).toBe(true);
   expect(state.collections).toBe(0);
-  expect(hasRoom(30, 16)).toBe(false);
+  expect(hasRoom(23, 16)).toBe(false);
 });
 
 test("what lacks is collected first, and then there is room", () => {
@@ -51,12 +51,12 @@ test("where a collection brings nothing, there is another no sooner than after a
   expect(state.collections).toBe(2);
 });
 
-test("that memory is short is reported once a minute, with what is resident", () => {
+test("that memory is short is reported once a minute, with what is left", () => {
   const { hasRoom, state } = processOf(500, 490);
   for (state.now = 0; state.now < 60_000; state.now += 500) hasRoom(0);
-  expect(state.reports).toEqual([490]);
+  expect(state.reports).toEqual([22]);
   hasRoom(0);
-  expect(state.reports).toEqual([490, 490]);
+  expect(state.reports).toEqual([22, 22]);
 });
 
 test("memory is looked at once for each mebibyte that comes, and each time while there is none", () => {

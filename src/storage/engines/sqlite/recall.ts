@@ -5,11 +5,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../scope.ts";
 
-/**
- * recallMs is how long others may take to give leases back; the pause between looks, and how soon they are asked again: a lease that they
- * were just being granted is not given back at once. In milliseconds.
- */
-const [recallMs, lookMs, againMs] = [1000, 15, 250];
+/** recallMs is how long others may take to give leases back, in milliseconds. */
+const recallMs = 1000;
+/** The pause between two looks, in milliseconds. */
+const lookMs = 15;
+/** How soon others are asked again, in milliseconds: a lease that they were just being granted is not given back at once. */
+const againMs = 250;
 
 /**
  * recallFromOthers resolves to whether all leases of the account that there were have been given back, and so what is written of the calls
