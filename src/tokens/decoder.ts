@@ -1,7 +1,17 @@
-/** Reads tokens of cl100k_base, which clients of OpenAI's models of vectors write in place of texts. */
+/**
+ * Reads tokens of cl100k_base, which clients of OpenAI's models of vectors write in place of texts. The library's own decoder copies what
+ * it has for each token that is no whole character, and begins a text with the unfinished character that the last one ended with.
+ */
+import type { CooperativeTask } from "../runtime/cooperative.ts";
+import type { JsonValue } from "../wire/json.ts";
 
-/** Decode returns the text of tokens; undefined where one of them is none. */
-export type Decode = (tokens: readonly number[]) => string | undefined;
+/** Room is how many bytes of text may still come. What is decoded is taken from it. */
+export interface Room {
+  bytes: number;
+}
+
+/** Decode returns the text of tokens; undefined where one of them is none, or the text has no room. */
+export type Decode = (tokens: readonly JsonValue[], room: Room) => CooperativeTask<string | undefined>;
 
 let loaded: Promise<Decode> | undefined;
 
@@ -11,13 +21,24 @@ export function loadDecoder(): Promise<Decode> {
   return loaded;
 }
 
+/** Tokens between two yields: some tenths of a millisecond. */
+const tokensPerSlice = 1024;
+
 async function load(): Promise<Decode> {
-  const { decode } = await import("gpt-tokenizer/encoding/cl100k_base");
-  return (tokens) => {
-    try {
-      return decode(tokens);
-    } catch {
-      return undefined;
+  const { default: vocabulary } = await import("gpt-tokenizer/bpeRanks/cl100k_base");
+  return function* decode(tokens, room) {
+    const characters = new TextDecoder("utf-8", { ignoreBOM: true });
+    let text = "";
+    for (const [i, token] of tokens.entries()) {
+      if (i % tokensPerSlice === tokensPerSlice - 1) yield;
+      const piece = typeof token === "number" ? vocabulary[token] : undefined;
+      if (piece === undefined) return undefined;
+      const isText = typeof piece === "string";
+      room.bytes -= isText ? Buffer.byteLength(piece) : piece.length;
+      if (room.bytes < 0) return undefined;
+      // A character that is unfinished where a text begins stays so.
+      text += isText ? characters.decode() + piece : characters.decode(Uint8Array.from(piece), { stream: true });
     }
+    return text + characters.decode();
   };
 }
