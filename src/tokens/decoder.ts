@@ -23,22 +23,29 @@ export function loadDecoder(): Promise<Decode> {
 
 /** Tokens between two yields: some tenths of a millisecond. */
 const tokensPerSlice = 1024;
+/** The bytes of the longest token. */
+const longestToken = 128;
 
 async function load(): Promise<Decode> {
   const { default: vocabulary } = await import("gpt-tokenizer/bpeRanks/cl100k_base");
   return function* decode(tokens, room) {
     const characters = new TextDecoder("utf-8", { ignoreBOM: true });
+    const slice = Buffer.allocUnsafe(Math.min(tokens.length, tokensPerSlice) * longestToken);
     let text = "";
-    for (const [i, token] of tokens.entries()) {
-      if (i % tokensPerSlice === tokensPerSlice - 1) yield;
-      const piece = typeof token === "number" ? vocabulary[token] : undefined;
-      if (piece === undefined) return undefined;
-      const isText = typeof piece === "string";
-      room.bytes -= isText ? Buffer.byteLength(piece) : piece.length;
+    for (let from = 0; from < tokens.length; from += tokensPerSlice) {
+      if (from > 0) yield;
+      let length = 0;
+      for (const token of tokens.slice(from, from + tokensPerSlice)) {
+        const piece = typeof token === "number" ? vocabulary[token] : undefined;
+        if (piece === undefined) return undefined;
+        if (typeof piece === "string") length += slice.write(piece, length);
+        else for (const byte of piece) slice[length++] = byte;
+      }
+      room.bytes -= length;
       if (room.bytes < 0) return undefined;
-      // A character that is unfinished where a text begins stays so.
-      text += isText ? characters.decode() + piece : characters.decode(Uint8Array.from(piece), { stream: true });
+      text += characters.decode(slice.subarray(0, length), { stream: true });
     }
+    // A character that is unfinished where a text ends stays so.
     return text + characters.decode();
   };
 }
