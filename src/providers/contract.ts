@@ -63,10 +63,12 @@ export interface Attempt<O extends Operation = Operation, F extends Form = Form>
   readonly onLate?: ((why: Error) => boolean) | undefined;
   /** Bounds that the caller set. Of these and the upstream's own the shorter holds. */
   readonly timeouts: Partial<Timeouts>;
+  /** How much of the total bounds, the upstream's own included, earlier requests of the same attempt have used, in milliseconds. */
+  readonly spentMs?: number;
   /** The place in an upstream's queue: 0 goes first, 9 last. */
   readonly priority: number;
   readonly meter: Meter;
-  /** Receives the times of the attempt. */
+  /** Receives the times of the attempt, and what earlier requests of one that fails have used. */
   readonly record: AttemptRecord;
 }
 

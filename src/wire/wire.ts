@@ -181,19 +181,23 @@ export class Wire<D extends DescMessage = DescMessage> {
   }
 
   /**
-   * Parses a long text in time slices. With `isOutlined` an answer is parsed only as far as `outline` needs. Throws like
-   * `json`, now or later.
+   * Parses a long text in time slices. With `isOutlined` an answer is parsed only as far as `outline` needs, and without it wholly, also
+   * where it was outlined before. Throws like `json`, now or later.
    */
   parseInSlices(isOutlined = false): MaybePromise<this> {
     const text = this.#text();
-    if (this.#json || this.#outline || !text || text.length < longJson) return this;
+    const isRead = this.#json ?? (isOutlined || !this.#lenient ? this.#outline : undefined);
+    if (isRead || !text || text.length < longJson) return this;
     return runInSlices(this.#lenient ? this.#readAnswer(text, isOutlined) : this.#read(text)).then(() => this);
   }
 
   *#readAnswer(text: Buffer, isOutlined: boolean): CooperativeTask<void> {
     const outline = isOutlined ? yield* readOutline(text) : undefined;
     if (outline !== undefined) this.#outline = expectObject(outline);
-    else this.#json = expectObject(yield* readLongAnswer(text));
+    else {
+      this.#json = expectObject(yield* readLongAnswer(text));
+      this.#outline = undefined;
+    }
   }
 
   *#read(text: Buffer): CooperativeTask<void> {

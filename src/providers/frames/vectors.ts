@@ -14,7 +14,7 @@ export function hasAllVectors({ data }: JsonObject, { input = null }: JsonObject
 }
 
 /** inputsOf returns how many vectors an input asks for. A list of numbers is one text, in tokens. */
-function inputsOf(input: JsonValue): number {
+export function inputsOf(input: JsonValue): number {
   if (!Array.isArray(input)) return 1;
   return input.every((item) => typeof item === "string" || Array.isArray(item)) ? input.length : 1;
 }

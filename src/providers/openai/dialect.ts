@@ -74,7 +74,7 @@ export function createOpenAiProvider(options: OpenAiOptions): Provider {
     responses: (path: string) => speakOver(upstream, responding, path),
     chat: (path: string) => speakOver(upstream, dialect, path),
     completions: (path: string) => speakOver(upstream, dialect, path),
-    embeddings: (path: string) => inBatches(inTexts(speakOver(upstream, dialect, path))),
+    embeddings: (path: string) => inTexts(inBatches(speakOver(upstream, dialect, path))),
     // The form of the answer follows the attempt's, which types cannot say of a branch.
     speech: (path: string) => speakSpeech(upstream, dialect, credential, path) as Speak<"speech">,
   } as const;

@@ -12,7 +12,7 @@ import type { Signal } from "../../runtime/caller-abort.ts";
 import type { Deferred } from "../../runtime/maybe-promise.ts";
 import { stopPulling } from "../../runtime/push-stream.ts";
 import { type Body, type Reader, UpstreamReply } from "./reply.ts";
-import { type Bound, type Bounds, type Timeouts, timedOut } from "./timeouts.ts";
+import { type Bound, type Bounds, leftOf, type Timeouts, timedOut } from "./timeouts.ts";
 
 const highWaterBytes = 64 * 1024;
 const releaseTimeoutMs = 1000;
@@ -57,7 +57,7 @@ export class Exchange implements ReplyHandler, Body {
     this.#timeouts = timeouts;
     signal.addEventListener("abort", this.#onAbort, { once: true });
     this.#expect("connectMs");
-    if (bounds.totalMs) this.#end = setTimeout(this.#onTimeout, bounds.totalMs.ms, "totalMs", bounds.totalMs);
+    if (bounds.totalMs) this.#end = setTimeout(this.#onTimeout, leftOf(bounds.totalMs), "totalMs", bounds.totalMs);
     if (signal.aborted) this.#onAbort();
   }
 

@@ -26,6 +26,13 @@ export interface Bound {
   readonly ms: number;
   /** isCallers is whether the caller set it, and not the upstream's configuration. */
   readonly isCallers: boolean;
+  /** spentMs is how much of it was used up before. */
+  readonly spentMs?: number;
+}
+
+/** leftOf returns how much of a bound is left, in milliseconds. */
+export function leftOf({ ms, spentMs = 0 }: Bound): number {
+  return ms - spentMs;
 }
 
 /** Bounds leaves undefined what the connection's deadlines keep (`runtime/deadlines.ts`). */
@@ -34,10 +41,16 @@ export type Bounds = { readonly [part in keyof Timeouts]: Bound | undefined };
 /** The connection's deadlines are up to half a second late, so shorter bounds have a timer of their own. */
 const coarsestMs = 10_000;
 
-/** createBounds returns a function from the caller's bounds to those of an exchange: the shorter of both. */
-export function createBounds(own: Timeouts): (requested: Partial<Timeouts>) => Bounds {
+/**
+ * createBounds returns a function from the caller's bounds to those of an exchange: the shorter of both. `spentMs` is how much of the total
+ * earlier exchanges of the same attempt have used.
+ */
+export function createBounds(own: Timeouts): (requested: Partial<Timeouts>, spentMs?: number) => Bounds {
   const mostly = boundsOf(own, {});
-  return (requested) => (isUnbounded(requested) ? mostly : boundsOf(own, requested));
+  return (requested, spentMs = 0) => {
+    const bounds = isUnbounded(requested) ? mostly : boundsOf(own, requested);
+    return spentMs > 0 && bounds.totalMs ? { ...bounds, totalMs: { ...bounds.totalMs, spentMs } } : bounds;
+  };
 }
 
 function isUnbounded({ connectMs, firstByteMs, idleMs, totalMs = Number.POSITIVE_INFINITY }: Partial<Timeouts>) {

@@ -4,7 +4,7 @@ import type { Signal } from "../../runtime/caller-abort.ts";
 import { Deferred } from "../../runtime/maybe-promise.ts";
 import { Exchange } from "./exchange.ts";
 import type { UpstreamReply } from "./reply.ts";
-import { createBounds, defaultTimeouts, type Timeouts, timedOut } from "./timeouts.ts";
+import { createBounds, defaultTimeouts, leftOf, type Timeouts, timedOut } from "./timeouts.ts";
 
 export interface Upstream {
   /** Sends a request below the base address. Resolves when the head of the reply has come; rejects with a Refusal. */
@@ -21,6 +21,8 @@ export interface Waiting {
   readonly signal: Signal;
   /** Time-outs that apply where they are shorter than the upstream's own. */
   readonly timeouts?: Partial<Timeouts>;
+  /** How much of the total bounds is used up, in milliseconds. Default: 0. */
+  readonly spentMs?: number | undefined;
   /** Called when one of them has passed. Returns true if the reply is to be read on nevertheless. */
   readonly late?: ((why: Error) => boolean) | undefined;
 }
@@ -39,12 +41,12 @@ export function createUpstream(
   const suffix = asked && `?${asked}`;
   const boundsFor = createBounds(timeouts);
   const send = (method: UpstreamRequest["method"], request: RelativeRequest, waiting: Waiting) => {
-    const { signal, timeouts: wanted = {}, late } = waiting;
+    const { signal, timeouts: wanted = {}, spentMs = 0, late } = waiting;
     const { path, common, fields, body } = request;
-    const bounds = boundsFor(wanted);
+    const bounds = boundsFor(wanted, spentMs);
     const { totalMs } = bounds;
     const reply = new Deferred<UpstreamReply>();
-    if (totalMs && totalMs.ms <= 0) {
+    if (totalMs && leftOf(totalMs) <= 0) {
       reply.reject(timedOut("totalMs", totalMs));
       return reply;
     }

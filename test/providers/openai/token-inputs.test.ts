@@ -1,4 +1,5 @@
 /** Inputs as tokens, as LangChain writes them, at servers that take texts alone. */
+import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { cost, paidModel, paidModels } from "../../support/upstreams/paid-models.ts";
@@ -22,12 +23,16 @@ const refusals: Readonly<Record<string, (exchange: ScriptedExchange) => void>> =
   "OpenRouter, without vectors": (exchange) => exchange.json(200, { object: "list", data: [] }),
 };
 
-async function ask(input: unknown, script: (exchange: ScriptedExchange) => void) {
+async function ask(
+  input: unknown,
+  script: (exchange: ScriptedExchange) => void,
+  headers: Readonly<Record<string, string>> = {},
+) {
   upstream.script = script;
   const before = upstream.received.length;
   const response = await fetch(`${gateway.baseUrl}/embeddings`, {
     method: "POST",
-    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json", ...headers },
     body: JSON.stringify({ model: "vectors", input }),
   });
   // biome-ignore lint/suspicious/noExplicitAny: what an answer holds differs.
@@ -65,6 +70,34 @@ test("of one text are one text", async () => {
   expect([status, asked]).toEqual([200, [hello, text]]);
 });
 
+test("of a text that ends in the midst of a character leave nothing to the next", async () => {
+  const half = 9468;
+  const { asked } = await ask(
+    [[9906, half], [9906]],
+    ofTexts(refusals.Pydantic as (exchange: ScriptedExchange) => void),
+  );
+  expect(asked[1]).toEqual(["Hello\ufffd", "Hello"]);
+});
+
+test("of more texts than a server takes at once are asked for in batches of texts", async () => {
+  const tooMany = { message: "batch size 25 > maximum allowed batch size 10" };
+  const { status, json, asked } = await ask(Array(25).fill(hello), (exchange) => {
+    if ((exchange.asked.input as unknown[]).length > 10) exchange.json(422, tooMany);
+    else ofTexts(refusals.Pydantic as (exchange: ScriptedExchange) => void)(exchange);
+  });
+  expect([status, json.data.length]).toEqual([200, 25]);
+  expect(asked.slice(3)).toEqual([10, 10, 5].map((count) => Array(count).fill(text)));
+});
+
+test("are asked again within the time that is left", async () => {
+  const slow = async (exchange: ScriptedExchange) => {
+    await setTimeout(1200);
+    ofTexts(refusals.Pydantic as (exchange: ScriptedExchange) => void)(exchange);
+  };
+  const { status, asked } = await ask(hello, (exchange) => void slow(exchange), { "x-gateway-timeout": "2" });
+  expect([status, asked]).toEqual([504, [hello, text]]);
+});
+
 test("go as they came to a server that takes them", async () => {
   const { asked } = await ask(hello, (exchange) => exchange.json(200, { data: [{ index: 0, embedding: [1] }] }));
   expect(asked).toEqual([hello]);
@@ -73,6 +106,9 @@ test("go as they came to a server that takes them", async () => {
 test.each<[string, unknown, number, object]>([
   ["texts", ["a", "b"], 400, { error: { message: "'input' is too long" } }],
   ["tokens of no known text", [[200_000]], 400, { error: { message: "'input' must be a string" } }],
+  ["few tokens of a very long text", Array(20).fill(58_040), 400, { error: { message: "'input' must be a string" } }],
+  ["tokens, for their number", [hello, hello], 400, { error: { message: "Too many inputs, at most 0 texts" } }],
+  ["tokens that are too many", [hello], 400, { error: { message: "the input is too long: 5 tokens > 4 maximum" } }],
   ["tokens, for something else", [hello], 400, { error: { message: "dimensions are out of range" } }],
   ["tokens, for the rate", [hello], 429, { error: { message: "Rate limit reached for inputs" } }],
 ])("a refusal of %s is told", async (_, input, refusal, body) => {

@@ -7,7 +7,7 @@ import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import { CreateEmbeddingsRequestSchema } from "../../../gen/modelgateway/v1/embeddings_pb.ts";
+import { CreateEmbeddingsRequestSchema, EmbeddingListSchema } from "../../../gen/modelgateway/v1/embeddings_pb.ts";
 import { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import { createValidate } from "../../../src/pipeline/check/validate.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
@@ -181,6 +181,25 @@ describe("a message with long lists", () => {
     notStrictEqual(plain, "none");
     const inTurns = faultOf(() => runNow(readLongMessage(desc, faulty)));
     strictEqual(inTurns, plain);
+  });
+});
+
+describe("a long answer of vectors", () => {
+  const answer: JsonObject = {
+    object: "list",
+    data: Array.from({ length: 9 }, (_, index) => ({ index, embedding: [index, 0.5] })),
+  };
+  const text = Buffer.from(JSON.stringify({ ...answer, model: image }));
+
+  test("that was read without them is read with them in turns", async () => {
+    const wire = Wire.ofBytes(EmbeddingListSchema, text, true);
+    await wire.parseInSlices(true);
+    deepStrictEqual((wire.outline().data as JsonObject[])[3], { index: 3, embedding: [0] });
+    strictEqual(wire.parseInSlices(true), wire);
+    notStrictEqual(wire.parseInSlices(), wire);
+    await wire.parseInSlices();
+    deepStrictEqual(wire.json(), { ...answer, model: image });
+    strictEqual(wire.parseInSlices(), wire);
   });
 });
 

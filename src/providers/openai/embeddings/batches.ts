@@ -1,7 +1,8 @@
 /**
- * Vectors of more inputs than a server takes at once: text-embeddings-inference takes 32, Alibaba 10, and clients ask for hundreds. A server that
- * refuses a list for its length is asked for as many at a time as it says, or for half of them, one batch after another. To the caller it is
- * one answer, and one attempt: the usage is the sum, and where a batch fails, so does the whole, with what the batches before have used told.
+ * Vectors of more inputs than a server takes at once: text-embeddings-inference takes 32, Alibaba 10, and clients ask for hundreds. A
+ * server that refuses a list for its length is asked for as many at a time as it says, or for half of them, one batch after another. To
+ * the caller it is one answer, and one attempt, within the bounds of one: the usage is the sum, and where a batch fails, so does the whole,
+ * and what the batches before have used is kept with the attempt and charged to nobody.
  *
  * Sources: https://github.com/OpenSPG/KAG/issues/669, https://github.com/Zoo-Code-Org/Zoo-Code/issues/335,
  * https://github.com/apecloud/ApeRAG/issues/716
@@ -9,88 +10,94 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { EmbeddingListSchema } from "../../../../gen/modelgateway/v1/embeddings_pb.ts";
 import type { Answer } from "../../../call/call.ts";
-import { Refusal, upstreamFailed } from "../../../call/refusals.ts";
-import type { ToldUsage } from "../../../call/usage.ts";
+import { upstreamFailed } from "../../../call/refusals.ts";
+import type { ToldUsage, Usage } from "../../../call/usage.ts";
 import { isObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import type { Attempt, Meter, Speak } from "../../contract.ts";
+import { asFailure } from "../../errors/fault.ts";
+import { maxAnswerBytes } from "../../frames/answer-form.ts";
+import { inputsOf } from "../../frames/vectors.ts";
+import { maxCount } from "../../usage/count.ts";
+import { type AskAgain, createAskAgain } from "./ask-again.ts";
+import { bearableIn } from "./refused-inputs.ts";
 
 type Vectors = Answer<typeof EmbeddingListSchema>;
 
-/** mostBatches is the most requests for one call: what takes more is the caller's to divide. */
-const mostBatches = 256;
+/** mostRequests is the most requests for one list: what takes more is the caller's to divide. */
+const mostRequests = 256;
 
 /** inBatches returns a function that speaks so. It throws a Refusal. */
 export function inBatches(speak: Speak<"embeddings">): Speak<"embeddings"> {
   const ask = async (attempt: Attempt<"embeddings">): Promise<Vectors> => {
+    const again = createAskAgain(attempt);
     try {
       return (await speak(attempt)) as Vectors;
     } catch (error) {
-      const inputs = attempt.request.outline().input;
-      const size = Array.isArray(inputs) ? sizeIn(error, inputs.length) : undefined;
-      if (size === undefined) throw error;
-      return askInBatches(attempt, size, ask);
+      const count = inputsOf(attempt.request.outline().input ?? null);
+      const size = sizeIn(error, { asked: count, left: count, requests: 1 });
+      return askInBatches(attempt, size, again, speak);
     }
   };
   return ask as Speak<"embeddings">;
 }
 
-/** How servers say that a list is too long: in English, and in Chinese. What they say of the length of a text is another matter. */
-const saysTooMany =
-  /\bbatch(?:es)?\b|\b(?:too many|number of|at most \d+|maximum of \d+|up to \d+) (?:inputs?|texts?|items?|documents?)\b|\barray too long\b|(?:数组|批量|批次).{0,30}(?:最大|超过|大于)/i;
-/** The statuses of a refusal for what a request holds. */
-const statuses: ReadonlySet<number> = new Set([400, 413, 422]);
-const maxSaid = 2_000;
+/** Refused is how many inputs were refused, how many are left with these, and how many requests were made. */
+interface Refused {
+  readonly asked: number;
+  readonly left: number;
+  readonly requests: number;
+}
 
-/** sizeIn returns how many of these inputs may be asked for at once; undefined where a failure is for anything else. */
-function sizeIn(error: unknown, inputs: number): number | undefined {
-  if (!(error instanceof Refusal) || !statuses.has(error.status) || inputs < 2) return undefined;
-  const said = error.message.slice(0, maxSaid);
-  if (!saysTooMany.test(said)) return undefined;
-  const numbers = (said.match(/(?<![\d.,])\d{1,4}(?![\d]|[.,]\d)/g) ?? []).map(Number);
-  const fewer = numbers.filter((number) => number >= 1 && number < inputs);
-  const size = fewer.length > 0 ? Math.max(...fewer) : Math.ceil(inputs / 2);
-  return Math.ceil(inputs / size) <= mostBatches ? size : undefined;
+/** sizeIn returns how many are asked for at once next. It throws the failure where it is for anything else, or takes too many requests. */
+function sizeIn(error: unknown, { asked, left, requests }: Refused): number {
+  const size = bearableIn(error, asked);
+  if (size === undefined || requests + Math.ceil(left / size) > mostRequests) throw error;
+  return size;
 }
 
 async function askInBatches(
   attempt: Attempt<"embeddings">,
-  size: number,
-  ask: (attempt: Attempt<"embeddings">) => Promise<Vectors>,
+  first: number,
+  again: AskAgain,
+  speak: Speak<"embeddings">,
 ): Promise<Vectors> {
   const inputs = attempt.request.json().input as JsonValue[];
-  const rest = attempt.request.with({ input: "" }); // So that no batch costs the reading of them all.
   const used = new UsedSoFar();
-  const answers: JsonObject[] = [];
-  let headers: Vectors["headers"];
+  const answers = new JoinedAnswers();
+  let size = first;
+  let requests = 1;
   try {
-    for (let from = 0; from < inputs.length; from += size) {
-      const request = rest.with({ input: inputs.slice(from, from + size) });
-      const answer = await ask({ ...attempt, request, meter: used.next(attempt.meter) });
-      if (answer.kind !== "whole") throw upstreamFailed("it answered with a stream");
-      answers.push(placed(answer.body.json(), from));
-      headers ??= answer.headers;
+    for (let from = 0; from < inputs.length; ) {
+      const batch = inputs.slice(from, from + size);
+      const asked = await again(batch);
+      requests++;
+      try {
+        const answer = await speak({ ...asked, meter: used.from(from, attempt.meter) });
+        await answers.add(answer as Vectors, from);
+        from += batch.length;
+      } catch (error) {
+        size = sizeIn(error, { asked: batch.length, left: inputs.length - from, requests });
+      }
     }
   } catch (error) {
-    if (used.sum) attempt.meter.reportUsage(used.sum);
+    const { sum } = used;
+    if (sum) attempt.record.told = usageOf(sum);
     throw error;
   }
-  if (used.sum && used.isWhole) attempt.meter.reportUsage(used.sum);
-  const body = Wire.ofJson(EmbeddingListSchema, joined(answers), true);
-  return headers ? { kind: "whole", body, headers } : { kind: "whole", body };
+  if (used.sum && used.batches === answers.count) attempt.meter.reportUsage(used.sum);
+  return answers.joined();
 }
 
 /** UsedSoFar sums what batches use. */
 class UsedSoFar {
-  readonly #told: ToldUsage[] = [];
-  #batches = 0;
+  /** What each has told, by the place of its first input. */
+  readonly #told = new Map<number, ToldUsage>();
 
-  /** next returns the meter of the next batch. */
-  next(meter: Meter): Meter {
-    const place = this.#batches++;
-    const take = (usage: ToldUsage) => {
-      this.#told[place] = { ...this.#told[place], ...usage };
-    };
+  /** from returns the meter of the batch that begins at a place. */
+  from(place: number, meter: Meter): Meter {
+    this.#told.delete(place);
+    const take = (usage: ToldUsage) => this.#told.set(place, { ...this.#told.get(place), ...usage });
     return {
       reportUsage: take,
       countText: (text) => meter.countText(text),
@@ -99,30 +106,69 @@ class UsedSoFar {
     };
   }
 
-  /** isWhole is whether each batch has told its usage: a part of it would be charged for the whole. */
-  get isWhole(): boolean {
-    return Object.keys(this.#told).length === this.#batches;
+  /** batches is how many have told their usage: a part of it would be charged for the whole. */
+  get batches(): number {
+    return this.#told.size;
   }
 
   get sum(): ToldUsage | undefined {
-    const told = Object.values(this.#told);
-    return told.length > 0 ? (told.map((usage) => ({ ...usage }) as JsonObject).reduce(added) as ToldUsage) : undefined;
+    const told = [...this.#told.values()].map((usage) => ({ ...usage }) as JsonObject);
+    return told.length > 0 ? (told.reduce(added) as ToldUsage) : undefined;
   }
 }
 
-/** placed returns an answer with the places of its vectors among all. */
-function placed(answer: JsonObject, from: number): JsonObject {
-  const data = Array.isArray(answer.data) ? answer.data.filter(isObject) : [];
-  const placeOf = ({ index = null }: JsonObject, position: number) =>
-    index !== null && Number.isSafeInteger(Number(index)) ? Number(index) : position;
-  return { ...answer, data: data.map((item, position) => ({ ...item, index: from + placeOf(item, position) })) };
+/** usageOf returns the counts of what was told. */
+function usageOf({ input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning }: ToldUsage): Usage {
+  const counts = { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning };
+  const known = Object.entries(counts).map(([part, count = 0]) => [part, Math.min(count, maxCount)] as const);
+  return Object.fromEntries(known) as unknown as Usage;
 }
 
-function joined(answers: readonly JsonObject[]): JsonObject {
-  const { usage: _, ...first } = answers[0] ?? {};
-  const usages = answers.map(({ usage }) => usage).filter(isObject);
-  const data = answers.flatMap((answer) => answer.data as JsonValue[]);
-  return { ...first, data, ...(usages.length === answers.length ? { usage: usages.reduce(added) } : {}) };
+/** JoinedAnswers makes one answer of those of the batches. Long ones are read and written in time slices. */
+class JoinedAnswers {
+  readonly #data: JsonObject[] = [];
+  #first: JsonObject = {};
+  #headers: Vectors["headers"];
+  #usages: JsonObject[] = [];
+  #bytes = 0;
+  count = 0;
+
+  /** Adds the answer for the inputs from a place on. Rejects with a Refusal where all are longer than one answer may be. */
+  async add(answer: Vectors, from: number): Promise<void> {
+    if (answer.kind !== "whole") throw upstreamFailed("it answered with a stream");
+    const { data, usage, ...others } = await this.#read(answer.body);
+    if (this.count++ === 0) {
+      this.#first = others;
+      this.#headers = answer.headers;
+    }
+    if (isObject(usage)) this.#usages.push(usage);
+    const items = Array.isArray(data) ? data.filter(isObject) : [];
+    for (const [position, item] of items.entries()) this.#data.push({ ...item, index: from + placeOf(item, position) });
+  }
+
+  async #read(answer: Wire<typeof EmbeddingListSchema>): Promise<JsonObject> {
+    const written = await answer.writeInSlices();
+    this.#bytes += written.byteLength;
+    if (this.#bytes > maxAnswerBytes) throw upstreamFailed("its answer is too large");
+    try {
+      return (await written.parseInSlices()).json();
+    } catch (error) {
+      // Its vectors were not read before.
+      throw asFailure(error);
+    }
+  }
+
+  async joined(): Promise<Vectors> {
+    const usage = this.#usages.length === this.count ? { usage: this.#usages.reduce(added) } : {};
+    const json = { ...this.#first, data: this.#data, ...usage };
+    const body = await Wire.ofJson(EmbeddingListSchema, json, true).writeInSlices();
+    return this.#headers ? { kind: "whole", body, headers: this.#headers } : { kind: "whole", body };
+  }
+}
+
+/** placeOf returns the place of a vector among those of its answer. */
+function placeOf({ index = null }: JsonObject, position: number): number {
+  return index !== null && Number.isSafeInteger(Number(index)) ? Number(index) : position;
 }
 
 /** added returns the sums of the counts of both, and what else the first has. */

@@ -1,71 +1,65 @@
 /**
- * Inputs as tokens at a server that takes texts alone. LangChain writes each text as tokens of OpenAI's models, whatever the model is; most other
- * servers refuse them, or answer without vectors. Such a server is asked again for the texts that they are. Tokens of another vocabulary cannot be
- * told from these: a server that takes tokens gets them as they came.
+ * Inputs as tokens at a server that takes texts alone. LangChain writes each text as tokens of OpenAI's models, whatever the model is; most
+ * other servers refuse them, or answer without vectors. Such a server is asked again for the texts that they are. Tokens of another
+ * vocabulary cannot be told from these: a server that takes tokens gets them as they came.
  *
  * Sources: https://github.com/langchain-ai/langchain/issues/21318, https://github.com/NorthlandPositronics/Cogtrix/pull/2069,
  * https://github.com/veniceai/api-docs/pull/423
  */
-import { setImmediate } from "node:timers/promises";
 import type { JsonValue } from "@bufbuild/protobuf";
-import { Refusal } from "../../../call/refusals.ts";
-import { loadDecoder } from "../../../tokens/decoder.ts";
+import { type CooperativeTask, itemsPerSlice, runInSlices, runUntil } from "../../../runtime/cooperative.ts";
+import { type Decode, loadDecoder } from "../../../tokens/decoder.ts";
 import type { Attempt, Speak } from "../../contract.ts";
-import { lacksVectors } from "../../frames/vectors.ts";
+import { createAskAgain } from "./ask-again.ts";
+import { isOfForm } from "./refused-inputs.ts";
 
 /** inTexts returns a function that speaks so. It throws a Refusal. */
 export function inTexts(speak: Speak<"embeddings">): Speak<"embeddings"> {
   const ask = async (attempt: Attempt<"embeddings">) => {
+    const again = createAskAgain(attempt);
     try {
       return await speak(attempt);
     } catch (error) {
       const texts = isOfForm(error) ? await textsOf(attempt) : undefined;
-      if (!texts) throw error;
-      return speak({ ...attempt, request: attempt.request.with({ input: texts }) });
+      if (texts === undefined) throw error;
+      return speak(await again(texts));
     }
   };
   return ask as Speak<"embeddings">;
 }
 
-/** isOfForm reports a failure that may be for the form of the inputs: some servers read tokens as nothing at all. */
-function isOfForm(error: unknown): boolean {
-  if (!(error instanceof Refusal)) return false;
-  const { status, message, fault } = error;
-  return fault === lacksVectors || ((status === 400 || status === 422) && saysText.test(message));
-}
+/**
+ * The most bytes of text for each token, on average. Ordinary text has four to five. Single tokens have up to 128, so that a small request
+ * could become a great one, of which neither the hold nor the memory of bodies knows.
+ */
+const bytesPerToken = 8;
+/** What a few long words may have beyond that. */
+const spareBytes = 1024;
 
-/** How servers say that an input is a text: by its type, by its member, or by what they got. */
-const saysText =
-  /\binputs?\b|\bstr(?:ing)?s?\b|\btexts?\b|\btokens? (?:ids?|arrays?|lists?)\b|\b(?:int|number|integer|array)\b/i;
-
-/** The most tokens of one text that are looked into: it is decoded at one go. No model of vectors takes as many. */
-const mostTokens = 32_768;
-/** Tokens of several texts between two yields. */
-const tokensPerSlice = 65_536;
-
-/** textsOf returns the inputs with each as a text; undefined where none is of tokens, or they are no tokens of OpenAI's. */
+/** textsOf returns the inputs with each as a text; undefined where none is of tokens, or they are no tokens of OpenAI's, or too long. */
 async function textsOf({ request, signal }: Attempt<"embeddings">): Promise<JsonValue | undefined> {
   const { input } = request.json();
   if (!Array.isArray(input)) return undefined;
   const isOne = typeof input[0] === "number";
   if (!isOne && !input.some(Array.isArray)) return undefined;
   const decode = await loadDecoder();
-  const texts: string[] = [];
-  let since = 0;
-  for (const item of isOne ? [input] : input) {
-    const text = typeof item === "string" ? item : decodedBy(decode, item);
-    if (text === undefined) return undefined;
-    texts.push(text);
-    since += Array.isArray(item) ? item.length : 0;
-    if (since < tokensPerSlice) continue;
-    since = 0;
-    await setImmediate();
-    if (signal.aborted) return undefined;
-  }
-  return isOne ? (texts[0] as string) : texts;
+  let texts: string[] | undefined;
+  const decoding = function* (): CooperativeTask<void> {
+    texts = yield* textsIn(isOne ? [input] : input, decode);
+  };
+  await runInSlices(runUntil(decoding(), () => signal.aborted));
+  return isOne ? texts?.[0] : texts;
 }
 
-function decodedBy(decode: (tokens: readonly number[]) => string | undefined, item: JsonValue): string | undefined {
-  if (!Array.isArray(item) || item.length > mostTokens) return undefined;
-  return decode(item as number[]);
+function* textsIn(inputs: readonly JsonValue[], decode: Decode): CooperativeTask<string[] | undefined> {
+  const tokens = inputs.reduce((sum: number, input) => sum + (Array.isArray(input) ? input.length : 0), 0);
+  const room = { bytes: spareBytes + bytesPerToken * tokens };
+  const texts: string[] = [];
+  for (const [i, input] of inputs.entries()) {
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    const text = Array.isArray(input) ? yield* decode(input, room) : input;
+    if (typeof text !== "string") return undefined;
+    texts.push(text);
+  }
+  return texts;
 }
