@@ -223,16 +223,16 @@ test.each([
 });
 
 test("many calls get their results in time that grows with their number alone", async () => {
-  const times = 200_000;
+  const times = 300_000;
   const items = [
     ...many(times, (i) => ({ type: "function_call", call_id: `c${i}`, name: "a", arguments: "{}" })),
     ...many(times, (i) => ({ type: "function_call_output", call_id: `c${i}`, output: "1" })),
   ];
   let named: JsonValue[] = [];
-  // With a look at all answered calls for each result it would take 20 s.
+  // With a look at all answered calls for each result it would take 58 s.
   const spent = await cpuMsOf(() => (named = runNow(namedItems(items))));
   expect(named).toBe(items);
-  expect(spent).toBeLessThan(6_000);
+  expect(spent).toBeLessThan(18_000);
 });
 
 test.each([
