@@ -54,6 +54,11 @@ describe.each(Object.entries(blocks))("%s in messages", (_, block) => {
     expect((await post([next, answer, shown])).status).toBe(400);
   });
 
+  test("is refused in a turn whose answer has only been begun", async () => {
+    expect((await post([shown, answer])).status).toBe(400);
+    expect((await post([next, answer, shown, answer])).status).toBe(400);
+  });
+
   test("is told of and named in an earlier one", async () => {
     const { status, text, dropped } = await post([shown, answer, next]);
     expect([status, dropped], text).toEqual([200, "messages[0].content[1]"]);
@@ -72,6 +77,11 @@ describe.each(Object.entries(parts))("%s in responses", (_, part) => {
     test("is refused in the turn that is to be answered", async () => {
       expect((await post([shown])).status).toBe(400);
       expect((await post([next, answer, shown])).status).toBe(400);
+    });
+
+    test("is refused in a turn whose answer has only been begun", async () => {
+      expect((await post([shown, answer])).status).toBe(400);
+      expect((await post([next, answer, shown, { type: "reasoning", summary: [] }, answer])).status).toBe(400);
     });
 
     test("is told of and named in an earlier one", async () => {

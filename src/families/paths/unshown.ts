@@ -14,6 +14,19 @@ export interface Named {
 
 const unshown = "(Something that was shown here earlier cannot be shown to this model.)";
 
+/**
+ * lastAnswerIn returns the place of the model's last part that something of the user's or a tool's follows; -1 where there is none. What stands
+ * at the end for the model to go on with answers nothing yet.
+ */
+export function lastAnswerIn<T>(
+  parts: readonly T[],
+  isOfModel: (part: T) => boolean,
+  isOfOthers: (part: T) => boolean,
+): number {
+  const last = parts.findLastIndex(isOfOthers);
+  return parts.findLastIndex((part, i) => i < last && isOfModel(part));
+}
+
 /** shownOrNamed returns the parts that `make` makes of what stands at `path`; where nothing can, and `named` is there, a text that says so. */
 export function shownOrNamed(path: string, named: Named | undefined, make: () => JsonObject[]): JsonObject[] {
   if (!named) return make();

@@ -1,94 +1,154 @@
 /**
  * Gives calls of a history that came without an id or a name one, and results without an id that of their call: of the calls that wait for
- * a result the oldest of the name that the result has, else the oldest. Servers of small models, and Ollama's own API, number no calls, models
- * write calls without a name, and nearly every server refuses the whole request for one. Results of a response get the type of their call's.
- * `paired-….ts` then say what becomes of results without a call.
+ * a result the oldest of the name that the result has, else the oldest. A result with an id that no call has gives it to the oldest call that
+ * came without. Servers of small models, and Ollama's own API, number no calls, models write calls without a name, and nearly every server
+ * refuses the whole request for one. Results of a response get the type of their call's. `paired-….ts` then say what becomes of results without
+ * a call.
  */
-import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue, mappedInSlices, mappedList, textOrEmpty } from "../../wire/json.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  mappedByTasks,
+  mappedInSlices,
+  textOrEmpty,
+} from "../../wire/json.ts";
 
 /** unnamed is the name of a call that has none. */
 const unnamed = "unnamed";
 
-/** Namer reads a part of a history in its order, and returns it with its ids and names. */
-type Namer = (part: JsonValue, calls: WaitingCalls) => JsonValue;
+/** Naming reads a history in its order, and returns it with its ids and names: as long, and in the same order. */
+type Naming = (list: JsonValue[], calls: WaitingCalls) => CooperativeTask<JsonValue[]>;
 
-const named =
-  (nameOne: Namer) =>
-  (list: JsonValue[]): CooperativeTask<JsonValue[]> =>
-    inOrder(list, nameOne);
+/** named reads a history ahead, to see whether anything is missing, and which ids results have for calls that came without. */
+const named = (naming: Naming) =>
+  function* (list: JsonValue[]): CooperativeTask<JsonValue[]> {
+    const ahead = new WaitingCalls();
+    if ((yield* naming(list, ahead)) === list) return list;
+    return yield* naming(list, new WaitingCalls(ahead.told));
+  };
 
 /** namedMessages, namedTurns and namedItems return the same list where nothing is missing. */
-export const namedMessages = named(nameMessage);
-export const namedTurns = named(nameTurn);
-export const namedItems = named(nameItem);
+export const namedMessages = named((list, calls) => mappedByTasks(list, (message) => nameMessage(message, calls)));
+export const namedTurns = named((list, calls) => mappedByTasks(list, (turn) => nameTurn(turn, calls)));
+export const namedItems = named((list, calls) => mappedInSlices(list, (item) => nameItem(item, calls)));
 
-/** inOrder looks whether anything is missing before it keeps account of all calls. */
-function* inOrder(list: JsonValue[], nameOne: Namer): CooperativeTask<JsonValue[]> {
-  const untold = new WaitingCalls();
-  for (const [i, part] of list.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    if (nameOne(part, untold) === part) continue;
-    const calls = new WaitingCalls();
-    return yield* mappedInSlices(list, (one) => nameOne(one, calls));
+interface WaitingCall {
+  /** The place among all calls. */
+  readonly place: number;
+  readonly id: string;
+  isAnswered: boolean;
+}
+
+/** Waiting finds the oldest call without a result, and looks at no answered one twice. */
+class Waiting {
+  readonly #calls: WaitingCall[] = [];
+  #answered = 0;
+
+  add(call: WaitingCall): void {
+    this.#calls.push(call);
   }
-  return list;
+
+  oldest(): WaitingCall | undefined {
+    while (this.#calls[this.#answered]?.isAnswered) this.#answered += 1;
+    return this.#calls[this.#answered];
+  }
 }
 
 class WaitingCalls {
-  readonly #used = new Set<string>();
+  /** told are the ids that results have for calls that came without one, by the call's place. */
+  readonly told = new Map<number, string>();
+  readonly #known: ReadonlyMap<number, string> | undefined;
+  readonly #used: Set<string>;
   readonly #types = new Map<string, string>();
-  #waiting = new Map<string, string>();
-  #byName = new Map<string, Set<string>>();
+  #all = new Waiting();
+  #withoutId = new Waiting();
+  #byId = new Map<string, Waiting>();
+  #byName = new Map<string, Waiting>();
   #count = 0;
+  /** The last id that was made, and for how many calls. */
+  #made = { id: "", count: -1 };
+
+  /** Without `known`, a history is read ahead: no result is then meant by an id that is made here. */
+  constructor(known?: ReadonlyMap<number, string>) {
+    this.#known = known;
+    this.#used = new Set(known?.values());
+  }
 
   /** Forgets calls of earlier turns: a result without an id is of the last one. */
   beginTurn(): void {
-    this.#waiting = new Map();
+    this.#all = new Waiting();
+    this.#withoutId = new Waiting();
+    this.#byId = new Map();
     this.#byName = new Map();
   }
 
   /** `type` is that of the call's result, where there are several. */
   begin(id: string, name: string, type?: string): string {
     this.#count += 1;
-    const own = id || this.#unused();
-    this.#used.add(own);
-    this.#waiting.set(own, name);
+    const own = id || this.#known?.get(this.#count) || this.#unused();
+    const call = { place: this.#count, id: own, isAnswered: false };
+    this.#all.add(call);
+    if (id === "") this.#withoutId.add(call);
+    if (id !== "" || this.#known) {
+      this.#used.add(own);
+      addTo(this.#byId, own, call);
+    }
+    if (name !== "") addTo(this.#byName, name, call);
     if (type) this.#types.set(own, type);
-    const alike = this.#byName.get(name) ?? new Set();
-    this.#byName.set(name, alike.add(own));
     return own;
   }
 
   answer(id: string, name: string): string {
-    const [alike = ""] = this.#byName.get(name) ?? [];
-    const [oldest = ""] = this.#waiting.keys();
-    const own = id || alike || oldest || this.#unused();
-    this.#byName.get(this.#waiting.get(own) ?? "")?.delete(own);
-    this.#waiting.delete(own);
-    return own;
+    const call = id === "" ? this.#nextOf(name) : this.#named(id);
+    if (!call) return id || this.#unused();
+    call.isAnswered = true;
+    return id || call.id;
   }
 
   typeOf(id: string): string | undefined {
     return this.#types.get(id);
   }
 
-  /** The same for the same beginning of a conversation, so that a prompt cache keeps hitting. */
+  #nextOf(name: string): WaitingCall | undefined {
+    const alike = name === "" ? undefined : this.#byName.get(name)?.oldest();
+    return alike ?? this.#all.oldest();
+  }
+
+  /** An id that no call has is the client's own for a call that came without one. */
+  #named(id: string): WaitingCall | undefined {
+    if (this.#used.has(id)) return this.#byId.get(id)?.oldest();
+    const call = this.#withoutId.oldest();
+    if (!call) return undefined;
+    this.told.set(call.place, id);
+    this.#used.add(id);
+    return call;
+  }
+
+  /** The same for the same beginning of a conversation, so that a prompt cache keeps hitting. Results of no call may share one. */
   #unused(): string {
-    let id = `call_${this.#count}`;
+    let id = this.#made.count === this.#count ? this.#made.id : `call_${this.#count}`;
     for (let i = 2; this.#used.has(id); i++) id = `call_${this.#count}_${i}`;
+    this.#made = { id, count: this.#count };
     return id;
   }
 }
 
-function nameMessage(message: JsonValue, calls: WaitingCalls): JsonValue {
+function addTo(queues: Map<string, Waiting>, key: string, call: WaitingCall): void {
+  const queue = queues.get(key) ?? new Waiting();
+  queue.add(call);
+  queues.set(key, queue);
+}
+
+function* nameMessage(message: JsonValue, calls: WaitingCalls): CooperativeTask<JsonValue> {
   if (!isObject(message)) return message;
   const { role, tool_calls: list, tool_call_id: id, name, tool_name: ollamas } = message;
   if (role === "tool")
     return withMember(message, "tool_call_id", calls.answer(textOrEmpty(id), textOrEmpty(name ?? ollamas)));
   if (role !== "assistant" || !Array.isArray(list) || list.length === 0) return message;
   calls.beginTurn();
-  const told = mappedList(list, (call) => {
+  const told = yield* mappedInSlices(list, (call) => {
     if (!isObject(call)) return call;
     const key = isObject(call.custom) ? "custom" : "function";
     const called = isObject(call[key]) ? call[key] : undefined;
@@ -99,15 +159,16 @@ function nameMessage(message: JsonValue, calls: WaitingCalls): JsonValue {
   return told === list ? message : { ...message, tool_calls: told };
 }
 
-function nameTurn(turn: JsonValue, calls: WaitingCalls): JsonValue {
+function* nameTurn(turn: JsonValue, calls: WaitingCalls): CooperativeTask<JsonValue> {
   const { role, content } = isObject(turn) ? turn : {};
   if (!Array.isArray(content)) return turn;
   if (role === "assistant" && content.some((block) => isOfType(block, "tool_use"))) calls.beginTurn();
-  const told = mappedList(content, (block) => {
+  const told = yield* mappedInSlices(content, (block) => {
     if (isOfType(block, "tool_result") && role === "user")
       return withMember(block, "tool_use_id", calls.answer(textOrEmpty(block.tool_use_id), ""));
     if (!isOfType(block, "tool_use") || role !== "assistant") return block;
-    return withMember(withName(block), "id", calls.begin(textOrEmpty(block.id), textOrEmpty(block.name)));
+    const own = withName(block);
+    return withMember(own, "id", calls.begin(textOrEmpty(block.id), textOrEmpty(own.name)));
   });
   return told === content ? turn : { ...(turn as JsonObject), content: told };
 }

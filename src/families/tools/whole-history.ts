@@ -16,30 +16,32 @@ import { pairedTurns } from "./paired-turns.ts";
 
 type Request = Translated<Operation, Operation>["request"];
 
+type Mend = (list: JsonValue[]) => CooperativeTask<JsonValue[]>;
+
 interface History {
   /** key is the member of the request that has the history. */
   readonly key: "messages" | "input";
-  readonly paired: (list: JsonValue[]) => CooperativeTask<JsonValue[]>;
+  /** named gives ids and names, and leaves each part in its place. */
+  readonly named: Mend;
+  readonly paired: Mend;
 }
 
+const turns: History = { key: "messages", named: namedTurns, paired: pairedTurns };
+
 const histories: Partial<Record<Operation, History>> = {
-  chat: { key: "messages", paired: pairedMessages },
-  messages: { key: "messages", paired: pairedAnthropic },
-  count_tokens: { key: "messages", paired: pairedAnthropic },
-  responses: { key: "input", paired: pairedResponses },
+  chat: { key: "messages", named: namedMessages, paired: pairedMessages },
+  messages: turns,
+  count_tokens: turns,
+  responses: { key: "input", named: namedItems, paired: pairedItems },
 };
 
 function* pairedMessages(list: JsonValue[]): CooperativeTask<JsonValue[]> {
-  const named = yield* namedMessages(list);
-  return named.every(isObject) ? yield* pairedResults(named) : named;
+  return list.every(isObject) ? yield* pairedResults(list) : list;
 }
 
-function* pairedAnthropic(list: JsonValue[]): CooperativeTask<JsonValue[]> {
-  return yield* pairedTurns(yield* namedTurns(list));
-}
-
-function* pairedResponses(list: JsonValue[]): CooperativeTask<JsonValue[]> {
-  return yield* pairedItems(yield* namedItems(list));
+/** isWhole reports whether a history stays as it is. */
+function* isWhole({ named, paired }: History, list: JsonValue[]): CooperativeTask<boolean> {
+  return (yield* named(list)) === list && (yield* paired(list)) === list;
 }
 
 export interface WholeHistory {
@@ -53,14 +55,15 @@ export function* wholeHistory(operation: Operation, request: Request): Cooperati
   const same = { request, callersPath: (path: string) => path };
   const history = isWithoutCalls(operation, request) ? undefined : histories[operation];
   const { [history?.key ?? ""]: outlined } = history ? (request.outline() as JsonObject) : {};
-  if (!history || !Array.isArray(outlined) || (yield* history.paired(outlined)) === outlined) return same;
+  if (!history || !Array.isArray(outlined) || (yield* isWhole(history, outlined))) return same;
   // An outline may have fillers in place of long strings.
-  const { key, paired } = history;
+  const { key } = history;
   const { [key]: written } = request.json() as { [key: string]: JsonValue[] };
-  const whole = yield* paired(written as JsonValue[]);
+  const named = yield* history.named(written as JsonValue[]);
+  const whole = yield* history.paired(named);
   if (whole === written) return same;
   const changed = (request as Wire).isLong ? request.rebuiltWith({ [key]: whole }) : request.with({ [key]: whole });
-  return { request: changed as Request, callersPath: pathsBefore(key, written as JsonValue[], whole) };
+  return { request: changed as Request, callersPath: pathsBefore(key, named, whole) };
 }
 
 /** isWithoutCalls spares a chat over gRPC the writing of its JSON. */

@@ -93,8 +93,9 @@ function dropUnsupported<O extends Operation>(speak: Speak<O>, isSigned: (model:
   return async (attempt) => {
     const { header, model } = attempt;
     refuseUnheard(attempt.request.outline(), model);
-    const usable = await withFittingCalls(await withUsableContent(attempt.request), model);
-    const asked = await withPlacedInstructions(usable, model);
+    const placed = await withPlacedInstructions(await withUsableContent(attempt.request), model);
+    // Behind the instructions: where they become the user's words, an interrupted call of the vendor's has failed.
+    const asked = await withFittingCalls(placed, model);
     const signed = isSigned(model) ? await withoutUnsigned(asked) : { request: asked, dropped: [] };
     const given = signed.request.outline();
     const fitted = fitGeneration(signed.request, model);

@@ -25,7 +25,7 @@ export function* fitResponse(json: JsonObject, capabilities: Capabilities): Coop
   // A text has no place for a mark.
   if (placed.instructions !== undefined) yield* markItems(instructionsIn(marked), { ...marking, taken: "none" });
   const items = placed.input ?? marked;
-  const input = yield* inItems(yield* fitItemIds(yield* fitOwnIds(items, capabilities), capabilities));
+  const input = yield* inItems(yield* fitItemIds(yield* fitOwnIds(items, capabilities), capabilities, json));
   const tools = yield* fitResponseTools(marks.tools ?? json.tools, input, capabilities);
   const changes: Changes = {
     ...boundIn(json, capabilities),

@@ -93,7 +93,7 @@ function* fitUsual(json: JsonObject, capabilities: Capabilities, isOwn: boolean)
   const asked = word === undefined ? json : { ...json, reasoning_effort: word };
   const effort = fitEffort(asked, capabilities);
   const messages = yield* fitMessages(
-    json.messages,
+    json,
     thinksNot(asked) ? { ...capabilities, thoughts_demanded: false } : capabilities,
     isOwn,
   );

@@ -4,7 +4,7 @@
  * OpenAI refuses the whole request. An id says nothing to the model: where an item may do without, it is left out.
  */
 import { createHash } from "node:crypto";
-import type { JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject, mappedInSlices } from "../../wire/json.ts";
 import type { Capabilities } from "./profile.ts";
@@ -33,30 +33,49 @@ export function* fitOwnIds(
   { item_ids: taken }: Capabilities,
 ): CooperativeTask<JsonValue | undefined> {
   if (taken !== "own" || !Array.isArray(input)) return input;
-  const used = new Set<string>();
-  return yield* mappedInSlices(input, (item) => {
-    if (!isObject(item)) return item;
-    const { type = "message", id, approval_request_id: request } = item;
-    // The answer to a request is held to the id that the request has got.
-    if (typeof request === "string" && !isOwn(request, "mcp_approval_request"))
-      return { ...item, approval_request_id: madeId(request, "mcp_approval_request") };
-    // Results of a local shell have their call's id there.
-    if (typeof id !== "string" || type === "local_shell_call_output" || type === "item_reference") return item;
-    if (isOwn(id, type) && used.size < used.add(id).size) return item;
-    const { id: _, ...rest } = item;
-    return bound.has(type) ? { ...rest, id: unusedId(id, type, used) } : rest;
-  });
+  const ids = new UsedIds();
+  return yield* mappedInSlices(input, (item) => (isObject(item) ? withOwnId(withOwnRequest(item), ids) : item));
+}
+
+/** withOwnRequest holds the answer to a request, and the call that was approved, to the id that the request has got. */
+function withOwnRequest(item: JsonObject): JsonObject {
+  const { approval_request_id: request } = item;
+  if (typeof request !== "string" || isOwn(request, "mcp_approval_request")) return item;
+  return { ...item, approval_request_id: madeId(request, "mcp_approval_request") };
+}
+
+function withOwnId(item: JsonObject, ids: UsedIds): JsonObject {
+  const { type = "message", id } = item;
+  // Results of a local shell have their call's id there.
+  if (typeof id !== "string" || type === "local_shell_call_output" || type === "item_reference") return item;
+  if (isOwn(id, type) && ids.take(id)) return item;
+  const { id: _, ...rest } = item;
+  return bound.has(type) ? { ...rest, id: ids.made(id, type) } : rest;
 }
 
 function isOwn(id: string, type: JsonValue): boolean {
   return fits.test(id) && id.startsWith(prefixes.get(type) ?? "");
 }
 
-function unusedId(id: string, type: JsonValue, used: Set<string>): string {
-  let made = madeId(id, type);
-  for (let i = 2; used.has(made); i++) made = madeId(`${id} ${i}`, type);
-  used.add(made);
-  return made;
+/** UsedIds makes ids that no earlier item has. Where an id comes many times, none is tried twice. */
+class UsedIds {
+  readonly #used = new Set<string>();
+  /** How often each id has been replaced, by the first id that was made of it. */
+  readonly #timesMade = new Map<string, number>();
+
+  /** Returns whether no earlier item has the id. */
+  take(id: string): boolean {
+    return this.#used.size < this.#used.add(id).size;
+  }
+
+  made(id: string, type: JsonValue): string {
+    const first = madeId(id, type);
+    let times = (this.#timesMade.get(first) ?? 0) + 1;
+    let made = times === 1 ? first : madeId(`${id} ${times}`, type);
+    while (!this.take(made)) made = madeId(`${id} ${++times}`, type);
+    this.#timesMade.set(first, times);
+    return made;
+  }
 }
 
 /** madeId returns an id in place of another. It follows from it, so that a prompt cache keeps hitting. */

@@ -9,7 +9,7 @@ import { isMarkedList, markMessage } from "./keys/cache-marks.ts";
 import { keepKnownKeys } from "./keys/message-keys.ts";
 import type { Capabilities } from "./profile.ts";
 import { showResults } from "./shown-results.ts";
-import { bridgeResults, endWithUser, fitCallIds, withoutEmptyTurns } from "./tool-turns.ts";
+import { bridgeResults, endWithUser, fitCallIds, type Offered, offeredIn, withoutEmptyTurns } from "./tool-turns.ts";
 
 export interface FittedMessages {
   readonly messages: readonly JsonObject[];
@@ -17,22 +17,24 @@ export interface FittedMessages {
 }
 
 /**
- * fitMessages returns the messages and the paths of what was left out; undefined where they can stay as they are. `isOwn` says that the
+ * fitMessages returns a request's messages and the paths of what was left out; undefined where they can stay as they are. `isOwn` says that the
  * caller wrote them: signed thinking that a translation kept is the server's own.
  */
 export function* fitMessages(
-  messages: JsonValue | undefined,
+  request: JsonObject,
   capabilities: Capabilities,
   isOwn: boolean,
 ): CooperativeTask<FittedMessages | undefined> {
+  const { messages } = request;
   if (!Array.isArray(messages)) return undefined;
   const dropped: string[] = [];
   const budget = newParseBudget();
+  const offered = yield* offeredIn(request);
   const marking = { taken: capabilities.cache_marks, dropped };
   const fitted = (yield* mappedByTasks(messages, function* (message, i) {
     const path = `messages[${i}]`;
     const marked = yield* markMessage(message as JsonObject, path, marking);
-    const own = yield* fitMessage(marked, capabilities, { isOwn, path, budget }, dropped);
+    const own = yield* fitMessage(marked, capabilities, { isOwn, path, budget, offered }, dropped);
     return yield* keepKnownKeys(own, path, capabilities, dropped);
   })) as JsonObject[];
   const said = showResults(withoutEmptyTurns(fitted, capabilities, dropped), capabilities);
@@ -45,16 +47,17 @@ interface MessagePlace {
   readonly isOwn: boolean;
   readonly path: string;
   readonly budget: ParseBudget;
+  readonly offered: Offered;
 }
 
 function* fitMessage(
   written: JsonObject,
   capabilities: Capabilities,
-  { isOwn, path, budget }: MessagePlace,
+  { isOwn, path, budget, offered }: MessagePlace,
   dropped: string[],
 ): CooperativeTask<JsonObject> {
   const message = withoutThinkingParts(written, capabilities, path, dropped);
-  const changes: Record<string, JsonValue | undefined> = yield* fitCallIds(message, capabilities);
+  const changes: Record<string, JsonValue | undefined> = yield* fitCallIds(message, capabilities, offered);
   const role = message.role === "developer" ? "system" : message.role;
   // Marked parts stay: only servers that take lists take marks.
   if (capabilities.plain_text?.some((plain) => plain === role) && !isMarkedList(message.content, capabilities)) {

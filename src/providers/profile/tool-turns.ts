@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { fitName, type NameRule } from "../../call/tools/fit-name.ts";
-import type { CooperativeTask } from "../../runtime/cooperative.ts";
+import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import { isObject, mappedInSlices } from "../../wire/json.ts";
 import type { Capabilities } from "./profile.ts";
 
@@ -21,7 +21,10 @@ const nine = /^[A-Za-z0-9]{9}$/;
 const longest = { chat: 40, responses: 64 } as const;
 
 const refused = /[^a-zA-Z0-9_-]/gu;
-/** names are those of functions that were called. One that does not fit is offered by nobody: a model made it up, or another server took it. */
+/**
+ * names are those of functions that were called. One that does not fit, and that the request does not offer, is offered by nobody: a model made
+ * it up, or another server took it.
+ */
 const names = {
   chat: { fits: /^[a-zA-Z0-9_-]{1,64}$/, refused, kept: 55 },
   responses: { fits: /^[a-zA-Z0-9_-]{1,128}$/, refused, kept: 119 },
@@ -40,10 +43,36 @@ function idForm(form: Capabilities["call_ids"], operation: keyof typeof longest)
   return undefined;
 }
 
-/** fitCallIds returns the changes to a message: its ids as the server takes them. */
+/** Offered are the types of the tools that a request offers, by their names. */
+export type Offered = ReadonlyMap<string, JsonValue>;
+
+/** offeredIn reads the tools of a request, and of its items and namespaces. */
+export function* offeredIn(request: JsonObject): CooperativeTask<Offered> {
+  const offered = new Map<string, JsonValue>();
+  const holders = [request];
+  const isHolder = (part: JsonValue): part is JsonObject => isObject(part) && Array.isArray(part.tools);
+  let count = 0;
+  for (const { tools = [], functions = [], input = [] } of holders) {
+    for (const item of Array.isArray(input) ? input : []) {
+      if (++count % itemsPerSlice === 0) yield;
+      if (isHolder(item)) holders.push(item);
+    }
+    for (const tool of [tools, functions].flat()) {
+      if (++count % itemsPerSlice === 0) yield;
+      if (isHolder(tool)) holders.push(tool);
+      const { type = "function", function: called, name } = isObject(tool) ? tool : {};
+      const own = isObject(called) ? called.name : name;
+      if (typeof own === "string") offered.set(own, type);
+    }
+  }
+  return offered;
+}
+
+/** fitCallIds returns the changes to a message: its ids as the server takes them, and names that it takes or that the request offers. */
 export function* fitCallIds(
   message: JsonObject,
   { call_ids }: Capabilities,
+  offered: Offered,
 ): CooperativeTask<Record<string, JsonValue>> {
   const form = idForm(call_ids, "chat");
   if (!form) return {};
@@ -54,34 +83,38 @@ export function* fitCallIds(
   if (!Array.isArray(calls)) return changes;
   const fitted = yield* mappedInSlices(calls, (call) => {
     if (!isObject(call)) return call;
-    const named = withFittingName(call);
+    const named = withFittingName(call, offered);
     return isOther(call.id, form) ? { ...named, id: form.made(call.id) } : named;
   });
   return fitted === calls ? changes : { ...changes, tool_calls: fitted };
 }
 
-/** withFittingName returns a call of a function with a name that servers of such ids take; the same call where it has one. */
-function withFittingName(call: JsonObject): JsonObject {
+/** withFittingName returns a call of a function with a name that servers of such ids take; the same call where it has one, or is of an offered tool. */
+function withFittingName(call: JsonObject, offered: Offered): JsonObject {
   const { function: called } = call;
   if (!isObject(called) || typeof called.name !== "string") return call;
   // Kimi's own kind of function is one that others do not know.
-  const isKnown = call.type === "function" || (call.type ?? null) === null;
-  if (names.chat.fits.test(called.name) && isKnown) return call;
-  return { ...call, type: "function", function: { ...called, name: fitName(called.name, names.chat) } };
+  const isKnown = (call.type ?? "function") === "function" || call.type === offered.get(called.name);
+  const isNamed = offered.has(called.name) || names.chat.fits.test(called.name);
+  if (isNamed && isKnown) return call;
+  const name = isNamed ? called.name : fitName(called.name, names.chat);
+  return { ...call, type: "function", function: { ...called, name } };
 }
 
 /** fitItemIds returns the items of a response's input with ids of calls as the server takes them; the same value where all are. */
 export function* fitItemIds(
   input: JsonValue | undefined,
   { call_ids }: Capabilities,
+  request: JsonObject,
 ): CooperativeTask<JsonValue | undefined> {
   const form = idForm(call_ids, "responses");
   if (!form || !Array.isArray(input)) return input;
+  const offered = yield* offeredIn(request);
   return yield* mappedInSlices(input, (item) => {
     if (!isObject(item)) return item;
     const { type, name, call_id: id } = item;
-    const isNamed = type === "function_call" && typeof name === "string" && !names.responses.fits.test(name);
-    const named = isNamed ? { ...item, name: fitName(name, names.responses) } : item;
+    const isOdd = typeof name === "string" && !names.responses.fits.test(name) && !offered.has(name);
+    const named = isOdd && type === "function_call" ? { ...item, name: fitName(name, names.responses) } : item;
     return isOther(id, form) ? { ...named, call_id: form.made(id) } : named;
   });
 }

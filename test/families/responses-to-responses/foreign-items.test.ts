@@ -1,7 +1,11 @@
 /** Conversations of responses that began elsewhere reach OpenAI with items that it takes: their ids, their parts, and reasoning that led to something. */
-import type { JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
+import { fitOwnIds } from "../../../src/providers/profile/item-ids.ts";
+import type { Capabilities } from "../../../src/providers/profile/profile.ts";
+import { runNow } from "../../../src/runtime/cooperative.ts";
 import { ask } from "../../support/ask.ts";
+import { cpuMsOf } from "../../support/run/cpu-time.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { servedBy } from "../../support/upstreams/strict-gateway.ts";
 import { outputMessage, respond, responseAnswer } from "../../support/vendors.ts";
@@ -25,8 +29,17 @@ const search = (id: string) => ({
 });
 const thought = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAA-rs_1" };
 
-async function sentFor(input: JsonObject[]): Promise<{ items: JsonObject[]; dropped: string | null }> {
-  const { status, text, dropped } = await ask(gateway, "/v1/responses", { model: "m", input, store: false });
+async function sentFor(
+  input: JsonObject[],
+  strict = "false",
+): Promise<{ items: JsonObject[]; dropped: string | null }> {
+  const headers = { "x-gateway-strict": strict };
+  const { status, text, dropped } = await ask(
+    gateway,
+    "/v1/responses",
+    { model: "m", input, store: false },
+    { headers },
+  );
   expect(status, text).toBe(200);
   return { items: upstream.lastAsked.input as JsonObject[], dropped };
 }
@@ -81,7 +94,24 @@ test("an answer to a request for approval names the id that the request has got"
   expect(items[2]?.approval_request_id).toBe(items[1]?.id);
 });
 
-test("reasoning that led to nothing is left out and named, and other reasoning stays", async () => {
+test("a call that was approved has an id of its own beside that of the request", async () => {
+  const request = { type: "mcp_approval_request", id: "approve.me", server_label: "s", name: "n", arguments: "{}" };
+  const made = { ...request, type: "mcp_call", id: "call.me", approval_request_id: "approve.me", output: "ok" };
+  const { items } = await sentFor([user, request, made, user]);
+  expect(items[2]?.id).toMatch(/^mcp_[a-z0-9]+$/);
+  expect(items[2]?.approval_request_id).toBe(items[1]?.id);
+});
+
+test("one id of many items is replaced in time that grows with their number alone", async () => {
+  // Tried from the first number for each item, it would take 15 s.
+  const input = Array.from({ length: 2_000 }, () => search("call_x"));
+  const fitted: JsonValue[] = [];
+  const spent = await cpuMsOf(() => fitted.push(runNow(fitOwnIds(input, { item_ids: "own" } as Capabilities)) ?? []));
+  expect(new Set((fitted[0] as JsonObject[]).map(({ id }) => id)).size).toBe(input.length);
+  expect(spent).toBeLessThan(1_500);
+});
+
+test("reasoning that led to nothing goes without its id, and other reasoning stays as it came", async () => {
   const used = [
     user,
     thought,
@@ -92,10 +122,12 @@ test("reasoning that led to nothing is left out and named, and other reasoning s
     message("msg_1"),
   ];
   expect(await sentFor(used)).toEqual({ items: used, dropped: null });
-  expect(await sentFor([user, thought, user])).toEqual({ items: [user, user], dropped: "input[1]" });
-  expect(await sentFor([user, thought])).toEqual({ items: [user], dropped: "input[1]" });
-  const late = [user, call("fc_1"), thought, output()];
-  expect(await sentFor(late)).toEqual({ items: [user, call("fc_1"), output()], dropped: "input[2]" });
+  const vain = without(thought);
+  expect(await sentFor([user, thought, user], "true")).toEqual({ items: [user, vain, user], dropped: null });
+  expect(await sentFor([user, thought], "true")).toEqual({ items: [user, vain], dropped: null });
+  expect(await sentFor([user, vain, user], "true")).toEqual({ items: [user, vain, user], dropped: null });
+  const late = (item: JsonObject) => [user, call("fc_1"), item, output()];
+  expect(await sentFor(late(thought), "true")).toEqual({ items: late(vain), dropped: null });
 });
 
 test("a text has the type of who says it", async () => {

@@ -488,6 +488,15 @@ describe("a request", () => {
     expect(asked.map(({ include }) => include)).toEqual([undefined, undefined, ["other"]]);
   });
 
+  test("that continues a response of reasoning alone contains it, without the id that nothing follows", async () => {
+    script((exchange) => respond(exchange, responseAnswer([reasoning()])));
+    const first = await create({ input: "How warm?" });
+    const second = await create({ previous_response_id: first.body.id, input: "And?" });
+    expect([second.status, second.headers.get("x-gateway-dropped")]).toEqual([200, null]);
+    const { id: _, ...vain } = reasoning();
+    expect(asked[1].input[1]).toEqual(vain);
+  });
+
   test("that continues a stored response contains all of it, as its upstream knows it", async () => {
     script((exchange) => respond(exchange, responseAnswer([reasoning(), called])));
     const first = await create({ input: "How warm?", tools: [{ type: "function", name: "weather", parameters: {} }] });

@@ -309,3 +309,18 @@ describe("calls of vendors' tools without results", () => {
     }
   });
 });
+
+test("what is dropped of messages that got an id has its path, also beside results that have moved", async () => {
+  const made = { type: "function", function: { name: "a", arguments: "{}" } };
+  const call = { role: "assistant", name: "Bo", content: null, tool_calls: [made] };
+  const result = { role: "tool", name: "a", content: "1" };
+  const droppedOf = async (messages: JsonObject[]) => {
+    const { status, text, dropped } = await ask(gateway, "/v1/chat/completions", { model: "messages", messages });
+    expect(status, text).toBe(200);
+    return dropped;
+  };
+  expect(await droppedOf([user, call, result, user])).toBe("messages[1].name");
+  expect(await droppedOf([user, user, call, user, result, user])).toBe("messages[2].name");
+  const moved = [user, call, user, result, { role: "assistant", name: "Al", content: "hi" }, user];
+  expect(await droppedOf(moved)).toBe("messages[1].name, messages[4].name");
+});

@@ -1,6 +1,10 @@
 /** Conversations that began at another server go on at Claude: their earlier calls reach it with ids, names and results that it takes. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
+import { CreateMessageRequestSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
+import { fittedTurns } from "../../../src/providers/anthropic/conversation/fitting-calls.ts";
+import { itemsPerSlice } from "../../../src/runtime/cooperative.ts";
+import { Wire } from "../../../src/wire/wire.ts";
 import { ask } from "../../support/ask.ts";
 import { modelAt } from "../../support/gateway.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
@@ -9,7 +13,11 @@ import { answerAsAnthropic } from "../../support/vendors.ts";
 const { upstream, gateway } = scriptedStage(
   (base_url) => ({
     upstreams: [{ name: "far", kind: "anthropic", base_url }],
-    models: [modelAt("far", "claude", "claude-sonnet-4-6"), modelAt("far", "kimi", "kimi-k3")],
+    models: [
+      modelAt("far", "claude", "claude-sonnet-4-6"),
+      modelAt("far", "kimi", "kimi-k3"),
+      modelAt("far", "claude-opus-4-8"),
+    ],
     embeddedModels: false,
   }),
   { script: answerAsAnthropic },
@@ -108,6 +116,57 @@ test("a search that was interrupted has failed where the user goes on, and nowhe
   const code = { type: "server_tool_use", id: "srvtoolu_2", name: "code_execution", input: { code: "read()" } };
   const running = [user, turn(code, { ...use("toolu_1"), caller }), results(result("toolu_1"))];
   expect(await sentFor(running)).toEqual(running);
+  const urged = [user, turn(code, { ...use("toolu_1"), caller }), results(result("toolu_1"), said)];
+  expect(await sentFor(urged)).toEqual(urged);
+});
+
+const instruction = { role: "system", content: "Answer in French." };
+const reminder = { type: "text", text: "<system-reminder>\nAnswer in French.\n</system-reminder>" };
+
+test("a search that was interrupted has failed where instructions become the user's words", async () => {
+  const failure = found("srvtoolu_1", { type: "web_search_tool_result_error", error_code: "unavailable" });
+  expect(await sentFor([user, turn(search("srvtoolu_1")), instruction])).toEqual([
+    user,
+    turn(search("srvtoolu_1"), failure),
+    results(reminder),
+  ]);
+  const taken = [user, turn(search("srvtoolu_1")), instruction];
+  expect(await sentFor(taken, "claude-opus-4-8")).toEqual(taken);
+});
+
+test("instructions do not stand behind a tool that is told as text", async () => {
+  const sent = await sentFor([user, turn(search("call_1")), instruction], "claude-opus-4-8");
+  expect(sent).toEqual([user, turn({ type: "text", text: 'web_search: {"query":"q"}' }), results(reminder)]);
+});
+
+/** blockReads is how often the types of blocks have been looked at. */
+let blockReads = 0;
+
+function watched({ type, ...block }: JsonObject): JsonObject {
+  const get = () => {
+    blockReads += 1;
+    return type;
+  };
+  return Object.defineProperty(block, "type", { enumerable: true, get });
+}
+
+const many = (make: (i: number) => JsonObject) => Array.from({ length: 5_000 }, (_, i) => watched(make(i)));
+
+test.each<[string, JsonObject[]]>([
+  ["calls of other servers", [turn(...many((i) => use(`a.${i}`))), results(...many((i) => result(`a.${i}`)))]],
+  ["searches of other servers", [turn(...many((i) => search(`call_${i}`))), user]],
+  ["searches that were interrupted", [turn(...many((i) => search(`srvtoolu_${i}`))), user]],
+  ["calls that stay", [turn(...many((i) => use(`c${i}`))), results(...many((i) => result(`c${i}`)))]],
+])("%s are read a few at a time", (_, messages) => {
+  const request = Wire.ofJson<typeof CreateMessageRequestSchema>(CreateMessageRequestSchema, { model: "m", messages });
+  const work = fittedTurns(request);
+  let most = 0;
+  for (let done = false; !done; ) {
+    blockReads = 0;
+    done = work.next().done === true;
+    most = Math.max(most, blockReads);
+  }
+  expect(most).toBeLessThanOrEqual(16 * itemsPerSlice);
 });
 
 test("counts are asked for what would be sent", async () => {

@@ -6,17 +6,25 @@ import { ask } from "../../support/ask.ts";
 import { modelAt } from "../../support/gateway.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { vendors } from "../../support/upstreams/vendor-profiles.ts";
-import { answerAsOpenAi } from "../../support/vendors.ts";
+import { answerAsOpenAi, outputMessage, respond, responseAnswer } from "../../support/vendors.ts";
 
 const names = ["openai", "groq", "deepseek", "mistral", "vllm"];
 
 const { upstream, gateway } = scriptedStage(
   (base_url) => ({
     upstreams: names.map((vendor) => withVendor({ name: `at-${vendor}`, kind: "openai", base_url, vendor }, vendors)),
-    models: names.map((vendor) => modelAt(`at-${vendor}`, vendor, "gpt-4.1")),
+    models: [
+      ...names.map((vendor) => modelAt(`at-${vendor}`, vendor, "gpt-4.1")),
+      modelAt("at-openai", "items", "gpt-5.6-sol"),
+    ],
     embeddedModels: false,
   }),
-  { script: answerAsOpenAi },
+  {
+    script: (exchange) =>
+      exchange.path.endsWith("/responses")
+        ? respond(exchange, responseAnswer([outputMessage("ok")]))
+        : answerAsOpenAi(exchange),
+  },
 );
 
 const user = { role: "user", content: "go on" };
@@ -29,8 +37,8 @@ const called = (id: string, name = "look", more: JsonObject = {}) => ({
 const calls = (...list: JsonObject[]) => ({ role: "assistant", content: "Wait.", tool_calls: list });
 const result = (tool_call_id: string, content: JsonValue) => ({ role: "tool", tool_call_id, content });
 
-async function sentFor(model: string, messages: JsonObject[]): Promise<JsonObject[]> {
-  const { status, text, dropped } = await ask(gateway, "/v1/chat/completions", { model, messages });
+async function sentFor(model: string, messages: JsonObject[], more: JsonObject = {}): Promise<JsonObject[]> {
+  const { status, text, dropped } = await ask(gateway, "/v1/chat/completions", { model, messages, ...more });
   expect([status, dropped], text).toEqual([200, null]);
   return upstream.lastAsked.messages as JsonObject[];
 }
@@ -81,6 +89,42 @@ describe("names of earlier calls", () => {
     const search = called("a", "$web_search", { type: "builtin_function" });
     const [, sent] = await sentFor("openai", [user, calls(search), result("a", "1")]);
     expect(sent?.tool_calls).toEqual([called("a", expect.stringMatching(/^_web_search_\w+$/))]);
+  });
+
+  test.each<[string, JsonObject, JsonObject]>([
+    ["a function", { tools: [{ type: "function", function: { name: "mcp.read" } }] }, called("a", "mcp.read")],
+    ["a function of old", { functions: [{ name: "mcp.read" }] }, called("a", "mcp.read")],
+    [
+      "Kimi's own function",
+      { tools: [{ type: "builtin_function", function: { name: "$web_search" } }] },
+      called("a", "$web_search", { type: "builtin_function" }),
+    ],
+  ])("that are offered stay, as their types do: %s", async (_, offer, call) => {
+    const history = [user, calls(call), result("a", "1"), user];
+    expect(await sentFor("openai", history, offer)).toEqual(history);
+    expect(upstream.lastAsked).toMatchObject(offer);
+  });
+
+  test("that are offered as functions are those of functions", async () => {
+    const offer = { tools: [{ type: "function", function: { name: "$web_search" } }] };
+    const search = called("a", "$web_search", { type: "builtin_function" });
+    const [, sent] = await sentFor("openai", [user, calls(search), result("a", "1")], offer);
+    expect(sent?.tool_calls).toEqual([called("a", "$web_search")]);
+  });
+
+  test("of a response that are offered stay", async () => {
+    const call = (name: string) => ({ type: "function_call", call_id: "c1", name, arguments: "{}" });
+    const input = (name: string) => [user, call(name), { type: "function_call_output", call_id: "c1", output: "1" }];
+    const sentNames = async (name: string, tools: JsonObject[]) => {
+      const { status, text } = await ask(gateway, "/v1/responses", { model: "items", input: input(name), tools });
+      expect(status, text).toBe(200);
+      return (upstream.lastAsked.input as JsonObject[])[1]?.name;
+    };
+    const tool = { type: "function", name: "mcp.read", parameters: null, strict: false };
+    expect(await sentNames("mcp.read", [tool])).toBe("mcp.read");
+    const group = { type: "namespace", name: "files", description: "Files.", tools: [tool] };
+    expect(await sentNames("mcp.read", [group])).toBe("mcp.read");
+    expect(await sentNames("mcp.write", [tool])).toMatch(/^mcp_write_\w+$/);
   });
 
   test("that a server takes stay", async () => {

@@ -19,6 +19,7 @@ import { invalidValue } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { madeFrom } from "../../paths/origins.ts";
+import { lastAnswerIn } from "../../paths/unshown.ts";
 import { summaryFollows } from "../../responses-to-chat/compaction.ts";
 import { pairedResults } from "../../tools/paired-results.ts";
 import { isCompaction, summaryIn } from "../compaction.ts";
@@ -132,7 +133,8 @@ function* turnsOf(
   { readsSeals: takesLinks, omitted }: ConversationContext,
 ): CooperativeTask<Turn[]> {
   const turns: Turn[] = [];
-  const lastAnswer = messages.findLastIndex(({ role }) => role === Role.ASSISTANT);
+  const isOf = (role: Role) => (message: InputMessage) => message.role === role;
+  const lastAnswer = lastAnswerIn(messages, isOf(Role.ASSISTANT), isOf(Role.USER));
   for (const [i, message] of messages.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     const path = `messages[${i}]`;

@@ -18,6 +18,7 @@ import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperativ
 import { isObject, type JsonObject } from "../../../wire/json.ts";
 import { unsignedId } from "../../call-signature.ts";
 import { madeFrom } from "../../paths/origins.ts";
+import { lastAnswerIn } from "../../paths/unshown.ts";
 import { pairedResults } from "../../tools/paired-results.ts";
 import { isCompacted, isTrigger, summaryMessage, summaryRequest } from "../compaction.ts";
 import { agentMessage, searchResult } from "./agent-items.ts";
@@ -36,7 +37,7 @@ export function* conversationOf(
   if (instructions) conversation.add(madeFrom("instructions", { role: "system", content: instructions }));
   if (input.case === "inputText") conversation.add(madeFrom("input", { role: "user", content: input.value }));
   let before: ResponseItem | undefined;
-  const lastAnswer = items.findLastIndex(isOfModel);
+  const lastAnswer = lastAnswerIn(items, isOfModel, isOfOthers);
   for (const [i, item] of items.entries()) {
     conversation.isAnswered = i <= lastAnswer;
     if (before) conversation.take(before, `input[${i - 1}]`, item);
@@ -62,8 +63,15 @@ const modelsTypes: ReadonlySet<Type | undefined> = new Set([
   ...[Type.FUNCTION_CALL, Type.CUSTOM_TOOL_CALL, Type.REASONING],
 ]);
 
+/** isOfOthers reports what the user or another agent says, what the user decides, and what tools have given. */
+function isOfOthers({ role, type, extra }: ResponseItem): boolean {
+  return role === Role.USER || givenTypes.has(type) || /_output$|^agent_message$|_response$/.test(`${extra?.type}`);
+}
+
+const givenTypes: ReadonlySet<Type | undefined> = new Set([Type.FUNCTION_CALL_OUTPUT, Type.CUSTOM_TOOL_CALL_OUTPUT]);
+
 class Conversation {
-  /** isAnswered is whether the model has said something since the item that is taken. */
+  /** isAnswered is whether the model has answered since the item that is taken. */
   isAnswered = false;
   readonly #context: ConversationContext;
   readonly #approved: ApprovedCalls;

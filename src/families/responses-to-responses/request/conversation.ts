@@ -3,8 +3,7 @@
  * could read.
  *
  * A conversation may change its model. Reasoning that another upstream encrypted, or a translation made, is dropped
- * and named, and so are reasoning that led to nothing and another server's compacted conversation. The gateway's own summary becomes a
- * message.
+ * and named, and so is another server's compacted conversation. The gateway's own summary becomes a message.
  */
 import { makerOf } from "../../../providers/profile/reasoning-seal.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
@@ -30,9 +29,9 @@ export function* relayedInput(
   let isChanged = false;
   for (const [i, item] of items.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    const isOfUse = isObject(item) && !vain.has(i);
-    const known = isOfUse ? relayedItem(item, maker, reasoning) : isObject(item) ? undefined : item;
-    const kept = isObject(known) ? withPricedTools(known, `input[${i}]`, isUnpriced, dropped) : known;
+    const known = isObject(item) ? relayedItem(item, maker, reasoning) : item;
+    const told = isObject(known) && vain.has(i) && "id" in known ? without(known, "id") : known;
+    const kept = isObject(told) ? withPricedTools(told, `input[${i}]`, isUnpriced, dropped) : told;
     if (kept === undefined) dropped.add(`input[${i}]`);
     else relayed.push(kept);
     isChanged ||= kept !== item;
@@ -41,8 +40,8 @@ export function* relayedInput(
 }
 
 /**
- * vainReasoning returns the places of reasoning that has led to nothing, because the model was interrupted: OpenAI refuses such without what
- * follows from it.
+ * vainReasoning returns the places of reasoning that has led to nothing, because the model was interrupted: OpenAI refuses such by its id
+ * without what follows from it, and takes it without an id.
  */
 function vainReasoning(items: readonly JsonValue[]): ReadonlySet<number> {
   const vain = new Set<number>();

@@ -6,11 +6,12 @@
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { fitName, type NameRule } from "../../../call/tools/fit-name.ts";
-import type { MaybePromise } from "../../../runtime/maybe-promise.ts";
-import { isObject, mappedList } from "../../../wire/json.ts";
+import { type CooperativeTask, itemsPerSlice, runCooperatively } from "../../../runtime/cooperative.ts";
+import { andThen, type MaybePromise } from "../../../runtime/maybe-promise.ts";
+import { isObject, mappedByTasks, mappedInSlices } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
 import { isClaude } from "../generation.ts";
-import { withToldTools } from "./foreign-tools.ts";
+import { isForeign, withToldTools } from "./foreign-tools.ts";
 
 const refused = /[^a-zA-Z0-9_-]/gu;
 /** ids have no bound: signatures travel in them. */
@@ -19,20 +20,41 @@ const names: NameRule = { fits: /^[a-zA-Z0-9_-]{1,200}$/, refused, kept: 119 };
 
 /** withFittingCalls returns the request with calls that Claude takes; the same request where it has no other, and for other models. */
 export function withFittingCalls<D extends DescMessage>(request: Wire<D>, model: string): MaybePromise<Wire<D>> {
-  const { messages: outlined } = isClaude(model) ? (request.outline() as JsonObject) : {};
-  if (!Array.isArray(outlined) || fitting(outlined) === outlined) return request;
-  // An outline has fillers in place of long strings.
-  const messages = fitting((request.json() as JsonObject).messages as JsonValue[]);
-  return request.isLong ? request.rebuiltWith({ messages }).writeInSlices() : request.with({ messages });
+  if (!isClaude(model)) return request;
+  const { isLong } = request;
+  return andThen(runCooperatively(fittedTurns(request), isLong), (messages) => {
+    if (!messages) return request;
+    return isLong ? request.rebuiltWith({ messages }).writeInSlices() : request.with({ messages });
+  });
 }
 
-function fitting(messages: JsonValue[]): JsonValue[] {
-  return mappedList(withFailures(withToldTools(messages)), (message) => {
-    const { content } = isObject(message) ? message : {};
-    if (!Array.isArray(content)) return message;
-    const blocks = mappedList(content, (block) => (isObject(block) ? fittingBlock(block) : block));
-    return blocks === content ? message : { ...(message as JsonObject), content: blocks };
+/** fittedTurns returns undefined where all calls stay. */
+export function* fittedTurns(request: Wire): CooperativeTask<JsonValue[] | undefined> {
+  const { messages: outlined } = request.outline() as JsonObject;
+  if (!Array.isArray(outlined) || !(yield* hasUnfit(outlined))) return undefined;
+  // An outline has fillers in place of long strings.
+  const written = (request.json() as JsonObject).messages as JsonValue[];
+  const told = yield* withToldTools(written);
+  const ended = yield* withFailures(told, yield* failedCalls(told));
+  const fit = createFit();
+  return yield* mappedByTasks(ended, function* (message) {
+    if (!isObject(message) || !Array.isArray(message.content)) return message;
+    const blocks = yield* mappedInSlices(message.content, (block) => (isUnfit(block) ? fit(block) : block));
+    return blocks === message.content ? message : { ...message, content: blocks };
   });
+}
+
+/** hasUnfit makes nothing: nearly every conversation has nothing to be changed. */
+function* hasUnfit(messages: readonly JsonValue[]): CooperativeTask<boolean> {
+  let count = 0;
+  for (const message of messages) {
+    const isModels = isObject(message) && message.role === "assistant";
+    for (const block of blocksOf(message)) {
+      if (++count % itemsPerSlice === 0) yield;
+      if (isUnfit(block) || (isModels && isForeign(block))) return true;
+    }
+  }
+  return (yield* failedCalls(messages)).size > 0;
 }
 
 /** idKeys have the member with the id of a call, by the type of the block. */
@@ -43,17 +65,35 @@ const idKeys: ReadonlyMap<JsonValue | undefined, "id" | "tool_use_id"> = new Map
   ["mcp_tool_result", "tool_use_id"],
 ]);
 
-function fittingBlock(block: JsonObject): JsonObject {
+/** hasFittingId and hasFittingName also hold for blocks without one that is to fit. */
+function hasFittingId(block: JsonObject): boolean {
   const key = idKeys.get(block.type);
-  if (key === undefined) return block;
-  const { [key]: id, name } = block;
-  const hasId = !isId(id) || ids.fits.test(id);
-  const hasName = block.type !== "tool_use" || typeof name !== "string" || names.fits.test(name);
-  if (hasId && hasName) return block;
-  return {
-    ...block,
-    ...(hasId ? {} : { [key]: fitName(id as string, ids) }),
-    ...(hasName ? {} : { name: fitName((name as string) || "unnamed", names) }),
+  return key === undefined || !isId(block[key]) || ids.fits.test(block[key]);
+}
+
+function hasFittingName({ type, name }: JsonObject): boolean {
+  return type !== "tool_use" || typeof name !== "string" || names.fits.test(name);
+}
+
+function isUnfit(block: JsonValue): block is JsonObject {
+  return isObject(block) && !(hasFittingId(block) && hasFittingName(block));
+}
+
+/** createFit returns a function that makes an unfit block fit. It hashes an id once, for the call and its result. */
+function createFit(): (block: JsonObject) => JsonObject {
+  const made = new Map<string, string>();
+  const ownId = (id: string) => {
+    const own = made.get(id) ?? fitName(id, ids);
+    made.set(id, own);
+    return own;
+  };
+  return (block) => {
+    const key = hasFittingId(block) ? undefined : idKeys.get(block.type);
+    return {
+      ...block,
+      ...(key === undefined ? {} : { [key]: ownId(block[key] as string) }),
+      ...(hasFittingName(block) ? {} : { name: fitName((block.name as string) || "unnamed", names) }),
+    };
   };
 }
 
@@ -62,30 +102,51 @@ function isId(id: JsonValue | undefined): id is string {
 }
 
 /**
- * withFailures gives each of the vendor's calls that has no result anywhere one that says so, where the user has said something since:
- * without, the model goes on with the call itself. The same list where none is missing.
+ * failedCalls returns the ids of the vendor's calls that have no result anywhere, where the user has said something since: without one, the
+ * model goes on with the call itself. Code that calls the client's tools is at work until they have answered.
  */
-function withFailures(messages: JsonValue[]): JsonValue[] {
-  const answered = new Set<JsonValue | undefined>();
-  /** last is the place of the last turn in which the user says something. */
-  let last = -1;
-  for (const [i, message] of messages.entries()) {
-    for (const { type, tool_use_id: id } of blocksOf(message)) if (`${type}`.endsWith("_tool_result")) answered.add(id);
-    if (isSaying(message)) last = i;
+function* failedCalls(messages: readonly JsonValue[]): CooperativeTask<ReadonlySet<JsonValue | undefined>> {
+  /** open are the calls since the user has last said something, and failed those before. */
+  const open = new Set<JsonValue | undefined>();
+  const failed = new Set<JsonValue | undefined>();
+  const ended = new Set<JsonValue | undefined>();
+  const endTurn = () => {
+    for (const id of open) failed.add(id);
+    open.clear();
+  };
+  let count = 0;
+  for (const message of messages) {
+    const { role, content } = isObject(message) ? message : {};
+    const isUsers = role === "user";
+    if (isUsers && typeof content === "string") endTurn();
+    for (const { type, id, tool_use_id: callId, caller = null } of blocksOf(message)) {
+      if (++count % itemsPerSlice === 0) yield;
+      if (isUsers && type !== "tool_result") endTurn();
+      if (type === "server_tool_use" && isId(id)) open.add(id);
+      if (`${type}`.endsWith("_tool_result")) ended.add(callId);
+      if (isObject(caller)) ended.add(caller.tool_id);
+    }
   }
-  const isMissing = ({ type, id }: JsonObject) => type === "server_tool_use" && isId(id) && !answered.has(id);
-  return mappedList(messages, (message, i) => {
-    const blocks = i < last ? blocksOf(message) : [];
-    if (!blocks.some(isMissing)) return message;
-    const content = blocks.flatMap((block) => (isMissing(block) ? [block, failureOf(block)] : [block]));
-    return { ...(message as JsonObject), content };
-  });
+  for (const id of ended) failed.delete(id);
+  return failed;
 }
 
-/** isSaying reports a turn of the user's that has more than results. */
-function isSaying(message: JsonValue): boolean {
-  if (!isObject(message) || message.role !== "user") return false;
-  return typeof message.content === "string" || blocksOf(message).some(({ type }) => type !== "tool_result");
+/** withFailures gives each failed call a result that says so; the same list where none has failed. */
+function* withFailures(
+  messages: JsonValue[],
+  failed: ReadonlySet<JsonValue | undefined>,
+): CooperativeTask<JsonValue[]> {
+  if (failed.size === 0) return messages;
+  return yield* mappedByTasks(messages, function* (message) {
+    if (!isObject(message) || !Array.isArray(message.content)) return message;
+    const content: JsonValue[] = [];
+    for (const [i, block] of message.content.entries()) {
+      if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+      content.push(block);
+      if (isObject(block) && block.type === "server_tool_use" && failed.has(block.id)) content.push(failureOf(block));
+    }
+    return content.length === message.content.length ? message : { ...message, content };
+  });
 }
 
 function failureOf({ id, name }: JsonObject): JsonObject {

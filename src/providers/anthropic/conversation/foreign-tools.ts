@@ -2,21 +2,26 @@
  * Tools that another server of this API has run itself, in turns of the model: Claude refuses the ids and the names of their calls, results of
  * plain type in such a turn, and results that it has not sealed. Call and result are told as texts where they stand.
  */
-import { isObject, type JsonObject, type JsonValue, mappedList } from "../../../wire/json.ts";
+import type { CooperativeTask } from "../../../runtime/cooperative.ts";
+import { isObject, type JsonObject, type JsonValue, mappedByTasks, mappedInSlices } from "../../../wire/json.ts";
 
 /** vendorId is the form of the ids that Claude gives to calls of its vendor's tools. */
 const vendorId = /^srvtoolu_[a-zA-Z0-9_]+$/;
 
 /** withToldTools returns the same list where no other server has run any tools. */
-export function withToldTools(messages: JsonValue[]): JsonValue[] {
-  return mappedList(messages, (message) => {
+export function* withToldTools(messages: JsonValue[]): CooperativeTask<JsonValue[]> {
+  return yield* mappedByTasks(messages, function* (message) {
     if (!isObject(message) || message.role !== "assistant" || !Array.isArray(message.content)) return message;
-    if (!message.content.some(isForeign)) return message;
-    return { ...message, content: message.content.map((block) => (isObject(block) ? told(block) : block)) };
+    const told = yield* mappedInSlices(message.content, (block) =>
+      isObject(block) && isForeign(block) ? asText(block) : block,
+    );
+    if (told === message.content) return message;
+    return { ...message, content: yield* mappedInSlices(told, withoutPlaces) };
   });
 }
 
-function isForeign(block: JsonValue): boolean {
+/** isForeign reports the calls and results, in a turn of the model's, of a tool that another server has run. */
+export function isForeign(block: JsonValue): boolean {
   if (!isObject(block)) return false;
   const { type, id, tool_use_id: callId } = block;
   if (type === "server_tool_use") return !vendorId.test(`${id}`);
@@ -24,9 +29,7 @@ function isForeign(block: JsonValue): boolean {
   return `${type}`.endsWith("_tool_result") && type !== "mcp_tool_result" && !vendorId.test(`${callId}`);
 }
 
-function told(block: JsonObject): JsonObject {
-  if (!isForeign(block)) return block.type === "text" ? withoutPlaces(block) : block;
-  const { type, name, input = {}, content = "", cache_control: mark } = block;
+function asText({ type, name, input = {}, content = "", cache_control: mark }: JsonObject): JsonObject {
   const text =
     type === "server_tool_use" ? `${name}: ${JSON.stringify(input)}` : `The result of the tool:\n\n${wordsOf(content)}`;
   return { type: "text", text, ...(mark ? { cache_control: mark } : {}) };
@@ -41,7 +44,9 @@ function wordsOf(content: JsonValue): string {
 }
 
 /** withoutPlaces returns a text without the places in results that are not told of as such. */
-function withoutPlaces({ citations, ...text }: JsonObject): JsonObject {
+function withoutPlaces(block: JsonValue): JsonValue {
+  if (!isObject(block) || block.type !== "text" || block.citations === undefined) return block;
+  const { citations, ...text } = block;
   const left = Array.isArray(citations) ? citations.filter((one) => !isPlace(one)) : [];
   return left.length > 0 ? { ...text, citations: left } : text;
 }

@@ -15,6 +15,7 @@ import { isObject } from "../../../wire/json.ts";
 import type { Changes } from "../../../wire/splice.ts";
 import type { Wire } from "../../../wire/wire.ts";
 import { takesLateInstructions, takesTurnEfforts } from "../generation.ts";
+import { isForeign } from "./foreign-tools.ts";
 
 /** withPlacedInstructions returns the request with instructions where its model takes them; the same request where all are. */
 export function withPlacedInstructions<D extends DescMessage>(request: Wire<D>, model: string): MaybePromise<Wire<D>> {
@@ -58,13 +59,16 @@ function withoutNeighbours(turns: readonly JsonValue[]): JsonValue[] {
   return joined;
 }
 
-/** isPlaced reports whether the model takes instructions in this place. */
+/** isPlaced reports whether the model takes instructions in this place. Foreign tools are told as texts, behind which it takes none. */
 function isPlaced(turns: readonly JsonValue[], i: number): boolean {
   const { role: next = "assistant" } = (turns[i + 1] ?? {}) as JsonObject;
   const before = turns[i - 1];
   if (!isObject(before) || next !== "assistant") return false;
   const last = blocksOf(before).at(-1);
-  return before.role === "user" || (isObject(last) && /^server_tool_use$|_tool_result$/.test(`${last.type}`));
+  return (
+    before.role === "user" ||
+    (isObject(last) && !isForeign(last) && /^server_tool_use$|_tool_result$/.test(`${last.type}`))
+  );
 }
 
 /** folded has instructions be texts of the user's turns beside them. Those that hold more than texts stay, for their server to decide on. */
