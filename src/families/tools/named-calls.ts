@@ -100,15 +100,16 @@ class WaitingCalls {
     return own;
   }
 
-  answer(id: string, name: string): string {
+  /** answer returns the id of a result's call; undefined where no call was made at all, and none can be meant. */
+  answer(id: string, name: string): string | undefined {
     const call = id === "" ? this.#nextOf(name) : this.#named(id);
-    if (!call) return id || this.#unused();
+    if (!call) return id || (this.#count > 0 ? this.#unused() : undefined);
     call.isAnswered = true;
     return id || call.id;
   }
 
-  typeOf(id: string): string | undefined {
-    return this.#types.get(id);
+  typeOf(id: string | undefined): string | undefined {
+    return id === undefined ? undefined : this.#types.get(id);
   }
 
   #nextOf(name: string): WaitingCall | undefined {
@@ -193,8 +194,8 @@ function isOfType(part: JsonValue, type: string): part is JsonObject {
   return isObject(part) && part.type === type;
 }
 
-function withMember(part: JsonObject, key: string, value: string): JsonObject {
-  return part[key] === value ? part : { ...part, [key]: value };
+function withMember(part: JsonObject, key: string, value: string | undefined): JsonObject {
+  return value === undefined || part[key] === value ? part : { ...part, [key]: value };
 }
 
 function withName(called: JsonObject): JsonObject {

@@ -134,7 +134,7 @@ function* turnsOf(
 ): CooperativeTask<Turn[]> {
   const turns: Turn[] = [];
   const isOf = (role: Role) => (message: InputMessage) => message.role === role;
-  const lastAnswer = lastAnswerIn(messages, isOf(Role.ASSISTANT), isOf(Role.USER));
+  const lastAnswer = yield* lastAnswerIn(messages, isOf(Role.ASSISTANT), isOf(Role.USER));
   for (const [i, message] of messages.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
     const path = `messages[${i}]`;

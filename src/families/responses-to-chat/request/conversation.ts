@@ -37,7 +37,7 @@ export function* conversationOf(
   if (instructions) conversation.add(madeFrom("instructions", { role: "system", content: instructions }));
   if (input.case === "inputText") conversation.add(madeFrom("input", { role: "user", content: input.value }));
   let before: ResponseItem | undefined;
-  const lastAnswer = lastAnswerIn(items, isOfModel, isOfOthers);
+  const lastAnswer = yield* lastAnswerIn(items, isOfModel, isOfOthers);
   for (const [i, item] of items.entries()) {
     conversation.isAnswered = i <= lastAnswer;
     if (before) conversation.take(before, `input[${i - 1}]`, item);
