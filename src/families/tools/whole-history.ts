@@ -1,7 +1,7 @@
 /**
- * Mends the history of calls in a request before it goes anywhere. Calls and results without an id get one (`named-calls.ts`). Agents that were interrupted, or that cut their history, send calls
- * without results and results without calls, again in each turn, and servers of all families refuse the whole request for one. A complete
- * history passes unchanged.
+ * Mends the history of calls in a request before it goes anywhere. Calls and results without an id get one (`named-calls.ts`). Agents that
+ * were interrupted, or that cut their history, send calls without results and results without calls, again in each turn, and servers of
+ * all families refuse the whole request for one. A complete history passes unchanged.
  */
 import type { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { Operation } from "../../call/operations.ts";

@@ -4,8 +4,9 @@
  * In a request `model` is replaced and `stream` is set. Sampling settings that the caller's API version or the model
  * does not have are left out and named, and so are thinking that Claude has not signed, and fallback models: they have
  * prices and permissions of their own. Blank texts and images of a wrong type, which it would refuse, are mended
- * (`usable-content.ts`), and so are earlier calls (`fitting-calls.ts`) and instructions in mid-conversation (`late-instructions.ts`). Thinking, effort and tools are
- * asked for as the model's generation takes them (`fit-generation.ts`). `anthropic-version` and `anthropic-beta` pass through.
+ * (`usable-content.ts`), and so are earlier calls (`fitting-calls.ts`) and instructions in mid-conversation
+ * (`late-instructions.ts`). Thinking, effort and tools are asked for as the model's generation takes them
+ * (`fit-generation.ts`). `anthropic-version` and `anthropic-beta` pass through.
  * Errors keep the vendor's wording, by which clients switch features off.
  */
 

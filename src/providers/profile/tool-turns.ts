@@ -89,7 +89,10 @@ export function* fitCallIds(
   return fitted === calls ? changes : { ...changes, tool_calls: fitted };
 }
 
-/** withFittingName returns a call of a function with a name that servers of such ids take; the same call where it has one, or is of an offered tool. */
+/**
+ * withFittingName returns a call of a function with a name that servers of such ids take; the same call where it has one, or is of an
+ * offered tool.
+ */
 function withFittingName(call: JsonObject, offered: Offered): JsonObject {
   const { function: called } = call;
   if (!isObject(called) || typeof called.name !== "string") return call;
