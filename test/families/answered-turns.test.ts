@@ -2,24 +2,9 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { ask } from "../support/ask.ts";
-import { modelAt } from "../support/gateway.ts";
-import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
-import { answerAsAnthropic, answerAsOpenAi } from "../support/vendors.ts";
+import { twoFamiliesStage } from "../support/upstreams/families-stage.ts";
 
-const { upstream, gateway } = scriptedStage(
-  (base_url) => ({
-    upstreams: [
-      { name: "far", kind: "openai", base_url },
-      { name: "claude", kind: "anthropic", base_url },
-    ],
-    models: [modelAt("far", "chat", "m"), modelAt("claude", "claude", "claude-sonnet-4-6")],
-    embeddedModels: false,
-  }),
-  {
-    script: (exchange) =>
-      exchange.path.endsWith("/messages") ? answerAsAnthropic(exchange) : answerAsOpenAi(exchange),
-  },
-);
+const { upstream, gateway } = twoFamiliesStage();
 
 const [asked, answer] = [
   { type: "text", text: "What is this?" },

@@ -31,19 +31,7 @@ import { readProtoJson } from "../../src/wire/long/read-proto-json.ts";
 import { writeJson } from "../../src/wire/long/write-json.ts";
 import { writeLongMessage } from "../../src/wire/long/write-long.ts";
 import { Wire } from "../../src/wire/wire.ts";
-
-/** Returns the highest count between two interruptions, and the whole count. */
-function longestTurn(
-  work: CooperativeTask<unknown>,
-  counted: () => number,
-): { readonly most: number; readonly all: number } {
-  let most = 0;
-  for (let before = counted(); ; before = counted()) {
-    const { done } = work.next();
-    most = Math.max(most, counted() - before);
-    if (done) return { most, all: counted() };
-  }
-}
+import { longestTurn } from "../support/run/longest-turn.ts";
 
 /** Returns what the work comes to, and in how many turns. */
 function countTurns<T>(work: CooperativeTask<T>): { readonly value: T; readonly turns: number } {

@@ -4,40 +4,11 @@ import { describe, expect, test } from "vitest";
 import { namedItems, namedTurns } from "../../../src/families/tools/named-calls.ts";
 import { itemsPerSlice, runNow } from "../../../src/runtime/cooperative.ts";
 import { ask } from "../../support/ask.ts";
-import { modelAt } from "../../support/gateway.ts";
 import { cpuMsOf } from "../../support/run/cpu-time.ts";
-import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
-import { answerAsAnthropic, answerAsOpenAi, outputMessage, respond, responseAnswer } from "../../support/vendors.ts";
+import { longestTurn, watchTypes } from "../../support/run/longest-turn.ts";
+import { allFamiliesStage } from "../../support/upstreams/families-stage.ts";
 
-const { upstream, gateway } = scriptedStage(
-  (base_url) => ({
-    upstreams: [
-      { name: "far", kind: "openai", base_url },
-      { name: "claude", kind: "anthropic", base_url },
-      { name: "all", kind: "openai", base_url, profile: { operations: { responses: "/responses" } } },
-      {
-        name: "any",
-        kind: "openai",
-        base_url,
-        profile: { operations: { responses: "/responses" }, responses_items: "any" },
-      },
-    ],
-    models: [
-      modelAt("far", "chat", "m"),
-      modelAt("claude", "messages", "claude-sonnet-4-6"),
-      modelAt("all", "responses", "m"),
-      modelAt("any", "any", "m"),
-    ],
-    embeddedModels: false,
-  }),
-  {
-    script: (exchange) => {
-      if (exchange.path.endsWith("/messages")) answerAsAnthropic(exchange);
-      else if (exchange.path.endsWith("/responses")) respond(exchange, responseAnswer([outputMessage("ok")]));
-      else answerAsOpenAi(exchange);
-    },
-  },
-);
+const { upstream, gateway } = allFamiliesStage();
 
 /** Told is a call or a result, as short as it can be said; without an id where it is empty. */
 interface Told {
@@ -191,16 +162,7 @@ describe.each(Object.keys(bodies))("from callers of %s", (path) => {
   });
 });
 
-/** typeReads is how often the types of parts have been looked at. */
-let typeReads = 0;
-
-function watched({ type, ...part }: JsonObject): JsonObject {
-  const get = () => {
-    typeReads += 1;
-    return type;
-  };
-  return Object.defineProperty(part, "type", { enumerable: true, get });
-}
+const { watched, reads } = watchTypes();
 
 const many = (times: number, make: (i: number) => JsonObject) => Array.from({ length: times }, (_, i) => make(i));
 
@@ -213,13 +175,7 @@ test.each([
     { role: "assistant", content: many(times, (i) => watched({ type: "tool_use", id: idOf(i), name: "a" })) },
     { role: "user", content: many(times, (i) => watched({ type: "tool_result", tool_use_id: idOf(i) })) },
   ]);
-  let most = 0;
-  for (let done = false; !done; ) {
-    typeReads = 0;
-    done = work.next().done === true;
-    most = Math.max(most, typeReads);
-  }
-  expect(most).toBeLessThanOrEqual(8 * itemsPerSlice);
+  expect(longestTurn(work, reads).most).toBeLessThanOrEqual(8 * itemsPerSlice);
 });
 
 test("many calls get their results in time that grows with their number alone", async () => {
@@ -241,7 +197,7 @@ test.each([
 ])("a result of a response has the type of its call: %s", async (type, other, more) => {
   const call = { type, call_id: "c1", name: "sh", ...more };
   const input = [user, call, { type: other, call_id: "c1", output: null }, user];
-  const { status, text } = await ask(gateway, "/v1/responses", { model: "any", store: false, input });
+  const { status, text } = await ask(gateway, "/v1/responses", { model: "all", store: false, input });
   expect(status, text).toBe(200);
   expect(upstream.lastAsked.input).toEqual([user, call, { type: `${type}_output`, call_id: "c1", output: "" }, user]);
 });

@@ -4,40 +4,9 @@ import { describe, expect, test } from "vitest";
 import { pairedTurns } from "../../../src/families/tools/paired-turns.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
 import { ask } from "../../support/ask.ts";
-import { modelAt } from "../../support/gateway.ts";
-import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
-import { answerAsAnthropic, answerAsOpenAi, outputMessage, respond, responseAnswer } from "../../support/vendors.ts";
+import { allFamiliesStage } from "../../support/upstreams/families-stage.ts";
 
-const { upstream, gateway } = scriptedStage(
-  (base_url) => ({
-    upstreams: [
-      { name: "far", kind: "openai", base_url },
-      { name: "claude", kind: "anthropic", base_url },
-      { name: "own", kind: "openai", base_url, profile: { operations: { responses: "/responses" } } },
-      {
-        name: "all",
-        kind: "openai",
-        base_url,
-        profile: { operations: { responses: "/responses" }, responses_items: "any" },
-      },
-    ],
-    models: [
-      modelAt("far", "chat", "m"),
-      modelAt("claude", "messages", "claude-sonnet-4-6"),
-      modelAt("own", "responses", "m"),
-      modelAt("all", "all", "m"),
-    ],
-    embeddedModels: false,
-  }),
-  {
-    script: (exchange) => {
-      if (exchange.path.endsWith("/count_tokens")) exchange.json(200, { input_tokens: 9 });
-      else if (exchange.path.endsWith("/messages")) answerAsAnthropic(exchange);
-      else if (exchange.path.endsWith("/responses")) respond(exchange, responseAnswer([outputMessage("ok")]));
-      else answerAsOpenAi(exchange);
-    },
-  },
-);
+const { upstream, gateway } = allFamiliesStage();
 
 /** Steps are a history in short: what the user says, `?a` for a call, `!a` for its result, and those of one turn together. */
 type Steps = readonly string[];

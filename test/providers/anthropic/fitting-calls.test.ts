@@ -7,6 +7,7 @@ import { itemsPerSlice } from "../../../src/runtime/cooperative.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 import { ask } from "../../support/ask.ts";
 import { modelAt } from "../../support/gateway.ts";
+import { longestTurn, watchTypes } from "../../support/run/longest-turn.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { answerAsAnthropic } from "../../support/vendors.ts";
 
@@ -139,16 +140,7 @@ test("instructions do not stand behind a tool that is told as text", async () =>
   expect(sent).toEqual([user, turn({ type: "text", text: 'web_search: {"query":"q"}' }), results(reminder)]);
 });
 
-/** blockReads is how often the types of blocks have been looked at. */
-let blockReads = 0;
-
-function watched({ type, ...block }: JsonObject): JsonObject {
-  const get = () => {
-    blockReads += 1;
-    return type;
-  };
-  return Object.defineProperty(block, "type", { enumerable: true, get });
-}
+const { watched, reads } = watchTypes();
 
 const many = (make: (i: number) => JsonObject) => Array.from({ length: 5_000 }, (_, i) => watched(make(i)));
 
@@ -160,13 +152,7 @@ test.each<[string, JsonObject[]]>([
 ])("%s are read a few at a time", (_, messages) => {
   const request = Wire.ofJson<typeof CreateMessageRequestSchema>(CreateMessageRequestSchema, { model: "m", messages });
   const work = fittedTurns(request);
-  let most = 0;
-  for (let done = false; !done; ) {
-    blockReads = 0;
-    done = work.next().done === true;
-    most = Math.max(most, blockReads);
-  }
-  expect(most).toBeLessThanOrEqual(16 * itemsPerSlice);
+  expect(longestTurn(work, reads).most).toBeLessThanOrEqual(16 * itemsPerSlice);
 });
 
 test("counts are asked for what would be sent", async () => {
