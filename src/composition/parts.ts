@@ -77,7 +77,7 @@ export interface Shared {
 }
 
 export function createShared(
-  { config, live, storage, log, clock, worker, memory = memoryHere(log) }: Parts,
+  { config, live, storage, log, clock, worker, memory = memoryRoomHere(log) }: Parts,
   accelerators: Accelerators,
   limits: Limits,
 ): Shared {
@@ -120,7 +120,8 @@ export function createShared(
   };
 }
 
-function memoryHere(log: Logger): MemoryRoom {
+/** memoryRoomHere goes by the memory of this machine, or of its container, and logs when that is short. */
+function memoryRoomHere(log: Logger): MemoryRoom {
   const totalBytes = memoryBytesHere();
   const onShort = (availableBytes: number) =>
     log.warn(

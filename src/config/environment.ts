@@ -119,22 +119,16 @@ function decoded(value: string): string {
  */
 export function upstreamsOf(vendors: readonly VendorConfig[], environment: Environment, faults: Fault[]) {
   return vendors.flatMap((vendor): UpstreamConfig[] => {
-    const { key, credential } = keyOf(vendor, environment, faults);
+    const own = keyOf(vendor, environment, faults);
     const address = vendor.url_variable && checked(environment, vendor.url_variable, urlSchema, faults);
     const base_url = address ? withSuffix(address, vendor.url_suffix ?? "") : vendor.base_url;
     // An operator's own server has only the address that is set.
-    if ((!key && !address) || base_url === undefined) return [];
-    const upstream = { name: vendor.name, kind: vendor.kind, base_url, api_key: key, ...credential };
+    if ((!own.api_key && !address) || base_url === undefined) return [];
+    const upstream = { name: vendor.name, kind: vendor.kind, base_url, ...own };
     const isElsewhere = vendor.discover_elsewhere === true && base_url !== vendor.base_url;
     if (!isElsewhere) return [{ ...withVendor(upstream, vendors), ...(vendor.discover && { discover: true }) }];
     return [{ ...atAddress(upstream, vendors), discover: true }];
   });
-}
-
-/** VendorKey is a key and, where its vendor's keys go elsewhere, the header that it goes into. */
-interface VendorKey {
-  readonly key: string | undefined;
-  readonly credential?: { readonly credential: string };
 }
 
 /** keyOf returns the first key that is set: by the vendor's usual name, by another of its SDK, or a token, which is sent as a bearer's. */
@@ -142,13 +136,13 @@ function keyOf(
   { key_variable, other_key_variables, token_variable }: VendorConfig,
   environment: Environment,
   faults: Fault[],
-): VendorKey {
+): Pick<UpstreamConfig, "api_key" | "credential"> {
   for (const name of [key_variable, ...other_key_variables]) {
-    const key = keyIn(environment, name, faults);
-    if (key) return { key };
+    const api_key = keyIn(environment, name, faults);
+    if (api_key) return { api_key };
   }
   const token = token_variable && keyIn(environment, token_variable, faults);
-  return token ? { key: `Bearer ${token}`, credential: { credential: "authorization" } } : { key: undefined };
+  return token ? { api_key: `Bearer ${token}`, credential: "authorization" } : { api_key: undefined };
 }
 
 function keyIn(environment: Environment, name: string, faults: Fault[]): string | undefined {

@@ -187,6 +187,11 @@ export function isFilled(value: JsonValue): boolean {
   return typeof value !== "object" || (value !== null && Object.keys(value).length > 0);
 }
 
+/** isFilledText reports a text that is not empty, as an id is. */
+export function isFilledText(value: JsonValue | undefined): value is string {
+  return typeof value === "string" && value !== "";
+}
+
 /** parsedJson returns the value of a text; undefined where it is not JSON. */
 export function parsedJson(text: string): JsonValue | undefined {
   try {

@@ -100,8 +100,8 @@ export function memberAt(
   const other = path.length === 1 && operation === "chat" && otherBound.get(path[0] as string);
   if (other) return { path, of: null, as: other };
   if (last === undefined || isNeeded(last, at, path, operation)) return undefined;
-  const own = doneHereIn(request, operation).find((one) => one.path.join(".") === path.join("."));
-  return own ?? { path, of: holder.type ?? null };
+  const done = doneHereIn(request, operation).find((one) => one.path.join(".") === path.join("."));
+  return done ?? { path, of: holder.type ?? null };
 }
 
 /** dispensable are the types of blocks without which a conversation says the same: what a model thought before. */

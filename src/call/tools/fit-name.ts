@@ -13,6 +13,11 @@ export interface NameRule {
   readonly kept: number;
 }
 
+/** wordRule is that of names of letters, digits, "_" and "-", of which an API takes so many at most. */
+export function wordRule(most: number): NameRule {
+  return { fits: new RegExp(`^[a-zA-Z0-9_-]{1,${most}}$`), refused: /[^a-zA-Z0-9_-]/gu, kept: most - 9 };
+}
+
 /** fitName returns the name, or one in its place that the API takes. */
 export function fitName(name: string, { fits, refused, kept }: NameRule): string {
   if (fits.test(name)) return name;

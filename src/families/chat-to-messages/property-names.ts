@@ -4,7 +4,6 @@
  *
  * Valid names stay. Invalid ones are rewritten (`call/tools/fit-name.ts`). The arguments of the model's calls get the caller's names back.
  */
-
 import { fitName } from "../../call/tools/fit-name.ts";
 import { decodedStep, isHuge } from "../../providers/profile/schemas/root-schema.ts";
 import { isObject, type JsonObject, type JsonValue, parsedJson } from "../../wire/json.ts";

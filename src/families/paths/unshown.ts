@@ -1,7 +1,7 @@
 /**
- * What no part of a translated request can hold, in turns that have been answered already. A new turn is refused for it, because the model
- * would answer as if it had seen it; an earlier one would be refused for good, in each turn, where a conversation goes on with another model. So
- * the model is told that it does not see it, and the caller which it is.
+ * Shows files and blocks that the other API has no form for. In the turn that is to be answered they are refused, because the model would
+ * answer as if it had seen them. In turns that have been answered they are replaced by a text that says so, and named to the caller: a
+ * refusal would come again in every turn of a conversation that goes on with another model.
  */
 import { Reason } from "../../../gen/modelgateway/v1/errors_pb.ts";
 import { Refusal } from "../../call/refusal.ts";
@@ -32,7 +32,7 @@ export function* lastAnswerIn<T>(
     isFollowed ||= isOfOthers(part);
     if (at % itemsPerSlice === 0) yield;
   }
-  // What comes next begins a slice.
+  // The caller's own loop begins a slice of its own.
   yield;
   return at;
 }

@@ -3,7 +3,7 @@
  * (`paired-results.ts`); results may stand anywhere behind their calls.
  */
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
+import { isFilledText, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
 import { compactionTypes } from "../responses-to-chat/compaction.ts";
 import { type CallPair, CallPairs } from "./call-pairs.ts";
 import { interrupted, withHeading } from "./paired-results.ts";
@@ -107,22 +107,18 @@ function* isPaired(items: readonly JsonValue[]): CooperativeTask<boolean> {
 /** isElsewhere also reports results of a local shell that name their call by `id` alone, as OpenAI's reference has them. */
 function isElsewhere(item: JsonValue): boolean {
   if (!isObject(item)) return false;
-  return elsewhere.has(item.type) || (item.type === "local_shell_call_output" && !isId(item.call_id));
+  return elsewhere.has(item.type) || (item.type === "local_shell_call_output" && !isFilledText(item.call_id));
 }
 
 type OfCall = JsonObject & { readonly call_id: string };
 
 function isCall(item: JsonValue): item is OfCall {
-  if (!isObject(item) || !isId(item.call_id) || item.execution === "server") return false;
+  if (!isObject(item) || !isFilledText(item.call_id) || item.execution === "server") return false;
   return item.type === ofComputer || missingResults.has(item.type);
 }
 
 function isResult(item: JsonValue): item is OfCall {
-  return isObject(item) && results.has(item.type) && isId(item.call_id) && item.execution !== "server";
-}
-
-function isId(id: JsonValue | undefined): id is string {
-  return typeof id === "string" && id !== "";
+  return isObject(item) && results.has(item.type) && isFilledText(item.call_id) && item.execution !== "server";
 }
 
 function asText(result: JsonObject): JsonObject {

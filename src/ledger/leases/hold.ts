@@ -55,7 +55,7 @@ async function holdWithin(state: LedgerState, request: HoldRequest): Promise<Hol
 
 /** holdByBooks asks the books: for a lease where credit is ample, and else for this call alone. */
 function holdByBooks(state: LedgerState, request: HoldRequest, accountId = request.accountId): Promise<Hold | Short> {
-  // What changes while a lease is being granted may be a change of its account.
+  // Taken before the books are asked: the account may change while they grant the lease.
   const asOf = state.books.version();
   const after = (granted: Granted): Hold | Short => {
     if (granted.kind === "short") return granted;

@@ -54,7 +54,7 @@ function watch(state: LedgerState, asOf: number, last: number): void {
   state.watching = setTimeout(() => {
     state.watching = undefined;
     if (leases.count() === 0) return;
-    // What changes while nothing can be written is looked at once it can.
+    // No lease can be given back while the books cannot be written. The same changes are looked at the next time.
     if (groupCommit.trouble()) return watch(state, asOf, last);
     const looked = giveBackChanged(state, asOf);
     if (!looked) return;

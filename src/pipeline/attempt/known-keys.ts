@@ -118,17 +118,17 @@ async function furtherRefused(
     plain && tried.candidate.operation === "chat" && (await refusedForms(error, tried, refused.forms, plain));
   if (forms) return { ...refused, forms };
   const earlier = [...refused.members, ...mistaken];
-  const own = ownIn(error, tried).filter((one) => !earlier.some((known) => isSameMember(known, one)));
-  if (own.length > 0) return { ...refused, members: [...refused.members, ...own] };
+  const done = toldDoneHere(error, tried).filter((one) => !earlier.some((known) => isSameMember(known, one)));
+  if (done.length > 0) return { ...refused, members: [...refused.members, ...done] };
   const names = refusedNames(error);
   return names && withNames({ refused, mistaken }, names, tried);
 }
 
-/** ownIn returns what a refusal speaks of that the gateway does itself: that a server does not take it, in whichever words, is no refusal. */
-function ownIn(error: Refusal, { translated, candidate }: CallAttempt): readonly RefusedMember[] {
+/** toldDoneHere returns the members in a refusal that the gateway does itself: it asks again without them, whatever is said of them. */
+function toldDoneHere(error: Refusal, { translated, candidate }: CallAttempt): readonly RefusedMember[] {
   const said = saidIn(error);
-  const own = doneHereIn(translated.request.outline(), candidate.operation);
-  return own.filter(({ path: [key = ""] }) => said.includes(key));
+  const done = doneHereIn(translated.request.outline(), candidate.operation);
+  return done.filter(({ path: [key = ""] }) => said.includes(key));
 }
 
 /** Known is what is known of a server's refusals: what it refuses, and what it turned out not to have meant in this call. */

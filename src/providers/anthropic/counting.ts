@@ -8,6 +8,7 @@ import { isObject } from "../../wire/json.ts";
 import type { Dialect } from "../dialect.ts";
 import { namesError } from "../errors/errors-in-answers.ts";
 import { isOfUnknownPath } from "../errors/unknown-path.ts";
+import { countOf } from "../usage/count.ts";
 
 const unserved = () => operationUnserved("counts of tokens");
 
@@ -33,6 +34,5 @@ function countIn({ usage, ...answer }: JsonObject): number | undefined {
 }
 
 function numberIn(value: JsonValue | undefined): number | undefined {
-  const number = typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : value;
-  return Number.isSafeInteger(number) ? (number as number) : undefined;
+  return countOf(typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : value);
 }

@@ -29,7 +29,8 @@ export function* fitMessages(
   if (!Array.isArray(messages)) return undefined;
   const dropped: string[] = [];
   const budget = newParseBudget();
-  const offered = yield* offeredIn(request);
+  // Names are fitted for servers that are strict about ids, too.
+  const offered: Offered = capabilities.call_ids === "any" ? new Map() : yield* offeredIn(request);
   const marking = { taken: capabilities.cache_marks, dropped };
   const fitted = (yield* mappedByTasks(messages, function* (message, i) {
     const path = `messages[${i}]`;

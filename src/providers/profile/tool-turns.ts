@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { fitName, type NameRule } from "../../call/tools/fit-name.ts";
+import { fitName, type NameRule, wordRule } from "../../call/tools/fit-name.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import { isObject, mappedInSlices } from "../../wire/json.ts";
 import type { Capabilities } from "./profile.ts";
@@ -20,15 +20,11 @@ const nine = /^[A-Za-z0-9]{9}$/;
 /** The most characters of an id in chat and in responses, by OpenAI's refusals. */
 const longest = { chat: 40, responses: 64 } as const;
 
-const refused = /[^a-zA-Z0-9_-]/gu;
 /**
  * names are those of functions that were called. One that does not fit, and that the request does not offer, is offered by nobody: a model made
  * it up, or another server took it.
  */
-const names = {
-  chat: { fits: /^[a-zA-Z0-9_-]{1,64}$/, refused, kept: 55 },
-  responses: { fits: /^[a-zA-Z0-9_-]{1,128}$/, refused, kept: 119 },
-} as const satisfies Record<string, NameRule>;
+const names = { chat: wordRule(64), responses: wordRule(128) } as const;
 /** speakers are the names of those who say something. */
 const speakers: NameRule = { fits: /^[^\s<|\\/>]{1,64}$/, refused: /[\s<|\\/>]/gu, kept: 55 };
 

@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { definedFields, isObject, mappedList } from "../../wire/json.ts";
+import { definedFields, isFilledText, isObject, mappedList } from "../../wire/json.ts";
 
 /** changesOfResponse returns the members that are others in a usual response; undefined where none is. */
 export function changesOfResponse({ output, status }: JsonObject, operation: Operation): JsonObject | undefined {
@@ -76,14 +76,10 @@ function usualItem(item: JsonObject, place: number | undefined): JsonObject {
     const ids = callId == null ? {} : { id: item.id ?? callId, call_id: callId };
     return changed(item, { ...ids, arguments: argumentsOf(item) });
   }
-  const id = typeof type !== "string" || place === undefined || isId(item.id) ? {} : { id: ownId(type, place) };
+  const id = typeof type !== "string" || place === undefined || isFilledText(item.id) ? {} : { id: ownId(type, place) };
   if (type === "message")
     return changed(item, { type, ...id, role: item.role ?? "assistant", content: usualParts(item) });
   return changed(item, type === "reasoning" ? { ...id, summary: item.summary ?? [] } : id);
-}
-
-function isId(id: JsonValue | undefined): boolean {
-  return typeof id === "string" && id !== "";
 }
 
 const prefixes: ReadonlyMap<string, string> = new Map([

@@ -59,9 +59,7 @@ function isOfModel({ role, type }: ResponseItem): boolean {
   return role === Role.ASSISTANT || modelsTypes.has(type);
 }
 
-const modelsTypes: ReadonlySet<Type | undefined> = new Set([
-  ...[Type.FUNCTION_CALL, Type.CUSTOM_TOOL_CALL, Type.REASONING],
-]);
+const modelsTypes: ReadonlySet<Type | undefined> = new Set([Type.FUNCTION_CALL, Type.CUSTOM_TOOL_CALL, Type.REASONING]);
 
 /** isOfOthers reports what the user or another agent says, what the user decides, and what tools have given. */
 function isOfOthers({ role, type, extra }: ResponseItem): boolean {

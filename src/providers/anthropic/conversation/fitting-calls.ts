@@ -5,18 +5,17 @@
  * vendor that was interrupted, and that the user has gone on from, has failed. Each was a refusal of the whole request, in every turn.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { fitName, type NameRule } from "../../../call/tools/fit-name.ts";
+import { fitName, type NameRule, wordRule } from "../../../call/tools/fit-name.ts";
 import { type CooperativeTask, itemsPerSlice, runCooperatively } from "../../../runtime/cooperative.ts";
 import { andThen, type MaybePromise } from "../../../runtime/maybe-promise.ts";
-import { isObject, mappedByTasks, mappedInSlices } from "../../../wire/json.ts";
+import { isFilledText, isObject, mappedByTasks, mappedInSlices } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
 import { isClaude } from "../generation.ts";
 import { isForeign, withToldTools } from "./foreign-tools.ts";
 
-const refused = /[^a-zA-Z0-9_-]/gu;
 /** ids have no bound: signatures travel in them. */
-const ids: NameRule = { fits: /^[a-zA-Z0-9_-]+$/, refused, kept: 119 };
-const names: NameRule = { fits: /^[a-zA-Z0-9_-]{1,200}$/, refused, kept: 119 };
+const ids: NameRule = { ...wordRule(128), fits: /^[a-zA-Z0-9_-]+$/ };
+const names: NameRule = { ...wordRule(128), fits: wordRule(200).fits };
 
 /** withFittingCalls returns the request with calls that Claude takes; the same request where it has no other, and for other models. */
 export function withFittingCalls<D extends DescMessage>(request: Wire<D>, model: string): MaybePromise<Wire<D>> {
@@ -68,7 +67,7 @@ const idKeys: ReadonlyMap<JsonValue | undefined, "id" | "tool_use_id"> = new Map
 /** hasFittingId and hasFittingName also hold for blocks without one that is to fit. */
 function hasFittingId(block: JsonObject): boolean {
   const key = idKeys.get(block.type);
-  return key === undefined || !isId(block[key]) || ids.fits.test(block[key]);
+  return key === undefined || !isFilledText(block[key]) || ids.fits.test(block[key]);
 }
 
 function hasFittingName({ type, name }: JsonObject): boolean {
@@ -97,10 +96,6 @@ function createFit(): (block: JsonObject) => JsonObject {
   };
 }
 
-function isId(id: JsonValue | undefined): id is string {
-  return typeof id === "string" && id !== "";
-}
-
 /**
  * failedCalls returns the ids of the vendor's calls that have no result anywhere, where the user has said something since: without one, the
  * model goes on with the call itself. Code that calls the client's tools is at work until they have answered.
@@ -122,7 +117,7 @@ function* failedCalls(messages: readonly JsonValue[]): CooperativeTask<ReadonlyS
     for (const { type, id, tool_use_id: callId, caller = null } of blocksOf(message)) {
       if (++count % itemsPerSlice === 0) yield;
       if (isUsers && type !== "tool_result") endTurn();
-      if (type === "server_tool_use" && isId(id)) open.add(id);
+      if (type === "server_tool_use" && isFilledText(id)) open.add(id);
       if (`${type}`.endsWith("_tool_result")) ended.add(callId);
       if (isObject(caller)) ended.add(caller.tool_id);
     }

@@ -91,7 +91,7 @@ async function askInBatches(
 
 /** UsedSoFar sums what batches use. */
 class UsedSoFar {
-  /** What each has told, by the place of its first input. */
+  /** The usage that the server told of each batch, by the place of the batch's first input. */
   readonly #told = new Map<number, ToldUsage>();
 
   /** from returns the meter of the batch that begins at a place. */

@@ -23,18 +23,18 @@ const lists = [
   ...["batch[ _-]?size", `(?:number|count) of ${items}`, "(?:input|text|item)s?[ _-](?:list|array|count)"],
   ...["(?:list|array)[ _-](?:length|size|count)", "array"],
 ];
-/** What has a number of inputs. */
+/** list matches the words for a list of inputs, or for its length. */
 const list = `(?:${lists.join("|")})\\b`;
 const comparisons = [
   ...["at most", "up to", "no more than", "less than or equal to", "(?:larger|greater|more|longer) than"],
   ...["max(?:imum)?", "limit(?:ed)?", "exceed(?:s|ed|ing)?"],
 ];
-/** What stands before a bound. */
+/** most matches the words and signs that stand before the greatest number that a server takes. */
 const most = `(?:(?:${comparisons.join("|")})\\b|<=|[>≤])`;
-/** A number that is no part of a word or of another number. */
+/** number matches a whole number that is no part of a word or of another number. */
 const number = "(?<![\\w.,-])(?<most>\\d{1,6})(?![\\w-]|[.,]\\d)";
 
-/** How servers name the most inputs that they take: beside the words for their number, in English and in Chinese. */
+/** counted find the greatest number of inputs that a server names, in English and in Chinese. */
 const counted: readonly RegExp[] = [
   `\\b${list}.{0,60}?\\d\\)? ?(?:>|(?:exceeds?|is (?:larger|greater|more) than)\\b)[^\\d.]{0,30}?${number}`,
   `${most}(?: of| is)? ${number} (?:${items}|requests can be in one batch)`,
@@ -44,13 +44,13 @@ const counted: readonly RegExp[] = [
   `最多[^\\d。]{0,10}?${number} ?[条个]`,
 ].map((pattern) => new RegExp(pattern, "i"));
 
-/** How they say that there are too many without a number. */
+/** uncounted finds that there are too many inputs where a server names no number. */
 const uncounted = new RegExp(
   `\\btoo many ${items}|\\b(?:array|list) (?:is )?too long\\b|\\b${list} (?:is )?(?:too (?:large|big|long)\\b|exceed)`,
   "i",
 );
 
-/** What is counted within a text, or in what a server computes at once. */
+/** ofLength matches words for the length of a text, and for what a server computes at once. A refusal with one is not for the list. */
 const ofLength = /tokens?\b|\bcharacters?\b|\bcontext\b|\bphysical\b|字符|(?<!数组)长度/i;
 
 /** boundsIn returns what a message names as the most inputs, if anything; undefined where it speaks of something else than their number. */
@@ -69,7 +69,7 @@ export function bearableIn(error: unknown, inputs: number): number | undefined {
   return bounds?.find((bound) => bound >= 1 && bound < inputs);
 }
 
-/** How servers say that an input is a text: by its type, by its member, or by what they got. */
+/** saysText finds that an input has to be a text: servers name its type, its member, or what they got. */
 const saysText =
   /\binputs?\b|\bstr(?:ing)?s?\b|\btexts?\b|\btokens? (?:ids?|arrays?|lists?)\b|\b(?:int|number|integer|array)\b/i;
 

@@ -33,7 +33,7 @@ export function inTexts(speak: Speak<"embeddings">): Speak<"embeddings"> {
  * could become a great one, of which neither the hold nor the memory of bodies knows.
  */
 const bytesPerToken = 8;
-/** What a few long words may have beyond that. */
+/** spareBytes may come on top: a short text may consist of long tokens. */
 const spareBytes = 1024;
 
 /** textsOf returns the inputs with each as a text; undefined where none is of tokens, or they are no tokens of OpenAI's, or too long. */

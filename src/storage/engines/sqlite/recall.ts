@@ -18,7 +18,7 @@ const againMs = 250;
  */
 export async function recallFromOthers(db: Database, accountId: string): Promise<boolean> {
   const begunAt = performance.now();
-  // Whoever reads has the leases of its own process given back.
+  // This read makes this process give back its own leases first: what is left is of others.
   const asked = await leasesOf(db, accountId);
   let out = asked;
   for (let askAt = begunAt; out.length > 0 && performance.now() < begunAt + recallMs; ) {
