@@ -108,6 +108,10 @@ const counts = { inputTokens: 7, outputTokens: 3, totalTokens: 10 };
 const unsaid = {
   "Gemini's": [{ candidates: [{ content: { role: "model" }, finishReason: "MAX_TOKENS" }], ...counted }, "length"],
   "Gemini's that was filtered": [{ candidates: [{ finishReason: "SAFETY" }], ...counted }, "content_filter"],
+  "Gemini's of which the prompt was refused": [
+    { promptFeedback: { blockReason: "SAFETY" }, usageMetadata: { promptTokenCount: 7, totalTokenCount: 7 } },
+    "content_filter",
+  ],
   "Converse's": [
     { output: { message: { role: "assistant", content: [] } }, stopReason: "guardrail_intervened", usage: counts },
     "content_filter",
@@ -154,7 +158,7 @@ describe.each(ways)("a whole answer to $model, stream: $stream", ({ model, strea
         expect(status, text).toBe(200);
         expect(text, family).toMatch(new RegExp(`"${ends[family][end]}"`));
         const [row] = (await books.of(payer)).requests;
-        expect([row?.input, row?.output], family).toEqual([7, 3]);
+        expect([row?.input, row?.output], family).toEqual([7, "promptFeedback" in answer ? 0 : 3]);
       }
     },
   );

@@ -19,6 +19,7 @@ export function chatOf(answer: JsonObject): JsonObject | undefined {
 /** choicesOfPiece returns choices whose messages are the next parts of them, also where a piece has no more than an end. */
 export function choicesOfPiece(piece: JsonObject): JsonObject[] {
   const { candidates, message, done, response, token } = piece;
+  if (isBlocked(piece)) return [choice(0, {}, "content_filter")];
   if (Array.isArray(candidates)) {
     return candidates.filter(isObject).flatMap((candidate, place) => {
       const { finishReason = null } = candidate;
@@ -80,6 +81,7 @@ const told: ReadonlySet<string> = new Set([
 
 function choicesIn(answer: JsonObject): JsonObject[] {
   const { message, candidates, output, content, type, generated_text: generated, response, done } = answer;
+  if (isBlocked(answer)) return [choice(0, { role: "assistant", content: "" }, "content_filter")];
   if (Array.isArray(candidates)) return candidates.filter(isObject).flatMap(choiceOfCandidate);
   // Ollama and Cohere have chat's message without a list of choices.
   if (isObject(message) && textOrEmpty(message.role) !== "") return [choice(0, plainMessage(message), endOf(answer))];
@@ -114,6 +116,12 @@ function choiceOfCandidate(candidate: JsonObject, place: number): JsonObject[] {
   const { content, finishReason = null } = candidate;
   const parts = isObject(content) ? content.parts : undefined;
   return choiceOfParts(indexIn(candidate, place), parts, finishReason);
+}
+
+/** isBlocked reports that Gemini has refused the prompt: then there are no candidates. */
+function isBlocked({ promptFeedback: feedback, candidates }: JsonObject): boolean {
+  const hasCandidates = Array.isArray(candidates) && candidates.length > 0;
+  return !hasCandidates && isObject(feedback) && textOrEmpty(feedback.blockReason) !== "";
 }
 
 function indexIn({ index }: JsonObject, place: number): number {
