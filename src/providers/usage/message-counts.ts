@@ -6,7 +6,8 @@
  * parts, and of equal ones the last: parts of different reports are not mixed, because a later one may split the same tokens
  * otherwise. A part that a report leaves out keeps its value.
  *
- * The tokens by which the vendor compacted the conversation are billed, and are in `iterations` alone: they are added to the sums.
+ * The tokens by which the vendor compacted the conversation are billed, and are in `iterations` alone: they are added to the sums. A stream
+ * that begins by compacting has their input in its beginning, too: a report that lists them says what is beside them, though it is less.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type ToldManner, type ToldUsage, totalInput } from "../../call/usage.ts";
@@ -48,7 +49,7 @@ export class MessageUsageReader {
     this.#isElsewhere ||= isByChatNames(usage);
     this.#takeInput(usage);
     this.#takeManner(usage);
-    this.#takeIterations(usage.iterations);
+    this.#takeIterations(usage);
     // Servers that translate from chat may keep its names.
     const output = countOf(usage.output_tokens) ?? countOf(usage.completion_tokens);
     const thinking = countOf(membersOf(usage.output_tokens_details).thinking_tokens);
@@ -56,27 +57,30 @@ export class MessageUsageReader {
       this.#hasReasoning = true;
       this.#reasoning = Math.max(this.#reasoning, thinking);
     }
-    if (output !== undefined) this.#output = Math.max(output, this.#output ?? 0, this.#leastOutput ?? 0);
+    // What was told before is the compaction's own.
+    if (output !== undefined && isBesideCompaction(usage)) this.#output = output;
+    else if (output !== undefined) this.#output = Math.max(output, this.#output ?? 0, this.#leastOutput ?? 0);
     return true;
   }
 
   #takeInput(usage: JsonObject): void {
+    const isBeside = isBesideCompaction(usage);
+    const before = isBeside ? { cacheWriteHour: hourOfReply(usage) } : this.#input;
     const next = {
-      ...this.#input,
+      ...before,
       ...only("input", countOf(usage.input_tokens)),
       ...only("cacheRead", countOf(usage.cache_read_input_tokens)),
       ...(countOf(usage.input_tokens) === undefined ? chatParts(usage) : {}),
-      ...writtenParts(usage, this.#input.cacheWriteHour ?? 0),
+      ...writtenParts(usage, before.cacheWriteHour ?? 0),
     };
-    if (totalInput(next) >= totalInput(this.#input)) this.#input = next;
+    if (isBeside || totalInput(next) >= totalInput(this.#input)) this.#input = next;
   }
 
   /** The list grows with the answer: the greatest sum stands. */
-  #takeIterations(iterations: JsonValue | undefined): void {
-    if (!Array.isArray(iterations)) return;
-    const compactions = iterations.filter((one) => membersOf(one).type === "compaction");
+  #takeIterations(usage: JsonObject): void {
+    const compactions = iterationsOf(usage, "compaction");
     if (compactions.length === 0) return;
-    const sum = compactions.map((one) => compactedIn(membersOf(one))).reduce(added, nothingCompacted);
+    const sum = compactions.map(compactedIn).reduce(added, nothingCompacted);
     if (totalInput(sum) + sum.output >= totalInput(this.#compacted ?? {}) + (this.#compacted?.output ?? 0))
       this.#compacted = sum;
   }
@@ -122,6 +126,22 @@ export class MessageUsageReader {
   get hasReasoning(): boolean {
     return this.#hasReasoning;
   }
+}
+
+/** iterationsOf returns those of one type. */
+function iterationsOf({ iterations }: JsonObject, type: string): JsonObject[] {
+  return Array.isArray(iterations) ? iterations.map(membersOf).filter((one) => one.type === type) : [];
+}
+
+/** isBesideCompaction reports whether the counts are those of the reply alone, and what was compacted stands beside them. */
+function isBesideCompaction(usage: JsonObject): boolean {
+  return countOf(usage.input_tokens) !== undefined && iterationsOf(usage, "compaction").length > 0;
+}
+
+/** hourOfReply returns what the reply wrote to the cache for an hour: the end of a stream has the sum of all its writes alone. */
+function hourOfReply(usage: JsonObject): number {
+  const written = iterationsOf(usage, "message").map((one) => writtenParts(one, 0).cacheWriteHour ?? 0);
+  return written.reduce((sum, one) => sum + one, 0);
 }
 
 /** withCompacted adds what compacting took to the sums that were told. One that was not told stays so, and is counted. */

@@ -98,6 +98,21 @@ test("a stream that lists the compaction twice is charged for it once", async ()
   expect(await costOf("/messages", true)).toBe(ofReply + ofCompaction);
 });
 
+test("a stream that begins with the input of the compaction is charged for it once", async () => {
+  const { type: _, ...ofItsBeginning } = compaction;
+  answerWith(compacted, { ...ofItsBeginning, output_tokens: 1 });
+  expect(await costOf("/messages", true)).toBe(ofReply + ofCompaction);
+  expect(await costOf("/chat/completions", true)).toBe(ofReply + ofCompaction);
+});
+
+test("a reply behind a compaction is charged for what it wrote to the cache for an hour", async () => {
+  const writing = { ...reply, cache_creation: { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 9 } };
+  const { type: _, ...ofItsBeginning } = compaction;
+  answerWith({ ...usage, cache_creation_input_tokens: 13, iterations: [compaction, writing] }, ofItsBeginning);
+  const written = 4 * cost.cacheWrite + 9 * cost.cacheWriteHour;
+  expect(await costOf("/messages", true)).toBe(ofReply + written + ofCompaction);
+});
+
 test("what a stream does not report of its own is not what the compaction took", async () => {
   const { output_tokens: _, ...untold } = usage;
   answerWith({ ...untold, iterations: [compaction] }, { ...usage, output_tokens: 90 });

@@ -102,6 +102,27 @@ const toolsOf = {
 } as const;
 const families = ["chat", "messages", "responses"] as const;
 
+const counted = { usageMetadata: { promptTokenCount: 7, thoughtsTokenCount: 3, totalTokenCount: 10 } };
+const counts = { inputTokens: 7, outputTokens: 3, totalTokens: 10 };
+/** unsaid are answers without content, each with why it ended. */
+const unsaid = {
+  "Gemini's": [{ candidates: [{ content: { role: "model" }, finishReason: "MAX_TOKENS" }], ...counted }, "length"],
+  "Gemini's that was filtered": [{ candidates: [{ finishReason: "SAFETY" }], ...counted }, "content_filter"],
+  "Gemini's of which the prompt was refused": [
+    { promptFeedback: { blockReason: "SAFETY" }, usageMetadata: { promptTokenCount: 7, totalTokenCount: 7 } },
+    "content_filter",
+  ],
+  "Converse's": [
+    { output: { message: { role: "assistant", content: [] } }, stopReason: "guardrail_intervened", usage: counts },
+    "content_filter",
+  ],
+} as const;
+const ends = {
+  chat: { length: "length", content_filter: "content_filter" },
+  messages: { length: "max_tokens", content_filter: "refusal" },
+  responses: { length: "max_output_tokens", content_filter: "content_filter" },
+} as const;
+
 describe.each(ways)("a whole answer to $model, stream: $stream", ({ model, stream }) => {
   test.each(Object.entries(texts))("%s text is told and charged", async (_, answer) => {
     upstream.script = (exchange) => exchange.json(200, answer);
@@ -126,6 +147,21 @@ describe.each(ways)("a whole answer to $model, stream: $stream", ({ model, strea
       if (family === "chat") expect(text).toMatch(/"id":"(call_|t1)[^"]*".*"finish_reason":"tool_calls"/s);
     }
   });
+
+  test.each(Object.entries(unsaid))(
+    "%s that ended before anything was said is told by its end, and charged",
+    async (_, [answer, end]) => {
+      upstream.script = (exchange) => exchange.json(200, answer);
+      for (const family of families) {
+        const payer = await openAccount(gateway, { postpaid: true });
+        const { status, text } = await call(gateway, { family, model, stream, apiKey: payer.apiKey });
+        expect(status, text).toBe(200);
+        expect(text, family).toMatch(new RegExp(`"${ends[family][end]}"`));
+        const [row] = (await books.of(payer)).requests;
+        expect([row?.input, row?.output], family).toEqual([7, "promptFeedback" in answer ? 0 : 3]);
+      }
+    },
+  );
 
   test.each([
     ["nothing said", { candidates: [{ content: { parts: [] }, finishReason: "STOP" }] }],

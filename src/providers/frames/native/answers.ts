@@ -5,6 +5,7 @@
  */
 import { newId } from "../../../runtime/ids.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { chatWordOf } from "../../usage/finish-word.ts";
 import { endOfResponse, messageOfItems } from "./response-events.ts";
 import { writtenInput } from "./said.ts";
 
@@ -18,6 +19,7 @@ export function chatOf(answer: JsonObject): JsonObject | undefined {
 /** choicesOfPiece returns choices whose messages are the next parts of them, also where a piece has no more than an end. */
 export function choicesOfPiece(piece: JsonObject): JsonObject[] {
   const { candidates, message, done, response, token } = piece;
+  if (isBlocked(piece)) return [choice(0, {}, "content_filter")];
   if (Array.isArray(candidates)) {
     return candidates.filter(isObject).flatMap((candidate, place) => {
       const { finishReason = null } = candidate;
@@ -79,6 +81,7 @@ const told: ReadonlySet<string> = new Set([
 
 function choicesIn(answer: JsonObject): JsonObject[] {
   const { message, candidates, output, content, type, generated_text: generated, response, done } = answer;
+  if (isBlocked(answer)) return [choice(0, { role: "assistant", content: "" }, "content_filter")];
   if (Array.isArray(candidates)) return candidates.filter(isObject).flatMap(choiceOfCandidate);
   // Ollama and Cohere have chat's message without a list of choices.
   if (isObject(message) && textOrEmpty(message.role) !== "") return [choice(0, plainMessage(message), endOf(answer))];
@@ -94,8 +97,9 @@ function choicesIn(answer: JsonObject): JsonObject[] {
 function choiceOfResponse(response: JsonObject, items: readonly JsonObject[]): JsonObject[] {
   const message = messageOfItems(items);
   const hasCalled = message.tool_calls !== undefined;
-  if (!hasCalled && !message.content && !message.refusal) return [];
-  return [choice(0, message, endOfResponse(response, hasCalled))];
+  const end = endOfResponse(response, hasCalled);
+  if (!hasCalled && !message.content && !message.refusal && !isToldBy(end)) return [];
+  return [choice(0, message, end)];
 }
 
 /** choiceOfFirstCohere reads the first version of Cohere's API. */
@@ -103,7 +107,7 @@ function choiceOfFirstCohere({ text = "", tool_calls: called, finish_reason: end
   const calls = (Array.isArray(called) ? called.filter(isObject) : []).map(({ name, parameters }) =>
     callOf({ id: "", name, input: parameters }),
   );
-  if (text === "" && calls.length === 0) return [];
+  if (text === "" && calls.length === 0 && !isToldBy(end)) return [];
   const message = { role: "assistant", content: text, ...(calls.length > 0 ? { tool_calls: calls } : {}) };
   return [choice(0, message, end === "COMPLETE" && calls.length > 0 ? "tool_calls" : end)];
 }
@@ -112,6 +116,12 @@ function choiceOfCandidate(candidate: JsonObject, place: number): JsonObject[] {
   const { content, finishReason = null } = candidate;
   const parts = isObject(content) ? content.parts : undefined;
   return choiceOfParts(indexIn(candidate, place), parts, finishReason);
+}
+
+/** isBlocked reports that Gemini has refused the prompt: then there are no candidates. */
+function isBlocked({ promptFeedback: feedback, candidates }: JsonObject): boolean {
+  const hasCandidates = Array.isArray(candidates) && candidates.length > 0;
+  return !hasCandidates && isObject(feedback) && textOrEmpty(feedback.blockReason) !== "";
 }
 
 function indexIn({ index }: JsonObject, place: number): number {
@@ -151,7 +161,7 @@ function choiceOfParts(index: number, parts: JsonValue | undefined, end: JsonVal
   const thinking = said.map(thinkingIn).join("");
   const calls = said.flatMap(callIn).map(callOf);
   const signed = said.map(inMessagesWords).filter(isSigned);
-  if (text === "" && thinking === "" && calls.length === 0) return [];
+  if (text === "" && thinking === "" && calls.length === 0 && !isToldBy(end)) return [];
   const message = {
     ...{ role: "assistant", content: text === "" && calls.length > 0 ? null : text },
     ...(thinking === "" ? {} : { reasoning_content: thinking }),
@@ -159,6 +169,12 @@ function choiceOfParts(index: number, parts: JsonValue | undefined, end: JsonVal
     ...(calls.length > 0 ? { tool_calls: calls } : {}),
   };
   return [choice(index, message, end)];
+}
+
+/** isToldBy reports whether the end says why an answer may be empty: all of its bound was reasoning, or it was filtered. */
+function isToldBy(end: JsonValue): boolean {
+  const word = chatWordOf(end);
+  return word === "length" || word === "content_filter";
 }
 
 function textIn({ text, thought, citationsContent: cited }: JsonObject): string {
