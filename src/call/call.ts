@@ -117,10 +117,31 @@ export interface BodyRoom {
   grow(bytes: number, param?: string): void;
   /** Counts the body as `bytes` long, if it was shorter. Throws as `grow` does. */
   growTo(bytes: number, param?: string): void;
+  /** Returns the room of an answer that is read for the call, with nothing counted yet. */
+  openAnswer(): AnswerRoom;
 }
 
+/** AnswerRoom counts the memory of one answer to a call, by the same room as bodies. It is released when the answer has been sent. */
+export interface AnswerRoom {
+  /**
+   * Counts the answer as `bytes` long, whatever it was counted as before. Returns a promise where there is no memory for it now: it
+   * resolves when there is, and rejects with a Refusal where none comes in time.
+   */
+  hold(bytes: number): Promise<void> | undefined;
+  /** The same without waiting. Returns whether there was memory; where there was none it is counted as before. */
+  tryHold(bytes: number): boolean;
+  /** Gives back all bytes, and counts nothing from then on. */
+  release(): void;
+}
+
+/** The room of an answer that nobody counts. */
+const anyAnswerRoom: AnswerRoom = { hold: () => undefined, tryHold: () => true, release() {} };
+
 /** The room of calls that came through no door. */
-export const anyRoom: BodyRoom = { bytes: 0, maxBytes: Number.POSITIVE_INFINITY, grow() {}, growTo() {} };
+export const anyRoom: BodyRoom = {
+  ...{ bytes: 0, maxBytes: Number.POSITIVE_INFINITY, grow() {}, growTo() {} },
+  openAnswer: () => anyAnswerRoom,
+};
 
 /**
  * Remembered is the memory of a connection: the conversation of its last response. The next response may continue it, also where

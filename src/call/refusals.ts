@@ -118,6 +118,12 @@ export function bodiesTooMany(whose: "the gateway" | "the account"): Refusal {
   return new Refusal(Reason.GATEWAY_BUSY, message, { headers: { "retry-after": "1" } });
 }
 
+/** answerWithoutRoom refuses an answer that there has been no memory for in time. */
+export function answerWithoutRoom(): Refusal {
+  const message = "The gateway has no memory for so long an answer beside what it has under way. Try again in 1 s.";
+  return new Refusal(Reason.GATEWAY_BUSY, message, { headers: { "retry-after": "1" } });
+}
+
 export function requestTimeout(): Refusal {
   return new Refusal(Reason.REQUEST_TIMEOUT, "The request body did not arrive in time. Send it again.");
 }

@@ -5,10 +5,10 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { OperatorService, type RedeemCode } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
-import { readAmount, readFuture, table } from "./command.ts";
+import { checkFuture, clockOf, readAmount, readMoment, table } from "./command.ts";
 import { UsageError, wrongAction } from "./line/errors.ts";
 import { readOptions } from "./line/read-options.ts";
-import { type CallOperator, withOperator } from "./operator.ts";
+import { type CallOperator, withOperator, withOperatorAndStorage } from "./operator.ts";
 
 const { createRedeemCodes, listRedeemCodes, revokeRedeemCodes } = OperatorService.method;
 
@@ -19,7 +19,7 @@ export async function codes([action, ...args]: readonly string[]): Promise<void>
     case "list": {
       const { values } = readOptions("codes list", args);
       if (values.batch !== undefined) checkBatch("codes list: --batch", values.batch);
-      return withOperator(values.config, (ask) => listCodes(ask, values.batch));
+      return withOperatorAndStorage(values.config, (ask, storage) => listCodes(ask, clockOf(storage), values.batch));
     }
     case "revoke": {
       const { values, positionals } = readOptions("codes revoke", args);
@@ -46,36 +46,36 @@ async function createCodes(args: readonly string[]): Promise<void> {
   const { count = "1", expires, note } = values;
   if (!/^\d{1,4}$/.test(count) || Number(count) < 1 || Number(count) > 1000)
     throw new UsageError("--count: expected a whole number from 1 to 1000");
-  const more = {
-    ...(expires === undefined ? {} : { expiresAt: readFuture("--expires", expires) }),
-    ...(note === undefined ? {} : { note }),
-  };
-  await withOperator(values.config, async (ask) => {
+  const expiresAt = expires === undefined ? undefined : readMoment("--expires", expires);
+  const more = { ...(expiresAt && { expiresAt }), ...(note === undefined ? {} : { note }) };
+  await withOperatorAndStorage(values.config, async (ask, storage) => {
+    checkFuture("--expires", expiresAt, clockOf(storage)());
     const { batchId, codes } = await ask(createRedeemCodes, { amount, count: Number(count), ...more });
     console.error(`Created ${batchId}. Copy the codes now: they are not shown again.`);
     for (const code of codes) console.log(code);
   });
 }
 
-async function listCodes(ask: CallOperator, batchId: string | undefined): Promise<void> {
+async function listCodes(ask: CallOperator, clock: () => number, batchId: string | undefined): Promise<void> {
   const rows: string[][] = [];
   for (let pageToken: string | undefined; ; ) {
     const chosen = { ...(batchId === undefined ? {} : { batchId }), ...(pageToken === undefined ? {} : { pageToken }) };
     const page = await ask(listRedeemCodes, { pageSize: 1000, ...chosen });
-    rows.push(...page.codes.map(row));
+    const now = clock();
+    rows.push(...page.codes.map((code) => row(code, now)));
     pageToken = page.nextPageToken;
     if (pageToken === undefined) break;
   }
   console.log(table(["BATCH", "CODE", "AMOUNT", "STATUS", "CREATED", "CLAIMED BY"], rows));
 }
 
-function row(code: RedeemCode): string[] {
+function row(code: RedeemCode, now: number): string[] {
   const created = code.createdAt ? timestampDate(code.createdAt).toISOString() : "";
-  return [code.batchId, code.mask, formatDecimal(code.amount), statusOf(code), created, code.claimedBy ?? ""];
+  return [code.batchId, code.mask, formatDecimal(code.amount), statusOf(code, now), created, code.claimedBy ?? ""];
 }
 
-function statusOf({ claimedAt, revokedAt, expiresAt }: RedeemCode): string {
+function statusOf({ claimedAt, revokedAt, expiresAt }: RedeemCode, now: number): string {
   if (claimedAt) return "claimed";
   if (revokedAt) return "revoked";
-  return expiresAt && timestampDate(expiresAt).getTime() <= Date.now() ? "expired" : "open";
+  return expiresAt && timestampDate(expiresAt).getTime() <= now ? "expired" : "open";
 }

@@ -21,7 +21,7 @@ import { readBudgets } from "../storage/money/budgets.ts";
 import type { Storage, Stores } from "../storage/storage.ts";
 import type { Catalog } from "../targets/catalog.ts";
 import { Wire } from "../wire/wire.ts";
-import { clockOf, readAmount, readFuture, readName, table, withStorage } from "./command.ts";
+import { checkFuture, clockOf, readAmount, readMoment, readName, table, withStorage } from "./command.ts";
 import { type BudgetFields, budgetListOf, readBudgetOption, writeBudgets } from "./line/budget-option.ts";
 import { helpHint, UsageError, wrongAction } from "./line/errors.ts";
 import { type KeyLimitFields, readKeyLimits, requestOf } from "./line/key-options.ts";
@@ -66,7 +66,7 @@ async function createKey(args: readonly string[]): Promise<void> {
   const name = readName("--name", values.name);
   const { "credit-limit": limit, model: models, expires } = values;
   const creditLimit = limit === undefined ? undefined : readAmount("--credit-limit", limit);
-  const expiresAt = expires === undefined ? undefined : readFuture("--expires", expires);
+  const expiresAt = expires === undefined ? undefined : readMoment("--expires", expires);
   const limits = readKeyLimits(values);
   const budgets = readBudgetOption(values.budget);
   const bounds = { creditLimit, expiresAt: expiresAt && timestampMs(expiresAt) };
@@ -79,9 +79,10 @@ async function createKey(args: readonly string[]): Promise<void> {
     ...budgets,
   };
   const make = async (storage: Storage, config: Config) => {
+    const now = clockOf(storage)();
+    checkFuture("--expires", expiresAt, now);
     const permitted = { models: models === undefined ? null : await permissions(models, config) };
     const owner = { accountId: await accountIdOf(storage, account), maxKeys: config.maxKeysPerAccount };
-    const now = clockOf(storage)();
     const stored = { limits: await limitsOf(limits, config), budgets: storedOf(budgets, null, now) };
     const init = { ...owner, name, admin: false, now, ...bounds, ...permitted, ...stored };
     const { key, secret } = await storage.transact(async (stores) => {

@@ -17,3 +17,11 @@ export function drained(writable: Pick<HttpAnswer, "once" | "off">, signal: Sign
     if (signal.aborted) settle();
   });
 }
+
+/** written resolves when the system has taken all of an answer that was ended, or its connection is gone. */
+export function written(res: Pick<HttpAnswer, "once">): Promise<void> {
+  return new Promise((resolve) => {
+    res.once("finish", resolve);
+    res.once("close", resolve);
+  });
+}

@@ -84,7 +84,7 @@ function serveAdmitted({ gateway, bodies }: Door, exchange: Exchange, admission:
   const share = bodies.open(caller.accountId);
   return thenOrCatch(
     () => exchange.read(admission, share),
-    (call) => write(exchange, call, handle(gateway, exchange, call, admission, share)),
+    (call) => write(exchange, call, handle(gateway, exchange, call, admission, share), share),
     (error): never => {
       share.release();
       gateway.abandon(exchange.arrival, caller, error);
@@ -93,7 +93,10 @@ function serveAdmitted({ gateway, bodies }: Door, exchange: Exchange, admission:
   );
 }
 
-/** handle has the call answered, and gives back the bytes of its body as soon as it is: a stream no longer needs them. */
+/**
+ * handle has the call answered, and gives back the bytes of its body as soon as it is: a stream no longer needs them. Those of its answer
+ * stay until that is written.
+ */
 function handle(
   gateway: Gateway,
   { arrival }: Exchange,
@@ -105,7 +108,7 @@ function handle(
   return thenOrCatch(
     () => gateway.handle({ id, method, header, peer, caller, request, body: share, remembered, nearest, signal }),
     (answer) => {
-      share.release();
+      share.releaseBody();
       checkKind(method, answer);
       return answer;
     },
@@ -122,11 +125,26 @@ function checkKind(method: DescMethod, { kind }: Answer): void {
   if (!isUnary && kind !== "stream") throw internal(new Error("a streaming RPC was answered whole"));
 }
 
-function write(exchange: Exchange, call: ReadCall, answering: MaybePromise<Answer>): MaybePromise<void> {
-  if (call.method.methodKind !== "unary") {
-    return exchange.writeStream(answering as MaybePromise<StreamAnswer>, call.request);
-  }
-  return andThen(answering as MaybePromise<UnaryAnswer>, (answer) => {
-    if (!exchange.hasDisconnected()) return exchange.writeUnary(answer);
-  });
+function write(
+  exchange: Exchange,
+  call: ReadCall,
+  answering: MaybePromise<Answer>,
+  share: BodyShare,
+): MaybePromise<void> {
+  const writing = () => {
+    if (call.method.methodKind !== "unary") {
+      return exchange.writeStream(answering as MaybePromise<StreamAnswer>, call.request);
+    }
+    return andThen(answering as MaybePromise<UnaryAnswer>, (answer) => {
+      if (!exchange.hasDisconnected()) return exchange.writeUnary(answer);
+    });
+  };
+  return thenOrCatch(
+    writing,
+    () => share.release(),
+    (error): never => {
+      share.release();
+      throw error;
+    },
+  );
 }

@@ -5,7 +5,7 @@
  * or throws a Refusal, never retries, and keeps nothing between calls that a caller could notice.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Answer, AnswerHeaders, Arrival } from "../call/call.ts";
+import type { Answer, AnswerHeaders, Arrival, BodyRoom } from "../call/call.ts";
 import type { AttemptRecord } from "../call/call-record.ts";
 import type { Form, Input, Operation, Output } from "../call/operations.ts";
 import type { RefusedForms } from "../call/request/refused-members.ts";
@@ -68,6 +68,8 @@ export interface Attempt<O extends Operation = Operation, F extends Form = Form>
   /** The place in an upstream's queue: 0 goes first, 9 last. */
   readonly priority: number;
   readonly meter: Meter;
+  /** The memory that answers are counted against. Omitted: they are not. */
+  readonly room?: Pick<BodyRoom, "openAnswer"> | undefined;
   /** Receives the times of the attempt, and what earlier requests of one that fails have used. */
   readonly record: AttemptRecord;
 }

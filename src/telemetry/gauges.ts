@@ -190,8 +190,10 @@ function registerConnections(registry: Registry, { open, bodyBytes }: GaugeParts
   registerGauge(registry, { name: "model_gateway_http2_streams", help: "Open HTTP/2 streams." }, (set) =>
     set(open().streams),
   );
-  registerGauge(registry, { name: "model_gateway_body_bytes", help: "Memory of request bodies, in bytes." }, (set) =>
-    set(bodyBytes()),
+  registerGauge(
+    registry,
+    { name: "model_gateway_body_bytes", help: "Memory of request bodies and long answers, in bytes." },
+    (set) => set(bodyBytes()),
   );
   registerCounter(
     registry,

@@ -69,6 +69,11 @@ export class SseReader {
     return said;
   }
 
+  /** The bytes of the frame that has not come completely. */
+  get heldBytes(): number {
+    return this.#held + this.#dataBytes;
+  }
+
   /**
    * Takes the next bytes and returns the frames that they complete. Throws RangeError over `maxFrameBytes` and
    * `maxDataLines`.

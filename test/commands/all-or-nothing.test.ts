@@ -18,8 +18,8 @@ afterAll(async () => {
 });
 
 /** Makes a folder of data in which a table takes no row, until the returned function is called. */
-async function dataThatRefuse(table: string): Promise<{ env: { DATA_DIR: string }; relent: () => void }> {
-  const env = { DATA_DIR: join(folder.path, table) };
+async function dataThatRefuse(table: string, name = table): Promise<{ env: { DATA_DIR: string }; relent: () => void }> {
+  const env = { DATA_DIR: join(folder.path, name) };
   await commands.run(["accounts", "create", "--name", "first"], env);
   const change = (sql: string) => {
     const sqlite = new Sqlite(join(env.DATA_DIR, "gateway.db"));
@@ -62,6 +62,17 @@ test("what was refused is in the audit log, and an event that cannot be written 
       expect.stringMatching(/^Recorded the recharge of 1\.00 /),
     ],
   });
+});
+
+test("credentials are not written before it is in the audit log that they are", async () => {
+  const { env, relent } = await dataThatRefuse("acts", "exported");
+  const file = join(folder.path, "exported.yaml");
+  const exporting = ["config", "export", "--with-secrets", "--file", file];
+  expect((await commands.run(exporting, env)).code).toBe(1);
+  expect(existsSync(file)).toBe(false);
+  relent();
+  expect((await commands.run(exporting, env)).code).toBe(0);
+  expect(existsSync(file)).toBe(true);
 });
 
 /** A device of Linux that takes nothing, as a disk that is full. */

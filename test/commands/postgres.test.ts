@@ -75,10 +75,7 @@ describe.skipIf(!postgresPrograms)("on a server of Postgres", () => {
     const url = await postgres.createDatabase();
     await run(url, "accounts", "create", "--name", "one");
     const then = Date.UTC(2020, 0, 2, 3, 4, 5);
-    await query(
-      url,
-      `CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT ${then}::bigint $$`,
-    );
+    await setClock(url, then);
     expect((await run(url, "keys", "create", "--account", "one", "--name", "k")).code).toBe(0);
     const [key] = await query(url, "SELECT id FROM api_keys");
     const id = String(key?.id);
@@ -92,4 +89,26 @@ describe.skipIf(!postgresPrograms)("on a server of Postgres", () => {
     expect(stamped).toHaveLength(6);
     for (const { at } of stamped) expect(Math.abs(Number(at) - then)).toBeLessThan(60_000);
   });
+
+  test("what expires does so by the server's time, whatever the machine's is", async () => {
+    const url = await postgres.createDatabase();
+    await run(url, "accounts", "create", "--name", "one");
+    const expiring = ["--expires", "2020-01-02T12:00:00Z"];
+    const makes = [
+      ["codes", "create", "--amount", "1", ...expiring],
+      ["keys", "create", "--account", "one", "--name", "k", ...expiring],
+    ];
+    await setClock(url, Date.UTC(2020, 0, 2, 3));
+    for (const make of makes) expect((await run(url, ...make)).code).toBe(0);
+    expect((await run(url, "codes", "list")).stdout).toMatch(/ open /);
+    await setClock(url, Date.UTC(2020, 0, 2, 13));
+    for (const make of makes) expect((await run(url, ...make)).stderr).toContain("expected a time in the future");
+    expect((await run(url, "codes", "list")).stdout).toMatch(/ expired /);
+  });
 });
+
+/** Sets the clock of the server, for those who ask this database for the time. */
+async function setClock(url: string, now: number): Promise<void> {
+  const body = `SELECT ${now}::bigint`;
+  await query(url, `CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS $$ ${body} $$`);
+}

@@ -99,6 +99,7 @@ describe("refused calls", () => {
     referredTooLarge: [refusals.referredTooLarge(100, "input")],
     backgroundTooLarge: [refusals.backgroundTooLarge(100)],
     requestTimeout: [refusals.requestTimeout()],
+    answerWithoutRoom: [refusals.answerWithoutRoom()],
     bodiesTooMany: [refusals.bodiesTooMany("the gateway"), refusals.bodiesTooMany("the account")],
     backgroundTooMany: [refusals.backgroundTooMany("the gateway"), refusals.backgroundTooMany("the account")],
     backgroundInterrupted: [refusals.backgroundInterrupted()],

@@ -100,6 +100,10 @@ const patterns: readonly (readonly [RegExp, (...parts: string[]) => string])[] =
     (name = "") => `${named(name)}正在处理的请求体已占满内存，请在 1 秒后重试。`,
   ],
   [
+    /^The gateway has no memory for so long an answer .*$/,
+    () => "网关目前没有足够的内存容纳这么长的回答，请在 1 秒后重试。",
+  ],
+  [
     /^The limit of background responses of (.+) is reached\. .*$/,
     (name = "") => `${named(name)}的后台应答数已达上限，请等待其中一些结束，或将其取消。`,
   ],

@@ -3,6 +3,7 @@ import { stringify } from "yaml";
 import type { Json } from "../../config/stored/documents.ts";
 import { masked } from "../../config/stored/masks.ts";
 import { newId } from "../../runtime/ids.ts";
+import type { Storage } from "../../storage/storage.ts";
 import { clockOf, withFilesStorage } from "../command.ts";
 import { UsageError } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
@@ -24,14 +25,18 @@ export async function exportStored(args: readonly string[]): Promise<void> {
     if (!found) throw new UsageError(`there is no version ${asked}. \`model-gateway config versions\` lists them`);
     const { version, document } = found;
     const text = textOf(version, isWhole ? document : masked(document), isWhole);
+    // Nothing is shown before it is in the audit log that it was.
+    if (isWhole) await audit(storage, version);
     if (file === undefined) process.stdout.write(text);
     else writeNewFile("--file", file, text, 0o600);
-    if (!isWhole) return;
-    const now = clockOf(storage)();
-    await storage.auditEvents.insert({
-      ...{ id: newId("act", now), created_at: now, action: exportAction, actor_kind: "command_line", actor_id: "" },
-      ...{ account_id: "", subject: "", details: JSON.stringify({ version }), refused: "", address: "" },
-    });
+  });
+}
+
+async function audit(storage: Storage, version: number): Promise<void> {
+  const now = clockOf(storage)();
+  await storage.auditEvents.insert({
+    ...{ id: newId("act", now), created_at: now, action: exportAction, actor_kind: "command_line", actor_id: "" },
+    ...{ account_id: "", subject: "", details: JSON.stringify({ version }), refused: "", address: "" },
   });
 }
 

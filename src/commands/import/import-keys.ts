@@ -22,10 +22,10 @@ import { servedCatalog } from "../served-catalog.ts";
 export async function importKeys(args: readonly string[]): Promise<void> {
   const { values, positionals } = readOptions("import litellm-keys", args);
   const account = readName("--account", values.account);
-  const now = Date.now();
   const readText = (path: string) => readFileSync(path, "utf8");
-  const { keys, notes, all } = readLiteLlmKeys(positionals[0] as string, readText, { team: values.team, now });
   await withStorage(values.config, async (storage, config) => {
+    const now = clockOf(storage)();
+    const { keys, notes, all } = readLiteLlmKeys(positionals[0] as string, readText, { team: values.team, now });
     const accountId = await accountIdOf(storage, account);
     const catalog = await servedCatalog(config);
     const outcomes: ("made" | "known")[] = [];
@@ -37,8 +37,8 @@ export async function importKeys(args: readonly string[]): Promise<void> {
     console.error(
       `Took over ${made} of ${counted(keys.length, "key")}; ${counted(known, "was", "were")} here already. Amounts are taken as ${config.unit.code}.`,
     );
+    if (values.strict && all().length > 0) process.exitCode = 1;
   });
-  if (values.strict && all().length > 0) process.exitCode = 1;
 }
 
 interface Into {

@@ -5,11 +5,13 @@
  * that arrives.
  *
  * The last quarter of the room is for small bodies alone, so that a few large ones do not hold up everybody. Where the process has less
- * memory than the bound supposes, larger ones find no room sooner.
+ * memory than the bound supposes, larger ones find no room sooner, and neither do long answers (`held-answers.ts`): both are counted
+ * against the memory that is left.
  */
-import type { BodyRoom } from "../../call/call.ts";
+import type { AnswerRoom, BodyRoom } from "../../call/call.ts";
 import { bodiesTooMany, expandedTooLarge } from "../../call/refusals.ts";
 import type { MemoryRoom } from "../../runtime/memory/memory-room.ts";
+import { HeldAnswer, HeldAnswers, maxSmall } from "./held-answers.ts";
 
 export interface BodyBounds {
   readonly maxBytes: number;
@@ -23,7 +25,7 @@ export interface BodyBounds {
 export interface BodyBudget {
   /** Returns the share of a call, with nothing counted yet. */
   open(accountId: string): BodyShare;
-  /** bytes is how many bytes are held now. */
+  /** bytes is how many bytes are held now, of bodies and of long answers. */
   readonly bytes: number;
 }
 
@@ -33,12 +35,12 @@ export interface BodyShare extends BodyRoom {
   add(bytes: number): void;
   /** Gives back bytes that are no longer held. */
   remove(bytes: number): void;
+  /** Gives back the bytes of the body, and counts no more of it. Those of answers stay. */
+  releaseBody(): void;
   /** Gives back all bytes, and counts nothing from then on. */
   release(): void;
 }
 
-/** The longest body that is small. In bytes. */
-const maxSmall = 65_536;
 /** The part of the room that is for all bodies. */
 const commonShare = 0.75;
 
@@ -47,7 +49,7 @@ export function createBodyBudget(bounds: BodyBounds): BodyBudget {
   return {
     open: (accountId) => new Share(held, accountId),
     get bytes() {
-      return held.total;
+      return held.total + held.answers.bytes;
     },
   };
 }
@@ -57,10 +59,13 @@ class HeldBodies {
   readonly bounds: BodyBounds;
   readonly #common: number;
   readonly #byAccount = new Map<string, number>();
+  /** The bytes of bodies. */
   total = 0;
+  readonly answers: HeldAnswers;
 
   constructor(bounds: BodyBounds) {
     this.bounds = bounds;
+    this.answers = new HeldAnswers({ memory: bounds.memory, bodyBytes: () => this.total });
     this.#common = bounds.maxBytes * commonShare;
   }
 
@@ -69,7 +74,8 @@ class HeldBodies {
     const { maxBytes, maxBytesPerAccount, memory } = this.bounds;
     const isSmall = held + bytes <= maxSmall;
     if (this.total + bytes > (isSmall ? maxBytes : this.#common)) throw bodiesTooMany("the gateway");
-    if (!isSmall && memory?.hasRoom(this.total, bytes) === false) throw bodiesTooMany("the gateway");
+    if (!isSmall && memory?.hasRoom(this.total + this.answers.bytes, bytes) === false)
+      throw bodiesTooMany("the gateway");
     if ((this.#byAccount.get(accountId) ?? 0) + bytes > maxBytesPerAccount) throw bodiesTooMany("the account");
   }
 
@@ -78,6 +84,7 @@ class HeldBodies {
     const left = (this.#byAccount.get(accountId) ?? 0) + bytes;
     if (left > 0) this.#byAccount.set(accountId, left);
     else this.#byAccount.delete(accountId);
+    if (bytes < 0) this.answers.look();
   }
 }
 
@@ -87,6 +94,8 @@ class Share implements BodyShare {
   readonly #accountId: string;
   #held = 0;
   #isReleased = false;
+  /** Undefined where none was opened. */
+  #answers: HeldAnswer[] | undefined;
 
   constructor(bodies: HeldBodies, accountId: string) {
     this.#bodies = bodies;
@@ -124,8 +133,22 @@ class Share implements BodyShare {
     this.grow(Math.max(0, bytes - this.#held), param);
   }
 
-  release(): void {
+  openAnswer(): AnswerRoom {
+    const answer = new HeldAnswer(this.#bodies.answers);
+    if (this.#answers) this.#answers.push(answer);
+    else this.#answers = [answer];
+    return answer;
+  }
+
+  releaseBody(): void {
     this.remove(this.#held);
     this.#isReleased = true;
+  }
+
+  release(): void {
+    this.releaseBody();
+    const answers = this.#answers;
+    this.#answers = undefined;
+    if (answers) for (const answer of answers) answer.release();
   }
 }

@@ -15,7 +15,8 @@ import { FieldLines, flattenHead, type HttpAnswer, PlainAnswer } from "../../htt
 import type { Signal } from "../../runtime/caller-abort.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { forEach, stopPulling } from "../../runtime/push-stream.ts";
-import { drained } from "../drained.ts";
+import { maxSmall } from "../body/held-answers.ts";
+import { drained, written } from "../drained.ts";
 import type { StreamAnswer, UnaryAnswer } from "../serve.ts";
 import { type Envelope, envelopedAnswer } from "./envelope.ts";
 import { framesOf } from "./frames.ts";
@@ -56,9 +57,18 @@ function costIn(headers: AnswerHeaders): AnswerHeaders {
   );
 }
 
-/** writeUnary writes the answer of a unary RPC, in the envelope if there is one. */
-export function writeUnary(outlet: Outlet, { headers, body }: UnaryAnswer, envelope: Envelope | undefined): void {
-  writeBody(outlet, 200, headers, envelope ? envelopedAnswer(envelope, body.json()) : body.bytes());
+/**
+ * writeUnary writes the answer of a unary RPC, in the envelope if there is one. A long one is waited for until its reader has it: it takes
+ * memory as long.
+ */
+export function writeUnary(
+  outlet: Outlet,
+  { headers, body }: UnaryAnswer,
+  envelope: Envelope | undefined,
+): MaybePromise<void> {
+  const bytes = envelope ? envelopedAnswer(envelope, body.json()) : body.bytes();
+  writeBody(outlet, 200, headers, bytes);
+  return bytes.length > maxSmall ? written(outlet.res) : undefined;
 }
 
 /** The headers whose values differ from answer to answer. The gateway makes them of characters that need no check. */

@@ -84,8 +84,8 @@ class RestExchange implements Exchange {
     return readRequest(this.#req, this.#visit, { limits, share, inflate, signal: this.#abort });
   }
 
-  writeUnary(answer: UnaryAnswer): void {
-    writeUnary(this.#outlet, answer, this.#visit.route.envelope);
+  writeUnary(answer: UnaryAnswer): MaybePromise<void> {
+    return writeUnary(this.#outlet, answer, this.#visit.route.envelope);
   }
 
   writeStream(answering: MaybePromise<StreamAnswer>, request: Wire): Promise<void> {

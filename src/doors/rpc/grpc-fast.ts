@@ -131,8 +131,9 @@ class GrpcExchange implements Exchange {
 
   async writeUnary({ body, headers }: UnaryAnswer): Promise<void> {
     const message = await enveloped(body, this.#outlet);
+    const { res, signal } = this.#outlet;
     open(this.#outlet, headers);
-    this.#outlet.res.write(message);
+    if (!res.write(message)) await drained(res, signal);
     end(this.#outlet, ok);
   }
 

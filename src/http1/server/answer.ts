@@ -26,7 +26,8 @@ export interface HttpAnswer {
   destroy(): unknown;
   /** `close`: the connection is gone; Node emits it after each answer, too. `drain`: the reader has caught up. */
   on(event: "close" | "drain", listener: () => void): unknown;
-  once(event: "close" | "drain", listener: () => void): unknown;
+  /** `finish`: the system has taken all of an answer that was ended. */
+  once(event: "close" | "drain" | "finish", listener: () => void): unknown;
   off(event: "close" | "drain", listener: () => void): unknown;
 }
 
@@ -162,8 +163,20 @@ export class PlainAnswer implements HttpAnswer {
   }
 
   /** Adds a listener. `close` is emitted once; a listener for `drain` removes itself. */
-  once(event: Listening["event"], listener: () => void): void {
-    this.on(event, listener);
+  once(event: Listening["event"] | "finish", listener: () => void): void {
+    if (event === "finish") this.#onceFinished(listener);
+    else this.on(event, listener);
+  }
+
+  /** The answer is over once it was handed to its socket, so the socket tells when the system has taken it. */
+  #onceFinished(listener: () => void): void {
+    const socket = this.#socket;
+    if (socket.destroyed || !socket.writableNeedDrain) return void setImmediate(listener);
+    const settle = () => {
+      socket.off("drain", settle).off("close", settle);
+      listener();
+    };
+    socket.on("drain", settle).on("close", settle);
   }
 
   off(event: Listening["event"], listener: () => void): void {

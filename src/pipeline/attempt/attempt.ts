@@ -147,6 +147,7 @@ function requestTo(attempt: CallAttempt, record: AttemptRecord, clock: () => num
     onLate: stream?.late,
     record,
     meter,
+    room: part.body,
     priority,
     traceHeaders: part.record.trace?.began(record) ?? passedTrace(header),
     timeouts: deadline === endless ? timeouts : { ...timeouts, totalMs: deadline - clock() },

@@ -3,7 +3,7 @@
  */
 
 import type { DescMessage } from "@bufbuild/protobuf";
-import type { Answer, AnswerHeaders } from "../../call/call.ts";
+import type { Answer, AnswerHeaders, AnswerRoom } from "../../call/call.ts";
 import { chargeHeaders } from "../../call/charge-headers.ts";
 import type { Form } from "../../call/operations.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
@@ -35,15 +35,23 @@ export interface Replay {
   readonly answer: Answer;
 }
 
-/** openReplay rejects where the answer belongs to another request. */
+export interface Opening {
+  readonly secret: Buffer;
+  readonly bound: string;
+  /** The memory that the answer is counted against. */
+  readonly room: AnswerRoom;
+}
+
+/** openReplay rejects where the answer belongs to another request, and with a Refusal where there is no memory for it. */
 export async function openReplay(
   sealed: Buffer,
-  secret: Buffer,
-  bound: string,
+  { secret, bound, room }: Opening,
   desc: DescMessage,
   form: Form,
 ): Promise<Replay> {
+  await room.hold(sealed.length);
   const text = await open(sealed, secret, bound, maxReplayBytes + maxHeadBytes);
+  await room.hold(sealed.length + text.length);
   const from = 4 + text.readUInt32LE();
   const { model, headers } = JSON.parse(text.toString("utf8", 4, from)) as Pick<Replay, "model" | "headers">;
   const cost = { "x-gateway-cost": formatDecimal(0) };

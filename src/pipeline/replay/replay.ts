@@ -7,7 +7,7 @@
  */
 import { createHash, type Hash, hash } from "node:crypto";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
-import type { Answer, AnswerHeaders, Call, Frames, Handler } from "../../call/call.ts";
+import type { Answer, AnswerHeaders, AnswerRoom, Call, Frames, Handler } from "../../call/call.ts";
 import { type Form, type Operation, operations } from "../../call/operations.ts";
 import type { Ledger } from "../../ledger/contract.ts";
 import { runInSlices } from "../../runtime/cooperative.ts";
@@ -16,7 +16,7 @@ import type { Catalog } from "../../targets/catalog.ts";
 import { canonicalText, writeCanonical } from "../../wire/canonical.ts";
 import { authorizeModel } from "../admit/authorize.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
-import { createRecording, type Recording } from "./recorded-answer.ts";
+import { createRecording, type Recording, type Room } from "./recorded-answer.ts";
 import { type ClaimsOptions, createClaims, type HeldClaim, type StoredAnswer } from "./replay-claims.ts";
 import { maxReplayBytes, openReplay, sealReplay } from "./replay-text.ts";
 
@@ -83,8 +83,13 @@ interface Making {
   end(): void;
 }
 
-function makingOf(claim: HeldClaim, identity: Identity, { record }: Call, { ledger, onError }: ReplayOptions): Making {
-  const recording = createRecording(maxReplayBytes);
+function makingOf(
+  claim: HeldClaim,
+  identity: Identity,
+  { record, body }: Call,
+  { ledger, onError }: ReplayOptions,
+): Making {
+  const recording = createRecording(maxReplayBytes, roomOf(body.openAnswer()));
   let isDone: (() => void) | undefined = ledger.begin();
   return {
     recording,
@@ -102,6 +107,22 @@ function makingOf(claim: HeldClaim, identity: Identity, { record }: Call, { ledg
       claim.end();
       isDone?.();
       isDone = undefined;
+    },
+  };
+}
+
+/** roomOf returns the memory of a recording: without any the answer is sent all the same, and not kept. */
+function roomOf(room: AnswerRoom): Room {
+  let bytes = 0;
+  return {
+    take(more) {
+      if (!room.tryHold(bytes + more)) return false;
+      bytes += more;
+      return true;
+    },
+    give(back) {
+      bytes -= back;
+      room.tryHold(bytes);
     },
   };
 }
@@ -165,11 +186,12 @@ async function replayed(
   { secret, keyHash }: Identity,
   asked: Operation,
   form: Form,
-  { caller, record, request }: Call,
+  { caller, record, request, body }: Call,
   catalog: Catalog,
 ): Promise<Answer> {
   const { kind } = operations[asked];
-  const replay = await openReplay(answer, secret, keyHash, operations[asked][form], form);
+  const opening = { secret, bound: keyHash, room: body.openAnswer() };
+  const replay = await openReplay(answer, opening, operations[asked][form], form);
   const { model, headers } = replay;
   const { model: name } = request.outline();
   authorizeModel(caller, catalog.find(model, kind), typeof name === "string" ? name : undefined);

@@ -3,7 +3,7 @@
  * answer. The upstream has billed them, and would answer the same way again.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
-import type { Frames } from "../../call/call.ts";
+import type { AnswerRoom, Frames } from "../../call/call.ts";
 import { upstreamFailed } from "../../call/refusals.ts";
 import { forEach } from "../../runtime/push-stream.ts";
 import { longJson } from "../../wire/json.ts";
@@ -24,8 +24,8 @@ export async function* single<T>(item: T): AsyncGenerator<T, void> {
 export interface JsonBody {
   /** isJson is whether the body is one JSON value. */
   readonly isJson: boolean;
-  /** Throws a Refusal where the body is too large. */
-  add(chunks: readonly Buffer[]): undefined;
+  /** Returns how long the body is now, in bytes. Throws a Refusal where it is too large. */
+  add(chunks: readonly Buffer[]): number;
   bytes(): Buffer;
 }
 
@@ -42,13 +42,13 @@ export function detectJsonBody(chunks: readonly Buffer[]): JsonBody | undefined 
       for (const piece of more) length += piece.length;
       if (length > maxAnswerBytes) throw upstreamFailed("its answer is too large");
       pieces.push(...more);
-      return undefined;
+      return length;
     },
     bytes: () => Buffer.concat(pieces, length),
   };
 }
 
-const events: JsonBody = { isJson: false, add: () => undefined, bytes: () => Buffer.alloc(0) };
+const events: JsonBody = { isJson: false, add: () => 0, bytes: () => Buffer.alloc(0) };
 
 /** framesOfAnswer returns the frames of a stream that says what a unary answer says, its end included. Throws a Refusal. */
 export async function framesOfAnswer<O extends DescMessage>(
@@ -75,12 +75,13 @@ export async function framesOfAnswer<O extends DescMessage>(
   }
 }
 
-/** Accumulates a stream. Throws a Refusal where it fails or exceeds `maxBytes`. */
+/** Accumulates a stream. Throws a Refusal where it fails, exceeds `maxBytes`, or finds no memory in `room`. */
 export async function accumulate<O extends DescMessage>(
   frames: Frames<O>,
   accumulator: Accumulator,
   desc: O,
   maxBytes: number,
+  room: AnswerRoom | undefined,
 ): Promise<Wire<O>> {
   let bytes = 0;
   await forEach(frames, (batch) => {
@@ -89,7 +90,7 @@ export async function accumulate<O extends DescMessage>(
       if (bytes > maxBytes) throw upstreamFailed("its answer is too large");
       readOrFail(() => accumulator.add(frame.json()));
     }
-    return undefined;
+    return room?.hold(bytes);
   });
   const answer = Wire.ofJson(
     desc,

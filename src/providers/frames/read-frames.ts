@@ -2,12 +2,14 @@
  * Reads the frames of an upstream's stream in its dialect, and reports them to the meter.
  *
  * Small reads are handed on at once. Large reads, and frames that are long, are read in time slices, one stream step
- * at a time, so that no stream takes more of the process than others.
+ * at a time, so that no stream takes more of the process than others. What is held of long frames, until they are complete and their
+ * reader has taken them, is counted against the memory for answers.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
-import type { Frames } from "../../call/call.ts";
+import type { AnswerRoom, Frames } from "../../call/call.ts";
 import { brokenOff } from "../../call/refusals.ts";
 import { nextSlice, tryTakeSlice } from "../../runtime/cooperative.ts";
+import { andThen } from "../../runtime/maybe-promise.ts";
 import { failAfter, forEach, pushStream, stopPulling, type Take } from "../../runtime/push-stream.ts";
 import { longJson } from "../../wire/json.ts";
 import { isObjectLines, type SseFrame, SseReader } from "../../wire/sse.ts";
@@ -39,8 +41,9 @@ export function readFrames<O extends DescMessage>(
 ): Frames<O> {
   // The attempt is not kept: a stream outlives its use.
   const tracker = dialect.track(attempt);
-  const { meter, operation } = attempt;
-  return pushStream((take) => new FrameReading(take, { desc, dialect, tracker, meter, operation }, source).run(body));
+  const { meter, operation, room } = attempt;
+  const of = { desc, dialect, tracker, meter, operation };
+  return pushStream((take) => new FrameReading(take, of, room?.openAnswer(), source).run(body));
 }
 
 /** FrameReading is one reading of a stream. */
@@ -50,6 +53,7 @@ class FrameReading<O extends DescMessage> {
   readonly #reader = new SseReader();
   readonly #life: SilenceWatch;
   readonly #linger: Linger;
+  readonly #room: AnswerRoom | undefined;
   /** Set when JSON comes instead of events. */
   #whole: JsonBody | undefined;
   /** isLeft is whether the reading ended by its content or by its taker, not by the upstream. */
@@ -57,9 +61,15 @@ class FrameReading<O extends DescMessage> {
   /** isOver is whether the reading ended well by its content. */
   #isOver = false;
 
-  constructor(take: Take<readonly Wire<O>[]>, of: TrackedStream<O>, source?: Body) {
+  constructor(
+    take: Take<readonly Wire<O>[]>,
+    of: TrackedStream<O>,
+    room: AnswerRoom | undefined,
+    source: Body | undefined,
+  ) {
     this.#take = take;
     this.#of = of;
+    this.#room = room;
     this.#life = createSilenceWatch(this.#reader, source);
     this.#linger = createLinger(of.tracker, source);
   }
@@ -74,13 +84,20 @@ class FrameReading<O extends DescMessage> {
 
   readonly #takeChunks: Take<readonly Buffer[]> = (chunks) => {
     this.#whole ??= detectJsonBody(chunks);
-    if (this.#whole?.isJson) return this.#whole.add(chunks);
+    if (this.#whole?.isJson) return this.#room?.hold(this.#whole.add(chunks));
     this.#linger.stop();
+    const waiting = this.#room?.hold(this.#reader.heldBytes + bytesOf(chunks));
+    return waiting ? waiting.then(() => this.#readHeld(chunks)) : this.#readHeld(chunks);
+  };
+
+  /** #readHeld reads bytes that are counted, and counts what is left of them once the reader has taken what they complete. */
+  #readHeld(chunks: readonly Buffer[]): Promise<void> | undefined {
     const taken = isLarge(chunks)
       ? inTurns(chunks, this.#readIn, this.#handOverAny)
       : this.#handOverAny(this.#readIn(chunks));
-    return this.#linger.begin(taken);
-  };
+    const counted = andThen(taken, () => void this.#room?.tryHold(this.#reader.heldBytes));
+    return this.#linger.begin(counted as typeof taken);
+  }
 
   readonly #readIn = (chunks: readonly Buffer[]) => {
     const frames = framesIn(chunks, this.#reader);
@@ -177,6 +194,7 @@ class FrameReading<O extends DescMessage> {
 
   /** #fail rejects with an error, once the frames that wait are taken. */
   #fail(error: unknown): Promise<never> {
+    this.#room?.release();
     const { tracker, desc } = this.#of;
     const held = tracker.heldFrames?.(desc) ?? [];
     return failAfter(held.length > 0 ? this.#take(held) : undefined, error);
@@ -186,9 +204,13 @@ class FrameReading<O extends DescMessage> {
 type HandOver<O extends DescMessage> = (frames: readonly SseFrame[], read?: Wire<O>) => Promise<void> | undefined;
 
 function isLarge(chunks: readonly Buffer[]): boolean {
-  let bytes = chunks.length * bytesOfPiece;
+  return chunks.length * bytesOfPiece + bytesOf(chunks) > largeReadBytes;
+}
+
+function bytesOf(chunks: readonly Buffer[]): number {
+  let bytes = 0;
   for (const { length } of chunks) bytes += length;
-  return bytes > largeReadBytes;
+  return bytes;
 }
 
 /** inTurns reads part after part, each in a time slice of its own. */

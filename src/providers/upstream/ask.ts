@@ -58,7 +58,10 @@ export function askWhole<A>(
       });
     const events = eventsOf(reply);
     if (events) return andThen(events, (answer) => () => answer);
-    return andThen(readWhole(reply, maxBytes), (bytes) => () => answerOf(bytes, reply));
+    return andThen(
+      readWhole(reply, maxBytes, call.attempt.room?.openAnswer()),
+      (bytes) => () => answerOf(bytes, reply),
+    );
   };
   const reading = timeWait(call.attempt.record, () => andThen(post(call), read));
   return andThen(reading, (answer) => answer());

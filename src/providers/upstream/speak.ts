@@ -133,7 +133,7 @@ function streamAnswer<O extends DescMessage>(
       begun.leave();
       throw upstreamFailed("it did not answer with a stream");
     }
-    return andThen(readWhole(begun, maxAnswerBytes), (bytes): MaybePromise<Answer<O>> => {
+    return andThen(readWhole(begun, maxAnswerBytes, attempt.room?.openAnswer()), (bytes): MaybePromise<Answer<O>> => {
       const { operation, meter } = attempt;
       if (isObjectLines(bytes)) {
         const frames = readFrames(single([bytes]), desc, dialect, attempt);
@@ -160,6 +160,6 @@ async function accumulatedAnswer<O extends DescMessage>(
     throw upstreamFailed("it answered with a stream");
   }
   const frames = readFrames(body, desc, dialect, attempt, reply.source);
-  const answer = await accumulate(frames, accumulator, desc, maxAnswerBytes);
+  const answer = await accumulate(frames, accumulator, desc, maxAnswerBytes, attempt.room?.openAnswer());
   return { kind: "whole", body: answer, ...forwardedHeaders(reply) };
 }

@@ -2,6 +2,7 @@
  * Reads the whole body of an upstream's reply, or of an error if it is not too long. A body that is complete JSON is whole, however its
  * transfer ends: its upstream has billed it, and would answer the same way again.
  */
+import type { AnswerRoom } from "../../call/call.ts";
 import { upstreamFailed } from "../../call/refusals.ts";
 import { Deferred } from "../../runtime/maybe-promise.ts";
 import { isObject, type JsonObject, type JsonValue, parsedJson } from "../../wire/json.ts";
@@ -9,12 +10,12 @@ import { countsForHealth, faultOf } from "../errors/fault.ts";
 import type { Body, Reader, UpstreamReply } from "./reply.ts";
 
 /**
- * readWhole reads a whole body. Rejects with a Refusal if it is larger than `maxBytes`.
+ * readWhole reads a whole body. Rejects with a Refusal if it is larger than `maxBytes`, or finds no memory in `room`.
  *
  * Some servers never end a body of unknown length. One that is complete JSON, no part of a stream, and then silent for `settleMs`, is left.
  */
-export function readWhole(reply: UpstreamReply, maxBytes: number): Deferred<Buffer> {
-  return read(reply, maxBytes, false);
+export function readWhole(reply: UpstreamReply, maxBytes: number, room?: AnswerRoom): Deferred<Buffer> {
+  return read(reply, maxBytes, room);
 }
 
 /** settleMs is how long a complete body may be silent before it is left, in milliseconds. */
@@ -24,25 +25,35 @@ const maxLingering = 256 * 1024;
 
 const maxErrorBytes = 64 * 1024;
 
+/** assumedFrom is the length in bytes from which on a body of untold length is taken to become up to twice as long as it is. */
+const assumedFrom = 64 * 1024;
+
 /**
  * readError reads the body of an error. Resolves to an empty body if it is too large, as some repeat the whole request, or breaks off: the
  * status still counts.
  */
 export function readError(reply: UpstreamReply): Deferred<Buffer> {
-  return read(reply, maxErrorBytes, true);
+  return read(reply, maxErrorBytes, "error");
 }
 
-function read(reply: UpstreamReply, maxBytes: number, isOfError: boolean): Deferred<Buffer> {
+function read(reply: UpstreamReply, maxBytes: number, room: AnswerRoom | "error" | undefined): Deferred<Buffer> {
   const whole = new Deferred<Buffer>();
-  const mayLinger = reply.headers["content-length"] === undefined;
-  reply.read(new WholeBody(whole, maxBytes, isOfError, mayLinger ? reply.source : undefined));
+  reply.read(new WholeBody(whole, maxBytes, room, reply));
   return whole;
+}
+
+/** announcedBytes returns the length of a body that is not compressed; 0 where it is not told. */
+function announcedBytes({ headers }: UpstreamReply): number {
+  const length = headers["content-encoding"] === undefined ? Number(headers["content-length"]) : 0;
+  return Number.isSafeInteger(length) ? length : 0;
 }
 
 class WholeBody implements Reader {
   readonly #whole: Deferred<Buffer>;
   readonly #maxBytes: number;
   readonly #isOfError: boolean;
+  readonly #room: AnswerRoom | undefined;
+  readonly #announced: number;
   readonly #chunks: Buffer[] = [];
   readonly #lingering: Pick<Body, "leave"> | undefined;
   #bytes = 0;
@@ -50,31 +61,38 @@ class WholeBody implements Reader {
   /** isLeft is whether it was complete, and left. */
   #isLeft = false;
 
-  /**
-   * `isOfError`: a body that is too large, or breaks off, counts as empty, and does not fail. `lingering` is the body, where it may go on
-   * after its answer.
-   */
-  constructor(
-    whole: Deferred<Buffer>,
-    maxBytes: number,
-    isOfError: boolean,
-    lingering: Pick<Body, "leave"> | undefined,
-  ) {
+  /** `room`: the body of an error has none; one that is too large, or breaks off, counts as empty, and does not fail. */
+  constructor(whole: Deferred<Buffer>, maxBytes: number, room: AnswerRoom | "error" | undefined, reply: UpstreamReply) {
     this.#whole = whole;
     this.#maxBytes = maxBytes;
-    this.#isOfError = isOfError;
-    this.#lingering = lingering;
+    this.#isOfError = room === "error";
+    this.#room = room === "error" ? undefined : room;
+    this.#announced = Math.min(announcedBytes(reply), maxBytes);
+    // It may go on after its answer where its length is not told.
+    this.#lingering = reply.headers["content-length"] === undefined ? reply.source : undefined;
   }
 
-  take(batch: readonly Buffer[]): undefined {
+  take(batch: readonly Buffer[]): Promise<void> | undefined {
     for (const chunk of batch) {
       this.#bytes += chunk.length;
       this.#chunks.push(chunk);
     }
     if (this.#isTooLarge()) throw upstreamFailed("its answer is too large");
-    if (!this.#lingering) return;
-    if (this.#settled) this.#settled.refresh();
-    else this.#settled = setTimeout(this.#leaveComplete, settleMs).unref();
+    if (this.#lingering) {
+      if (this.#settled) this.#settled.refresh();
+      else this.#settled = setTimeout(this.#leaveComplete, settleMs).unref();
+    }
+    return this.#room?.hold(this.#bytesToCome());
+  }
+
+  /**
+   * #bytesToCome returns how long the body will be, as announced or as may be. Memory is taken for all of it at once: many answers that
+   * each had a part of theirs would wait for each other.
+   */
+  #bytesToCome(): number {
+    const bytes = Math.max(this.#announced, this.#bytes);
+    if (this.#announced > 0 || bytes <= assumedFrom) return bytes;
+    return Math.min(this.#maxBytes, 2 ** Math.ceil(Math.log2(bytes)));
   }
 
   readonly #leaveComplete = (): void => {
@@ -98,11 +116,13 @@ class WholeBody implements Reader {
       this.#whole.reject(error);
       return;
     }
+    this.#room?.tryHold(bytes.length);
     this.#whole.resolve(bytes);
   }
 
   reject(failure: unknown): void {
     clearTimeout(this.#settled);
+    if (!this.#isLeft) this.#room?.release();
     // There is no answer for a caller who has left, or after a time-out.
     const isBroken = faultOf(failure) !== undefined && countsForHealth(failure);
     if (this.#isLeft || (isBroken && this.#isComplete())) this.resolve();

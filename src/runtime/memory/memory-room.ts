@@ -1,5 +1,5 @@
 /**
- * Tells whether there is memory for more bytes of long requests, so that the system does not end a process in a small container for want of
+ * Tells whether there is memory for more bytes of long requests and answers, so that the system does not end a process in a small container for want of
  * it. V8 collects what long bodies leave behind by the size of its heap, and knows nothing of what the container has.
  */
 import { trimHeap } from "./c-heap.ts";
@@ -7,10 +7,12 @@ import { collectOnce } from "./collect.ts";
 
 export interface MemoryRoom {
   /**
-   * Reports whether `more` bytes may come to the `held` bytes of requests that are in memory. It may collect garbage, at most once a second:
+   * Reports whether `more` bytes may come to the `held` bytes of requests and answers that are in memory. It may collect garbage, at most once a second:
    * a pause of a tenth of a second or so, where the system would end the process otherwise.
    */
   hasRoom(held: number, more: number): boolean;
+  /** How long what has come already waits for memory, in milliseconds. Default: 30 s. */
+  readonly waitMs?: number;
 }
 
 export interface MemoryRoomOptions {
@@ -27,8 +29,8 @@ export interface MemoryRoomOptions {
 }
 
 /**
- * memoryOfByte is how many bytes of memory a byte of a long request takes: as it came, as text, as values, as what is sent upstream, and what
- * is garbage of these before V8 has collected it.
+ * memoryOfByte is how many bytes of memory a byte of a long request or answer takes: as it came, as text, as values, as what is sent on, and
+ * what is garbage of these before V8 has collected it.
  */
 const memoryOfByte = 8;
 /** keptShare is the part of the memory that is left free: what comes meanwhile needs some, too. */

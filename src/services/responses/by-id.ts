@@ -3,7 +3,7 @@
  * has failed.
  */
 import { ModelResponseSchema, type ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
-import type { Answer, Caller } from "../../call/call.ts";
+import type { Answer, Call, Caller } from "../../call/call.ts";
 import { conflict, invalidValue, responseEventsGone, responseNotFound } from "../../call/refusals.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import type { ResponseStore } from "../../storage/answers/responses.ts";
@@ -21,9 +21,14 @@ export interface ByIdParts {
 
 type ResponseAnswer = Answer<typeof ModelResponseSchema>;
 
-/** findResponse returns a response's current state. Throws a Refusal if the account has none with the id. */
+/** Asked is who asks for a response, and the memory that the answer is counted against. */
+type Asked = Pick<Call, "caller" | "body">;
+
+/**
+ * findResponse returns a response's current state. Throws a Refusal if the account has none with the id, or there is no memory for it.
+ */
 export async function findResponse(
-  { accountId }: Caller,
+  { caller: { accountId }, body }: Asked,
   id: string,
   { store, background, clock }: ByIdParts,
 ): Promise<ResponseAnswer> {
@@ -31,6 +36,7 @@ export async function findResponse(
   if (state) return responseAnswer(state);
   const [kept] = await store.find(accountId, [id], clock());
   if (!kept) throw responseNotFound(id);
+  await body.openAnswer().hold(kept.response.length);
   return { kind: "whole", body: Wire.ofBytes(ModelResponseSchema, Buffer.from(kept.response)) };
 }
 
@@ -52,11 +58,12 @@ export function followResponse(
 }
 
 /** cancelResponse cancels a background response and returns its state. Throws a Refusal. */
-export async function cancelResponse(caller: Caller, id: string, parts: ByIdParts): Promise<ResponseAnswer> {
+export async function cancelResponse(asked: Asked, id: string, parts: ByIdParts): Promise<ResponseAnswer> {
   const { background } = parts;
+  const { caller } = asked;
   const { status } = (await background.stateOf(caller.accountId, id)) ?? {};
   if (status === "queued" || status === "in_progress") await background.cancel(caller.accountId, id);
-  const answer = await findResponse(caller, id, parts);
+  const answer = await findResponse(asked, id, parts);
   if (answer.kind === "whole" && answer.body.json().background !== true) {
     throw invalidValue("id", "only a response that is made in the background can be cancelled");
   }

@@ -73,14 +73,15 @@ export function responseMethods(
     },
     createResponseCompaction: (call) => compactConversation(call, parts),
     countResponseTokens: (call) => countInputTokens(call, parts),
-    getResponse: ({ request, caller }) => findResponse(caller, request.message().id ?? "", parts),
-    async followResponse({ request, caller, signal }) {
+    getResponse: (call) => findResponse(call, call.request.message().id ?? "", parts),
+    async followResponse(call) {
+      const { request, caller, signal } = call;
       const { id = "", startingAfter } = request.message();
-      const run = parts.background.find(caller.accountId, id) ?? (await findResponse(caller, id, parts));
+      const run = parts.background.find(caller.accountId, id) ?? (await findResponse(call, id, parts));
       return followResponse(run, startingAfter === undefined ? 0 : startingAfter + 1, signal, id);
     },
     listResponseInputItems: (call) => listInputItems(call, parts),
-    cancelResponse: ({ request, caller }) => cancelResponse(caller, request.message().id ?? "", parts),
+    cancelResponse: (call) => cancelResponse(call, call.request.message().id ?? "", parts),
     async deleteResponse({ request, caller }) {
       const { id = "" } = request.message();
       await deleteResponse(caller, id, parts);
