@@ -165,6 +165,25 @@ test("an answer without a message that no filter took is none", async () => {
   expect((await ask(gateway, "/v1/chat/completions", asked)).status).toBe(502);
 });
 
+test.each<[unknown, string]>([
+  [{ title: "Apples", pages: [1, 2] }, '{"title":"Apples","pages":[1,2]}'],
+  [42, "42"],
+  [false, "false"],
+])("content that a server has parsed, as Cloudflare %j, is a text", async (content, text) => {
+  upstream.script = (exchange) => exchange.json(200, chatAnswer({ content }));
+  expect((await client().chat.completions.create(asked)).choices[0]?.message.content).toBe(text);
+  upstream.script = (exchange) => exchange.stream(chatChunk({ role: "assistant", content }), chatChunk({}, "stop"));
+  const { choices } = await client().chat.completions.stream(asked).finalChatCompletion();
+  expect(choices[0]?.message.content).toBe(text);
+});
+
+test("a part of another kind passes as it came", async () => {
+  const content = [{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }];
+  upstream.script = (exchange) => exchange.json(200, chatAnswer({ content }));
+  const { choices } = await client().chat.completions.create(asked);
+  expect(choices[0]?.message.content).toEqual(content);
+});
+
 describe("content in parts, as Mistral's reasoning models write it,", () => {
   const thinking = (text: string) => [{ type: "thinking", thinking: [{ type: "text", text }], closed: true }];
   const said = (text: string) => [{ type: "text", text }];
