@@ -4,7 +4,7 @@
  * Upstreams answer in the encoding they support, and callers get the one they asked for. Clients take vectors by
  * position, so they are sorted into the order of the inputs. An answer that needs no change passes through.
  * Unreadable and empty vectors are the upstream's failure. Base64 of other numbers, which some vendors have (`output_dtype`), is passed on
- * to callers that asked for them.
+ * to callers that asked for them. Perplexity's signed bytes, which it has for everybody, are not read as floats.
  */
 import type { CreateEmbeddingsRequestSchema, EmbeddingListSchema } from "../../gen/modelgateway/v1/embeddings_pb.ts";
 import type { Answer } from "../call/call.ts";
@@ -108,10 +108,13 @@ function toFloats(base64: string): Float32Array {
   if (bytes.length === 0 || bytes.length !== whole || bytes.length % 4 !== 0) throw unreadable();
   const vector = new Float32Array(bytes.length / 4);
   for (let i = 0; i < vector.length; i++) vector[i] = bytes.readFloatLE(4 * i);
-  // JSON has finite numbers only.
-  if (!vector.every(Number.isFinite)) throw unreadable();
+  // JSON has finite numbers only, and bytes that are other numbers give some that no model says.
+  if (!vector.every((value) => Math.abs(value) < mostOfModels)) throw unreadable();
   return vector;
 }
+
+/** mostOfModels is more than the numbers of any model's vectors. */
+const mostOfModels = 2 ** 100;
 
 function unreadable(): Error {
   return upstreamFailed("its vectors cannot be read");

@@ -16,8 +16,8 @@ export interface ReasoningItems {
   readonly upstream: string;
   /** areAskedFor is whether encrypted reasoning is requested. */
   readonly areAskedFor: boolean;
-  /** taken is the reasoning that it takes back: encrypted, as text, or either. */
-  readonly taken: "encrypted" | "plain" | "either";
+  /** taken is the reasoning that it takes back: encrypted, as text, or either. `own` is as text, and what it has encrypted itself. */
+  readonly taken: "encrypted" | "plain" | "either" | "own";
 }
 
 /** Target is a model at an upstream. */

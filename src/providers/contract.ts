@@ -105,7 +105,7 @@ export interface RequestFitter {
   /** takesAnyItem is whether requests for responses may have the items that agents send, or functions only. */
   readonly takesAnyItem: boolean;
   /** reasoningItems is whether encrypted reasoning is requested, and which reasoning is accepted back. */
-  readonly reasoningItems: { readonly areAskedFor: boolean; readonly taken: "encrypted" | "plain" | "either" };
+  readonly reasoningItems: { readonly areAskedFor: boolean; readonly taken: "encrypted" | "plain" | "either" | "own" };
   /** plain is for a server that refuses more than its profile says. */
   readonly plain: PlainFitters;
   /** Reports whether the model reasons at this effort, or without one. */

@@ -79,6 +79,8 @@ const streamed: Readonly<Record<string, readonly [deltas: readonly Json[], calls
   "an empty object before the input, as Bedrock's": [[first("{}"), piece('{"a"'), piece(":1}")], [weather]],
   "an empty object that is the input": [[first("{}")], [{ name: "get_weather", input: "{}" }]],
   "null for no input, as Llama's": [[first("null")], [{ name: "get_weather", input: "{}" }]],
+  "an empty list for no input, as PHP's": [[first("[]")], [{ name: "get_weather", input: "{}" }]],
+  "an empty list for no input, before the input": [[first("[]"), piece('{"a":1}')], [weather]],
   "null for no input, twice": [[first("null"), piece("null")], [{ name: "get_weather", input: "{}" }]],
   "null for no input, before the input": [[first("null"), piece('{"a":1}')], [weather]],
   "an empty object twice": [[first("{}"), piece("{}")], [{ name: "get_weather", input: "{}" }]],

@@ -4,7 +4,7 @@
  * Models sometimes write invalid JSON. That must not cost the caller the answer: anything but a JSON object that the
  * gateway can write again goes into `_raw` as text.
  */
-import { checkRaw, isObject, type JsonObject, parsedJson } from "../../wire/json.ts";
+import { checkRaw, isObject, type JsonObject, type JsonValue, parsedJson } from "../../wire/json.ts";
 
 /** The depth of an input in an answer. */
 const depth = 4;
@@ -16,8 +16,13 @@ export function readToolInput(written: string): JsonObject {
 
 /** emptyInput is what some servers write before the input of a call, and others as all of it. */
 const emptyInput = "{}";
-/** noInput is what some models write for a function without parameters. */
-const noInput = "null";
+/** noInputs are what some models, and clients in PHP and R, write for a function without parameters. */
+const noInputs: readonly string[] = ["null", "[]"];
+
+/** isEmptyList reports whether a value is what PHP and R have for an empty object. */
+export function isEmptyList(value: JsonValue | undefined): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
 
 /**
  * ToolInput tracks an input that comes in pieces, and reports when it is a complete JSON object. Each character is
@@ -74,7 +79,7 @@ export class ToolInput {
     if (this.#holdsEmpty) return this.#addToEmpty(piece);
     const isFirst = this.#text === "" && this.#isWhole === undefined;
     if (this.#quoted !== undefined || (isFirst && piece.trimStart().startsWith('"'))) return this.#addQuoted(piece);
-    if (isFirst && [emptyInput, noInput].includes(piece.trim())) {
+    if (isFirst && [emptyInput, ...noInputs].includes(piece.trim())) {
       this.#holdsEmpty = true;
       this.#isWhole = true;
       return "";
@@ -126,7 +131,7 @@ export class ToolInput {
   }
 
   #addToEmpty(piece: string): string {
-    if (["", noInput].includes(piece.trim()) || this.repeats(piece)) return "";
+    if (["", ...noInputs].includes(piece.trim()) || this.repeats(piece)) return "";
     this.#holdsEmpty = false;
     this.#isWhole = undefined;
     const begun = piece.trimStart().startsWith("{") ? piece : emptyInput + piece;
@@ -205,7 +210,7 @@ function objectIn(written: string): JsonObject | undefined {
   const outer = parsedJson(written);
   // Some models write the object as a JSON string.
   const value = typeof outer === "string" ? parsedJson(outer) : outer;
-  if (value === null) return {};
+  if (value === null || isEmptyList(value)) return {};
   if (!isObject(value)) return undefined;
   try {
     checkRaw(value, depth);

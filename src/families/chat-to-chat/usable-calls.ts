@@ -7,11 +7,10 @@
  */
 import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { CallList, type CallPiece } from "../../call/tools/call-list.ts";
-import { plainInput, ToolInput } from "../../call/tools/tool-input.ts";
+import { isEmptyList, plainInput, ToolInput } from "../../call/tools/tool-input.ts";
 import { type ChatWord, callsSomething, chatWordOf, isFinished } from "../../providers/usage/finish-word.ts";
 import { isObject, type JsonObject, type JsonValue, mappedList, textOrEmpty } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
-import { isEmptyList } from "../foreign-bodies/odd-values.ts";
 import { translateStream } from "../translate-stream.ts";
 import { byForm, type Translated } from "../translation.ts";
 

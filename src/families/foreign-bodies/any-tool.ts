@@ -1,6 +1,6 @@
 /** Functions and choices among them, in the words of whichever API a client writes. */
+import { isEmptyList } from "../../call/tools/tool-input.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
-import { isEmptyList } from "./odd-values.ts";
 
 /** AnyTool is a caller's own tool. What it did not have is undefined. */
 interface AnyTool {

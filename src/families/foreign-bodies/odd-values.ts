@@ -3,7 +3,7 @@
  * part instead of a list, results of tools that are JSON, and inputs of calls as an object where text is due, or the other way round.
  * Only the type changes, and nothing is lost.
  */
-import { readToolInput } from "../../call/tools/tool-input.ts";
+import { isEmptyList, readToolInput } from "../../call/tools/tool-input.ts";
 import { isObject, type JsonObject, type JsonValue, mappedList } from "../../wire/json.ts";
 
 /**
@@ -63,9 +63,4 @@ export function withObjectInput(use: JsonObject): JsonObject {
   if (input === null || isEmptyList(input)) return { ...use, input: {} };
   const written = typeof input === "string" ? input.trim() : JSON.stringify(input);
   return { ...use, input: readToolInput(written === "null" ? "" : written) };
-}
-
-/** isEmptyList reports whether a value is PHP's empty object. */
-export function isEmptyList(value: JsonValue | undefined): boolean {
-  return Array.isArray(value) && value.length === 0;
 }

@@ -1,7 +1,7 @@
 /**
  * Forms that no path has as its own and that have one meaning: the roles of LangChain's and Gemini's turns, and all in capitals, as Ollama
  * takes them, Gemini's parts and lists of functions, members that are null because they are not set, a choice that is the bare name of an
- * offered tool, and a format that is a word. They are read before the words of other APIs. A form without a meaning stays as it is, so that
+ * offered tool, a format that is a word, and a bound of -1. They are read before the words of other APIs. A form without a meaning stays as it is, so that
  * validation refuses it by the path that the caller wrote.
  */
 import { invalidType } from "../../call/refusals.ts";
@@ -26,6 +26,7 @@ export function hasOtherForms(json: JsonObject): boolean {
     (Array.isArray(input) && input.some((item) => isOther(item) || hasNullState(item))) ||
     (Array.isArray(tools) && tools.some(isOtherTool)) ||
     isBareName(json.tool_choice) ||
+    bounds.some((bound) => isNoBound(json[bound])) ||
     usualFormat(json.response_format) !== json.response_format
   );
 }
@@ -41,7 +42,16 @@ export function* inUsualForms(json: JsonObject): CooperativeTask<Changes> {
   const offered = changes.tools ?? tools;
   if (isBareName(choice) && isOffered(choice, offered)) changes.tool_choice = { type: "function", name: choice };
   if (format !== undefined) changes.response_format = usualFormat(format);
+  for (const bound of bounds) if (isNoBound(json[bound])) changes[bound] = undefined;
   return changes;
+}
+
+/** bounds are the names of the bound of an answer. */
+const bounds = ["max_tokens", "max_completion_tokens", "max_output_tokens"] as const;
+
+/** isNoBound reports what clients of LM Studio, llama.cpp and Ollama write for an answer of any length. */
+function isNoBound(bound: JsonValue | undefined): boolean {
+  return bound === -1;
 }
 
 function* usualTurns(

@@ -143,8 +143,8 @@ function isPlainText(bytes: Buffer): boolean {
   return bytes.every((byte) => byte >= 0x20 || (byte >= 0x09 && byte <= 0x0d));
 }
 
-/** audioKeys are the members that hold audio: OpenAI's, Together's, and those of Google and ElevenLabs. */
-const audioKeys = ["audio", "delta", "audioContent", "audio_base64"] as const;
+/** audioKeys are the members that hold audio: OpenAI's, Together's, and those of Google, ElevenLabs and Mistral. */
+const audioKeys = ["audio", "delta", "audioContent", "audio_base64", "audio_data"] as const;
 /** aroundAudio are the members that vendors put around these: MiniMax and Alibaba, who have `data` for the audio itself as well. */
 const aroundAudio = ["audio", "data", "output", "result"] as const;
 

@@ -17,6 +17,7 @@ import {
 import { isNativePiece } from "../frames/native/chunks.ts";
 import { isVector } from "../frames/vectors.ts";
 import { membersOf } from "../usage/count.ts";
+import { chatWordOf } from "../usage/finish-word.ts";
 
 /** openAiFaults returns a function that finds the refusal for JSON that is no answer and no chunk of one. */
 export function openAiFaults(refusalOf: RefusalOf) {
@@ -45,7 +46,7 @@ function isPart({ choices, usage, data }: JsonObject, operation: Operation, plac
     return (usage ?? null) !== null || (Array.isArray(choices) ? choices.length > 0 : Boolean(choices));
   // Entries of which none is in the usual form are looked for in others.
   if (operation === "embeddings") return Array.isArray(data) && (data.length === 0 || data.some(isVector));
-  return Array.isArray(choices) && choices.some(isAnswer);
+  return Array.isArray(choices) && choices.some((choice) => isAnswer(choice, operation));
 }
 
 /**
@@ -76,9 +77,11 @@ function endsByFailure(choices: JsonValue | undefined): boolean {
   );
 }
 
-/** A complete choice has a message or a text, even an empty one. */
-function isAnswer(choice: JsonValue): boolean {
-  return isObject(choice) && (isObject(choice.message) || typeof choice.text === "string");
+/** A complete choice has a message or a text, even an empty one. Azure leaves the message out where a filter took it. */
+function isAnswer(choice: JsonValue, operation: Operation): boolean {
+  if (!isObject(choice)) return false;
+  const isFiltered = operation === "chat" && chatWordOf(choice.finish_reason) === "content_filter";
+  return isFiltered || isObject(choice.message) || typeof choice.text === "string";
 }
 
 /** Callers of the family read the error and nothing beside it. */

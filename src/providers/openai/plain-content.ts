@@ -1,7 +1,8 @@
 /**
  * The content of a chat message in parts of text and thinking, as Mistral's reasoning models and Databricks write it → a text and
  * `reasoning_content`, and thinking under other names → `reasoning_content`, unless it has a name that clients of chat know. Clients take a
- * text for granted: some print `[object Object]`, others throw. Parts of other kinds pass as they came.
+ * text for granted: some print `[object Object]`, others throw. A value that a server has parsed of the model's JSON is its text. Parts of
+ * other kinds pass as they came.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
@@ -9,14 +10,21 @@ import { isObject } from "../../wire/json.ts";
 /** withPlainContent returns a message, or the next part of one, whose content is a text; the same object where it is, or cannot be one. */
 export function withPlainContent(message: JsonObject): JsonObject {
   const { content } = message;
+  if (typeof content === "number" || typeof content === "boolean") return { ...message, content: `${content}` };
   const told = isObject(content) ? [content] : content;
   if (!Array.isArray(told)) return withNamedThinking(message);
   const parts = told.map(said);
-  if (!parts.every((part) => part !== undefined)) return message;
+  if (!parts.every((part) => part !== undefined))
+    return isObject(content) && !isPart(content) ? { ...message, content: JSON.stringify(content) } : message;
   const text = parts.map((part) => part.text ?? "").join("");
   const thinking = parts.map((part) => part.thinking ?? "").join("");
   const hasText = thinking === "" || text !== "";
   return { ...message, content: hasText ? text : null, ...(thinking === "" ? {} : { reasoning_content: thinking }) };
+}
+
+/** isPart tells a part from the value that a server has parsed of a text in JSON, as Cloudflare. */
+function isPart(content: JsonObject): boolean {
+  return "type" in content || "text" in content;
 }
 
 /** knownNames are what clients of chat read. */

@@ -1,13 +1,13 @@
 /**
  * Completes the choices of chats to what OpenAI's clients read: an index, a message or the next part of one, its content as a text, the role
- * where a message begins to say something, a reason where a whole answer has an empty one, and the reason in OpenAI's words. OpenAI's SDKs
- * throw at a stream without a role, or whose only choice is not the first, and lose what stands elsewhere. Of text completions only the
- * reason changes. All else passes as it came.
+ * where a message begins to say something, a reason where a whole answer has an empty one, an empty message where a filter took it, and the
+ * reason in OpenAI's words. OpenAI's SDKs throw at a stream without a role, or whose only choice is not the first, and lose what stands
+ * elsewhere. Of text completions only the reason changes. All else passes as it came.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { isObject, mappedList } from "../../wire/json.ts";
-import { endsOfChat, endsOfText, type OwnEnd, ownEnd } from "../usage/finish-word.ts";
+import { chatWordOf, endsOfChat, endsOfText, type OwnEnd, ownEnd } from "../usage/finish-word.ts";
 import { indexOf } from "./choices.ts";
 import { reasonFor } from "./frames.ts";
 import { withPlainContent } from "./plain-content.ts";
@@ -23,7 +23,9 @@ export function changesOfAnswer({ choices }: JsonObject, operation: Operation): 
 
 function usualChoice(choice: JsonObject, place: number): JsonObject {
   const { index = null, text, finish_reason = null } = choice;
-  const told = choice.message ?? (typeof text === "string" ? { content: text } : undefined);
+  const isFiltered = chatWordOf(finish_reason) === "content_filter";
+  const taken = isFiltered ? { content: null, refusal: null } : undefined;
+  const told = choice.message ?? (typeof text === "string" ? { content: text } : taken);
   const plain = isObject(told) ? withPlainContent(told) : undefined;
   const message = plain && !isName(plain.role) ? { ...plain, role: "assistant" } : plain;
   const own = typeof index === "number" ? index : index === null ? place : indexOf(choice);

@@ -4,6 +4,7 @@
  * object becomes one with the member `_raw`, as in answers to messages. A call without a type is one of a function.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isEmptyList } from "../../call/tools/tool-input.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject, mappedByTasks, mappedInSlices, parsedJson } from "../../wire/json.ts";
 
@@ -64,7 +65,7 @@ function objectText(written: JsonValue | undefined, budget: ParseBudget): string
   if (isParsed) budget.left -= text.length;
   const value = isParsed ? parsedJson(text) : undefined;
   if (isObject(value)) return undefined;
-  if (value === null) return "{}";
+  if (value === null || isEmptyList(value)) return "{}";
   // Some models write the object as a JSON string.
   const inner = typeof value === "string" ? parsedJson(value) : undefined;
   return isObject(inner) ? (value as string) : JSON.stringify({ _raw: written });

@@ -39,7 +39,8 @@ export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): 
     takesAnyItem: conservative.responses_items === "any",
     reasoningItems: {
       areAskedFor: conservative.reasoning_items !== "plain" && (reasons ?? mayReason(conservative)),
-      taken: conservative.reasoning_items,
+      // A server of which nobody said it takes back what it has encrypted itself.
+      taken: stated.reasoning_items ?? "own",
     },
     plain: plainFittersOf(profile, (plainer) => fittingOf(plainer, reasons)),
     reasonsBy: (effort) => fitEffort(effort === undefined ? {} : { reasoning_effort: effort }, conservative).reasons,

@@ -125,13 +125,16 @@ test.for([["{a:"], [[1]]])("an input of %j, which is no object, is kept as text 
   expect((await sentFor("/messages", "claude", [input, "seen", "go on"])).messages[1].content[0].input).toEqual(kept);
 });
 
-test.for([[[]], [""], [null]])("an input of %j is that of a call without any", async ([input = null]) => {
-  for (const path of Object.keys(turns) as Path[]) {
-    const { messages } = await sentFor(path, "chat", [input, "seen", "go on"]);
-    expect(messages[1].tool_calls[0].function.arguments).toBe("{}");
-    expect((await sentFor(path, "claude", [input, "seen", "go on"])).messages[1].content[0].input).toEqual({});
-  }
-});
+test.for([[[]], ["[]"], [" [] "], [""], [null]])(
+  "an input of %j is that of a call without any",
+  async ([input = null]) => {
+    for (const path of Object.keys(turns) as Path[]) {
+      const { messages } = await sentFor(path, "chat", [input, "seen", "go on"]);
+      expect(messages[1].tool_calls[0].function.arguments).toBe("{}");
+      expect((await sentFor(path, "claude", [input, "seen", "go on"])).messages[1].content[0].input).toEqual({});
+    }
+  },
+);
 
 test("a result of null is an empty text", async () => {
   const { messages } = await sentFor("/chat/completions", "chat", [args, null, "go on"]);

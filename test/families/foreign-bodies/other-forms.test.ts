@@ -112,6 +112,23 @@ test.each(["json", "json_object", { type: "json" }])("the format %j is JSON", as
   }
 });
 
+test.each([
+  ["/chat/completions", "max_tokens"],
+  ["/chat/completions", "max_completion_tokens"],
+  ["/responses", "max_output_tokens"],
+] as const)("a bound of -1 is none on %s, in %s", async (path, bound) => {
+  for (const model of ["chat", "claude"] as const) {
+    const unbounded = await asked(path, model, {});
+    expect(await asked(path, model, { [bound]: -1 })).toEqual(unbounded);
+  }
+});
+
+test.each([0, -2])("a bound of %j is refused", async (bound) => {
+  const body = { model: "chat", ...bodies["/chat/completions"], max_tokens: bound };
+  const { status, text } = await ask(gateway, "/v1/chat/completions", body);
+  expect([status, JSON.parse(text).error.param]).toEqual([400, "max_tokens"]);
+});
+
 test("a format that is no format is refused", async () => {
   const body = { model: "chat", ...bodies["/chat/completions"], response_format: "xml" };
   expect((await ask(gateway, "/v1/chat/completions", body)).status).toBe(400);

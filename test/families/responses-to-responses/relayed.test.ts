@@ -559,6 +559,21 @@ describe("a request", () => {
     expect(asked[2].input).toEqual([]);
   });
 
+  test("contains what its upstream has encrypted itself, where nothing is known of that", async () => {
+    script((exchange) => respond(exchange, responseAnswer([reasoning(), called])));
+    const { body } = await create({ model: "plain", input: "How warm?" });
+    const output = { type: "function_call_output", call_id: "call_1", output: "20" };
+    for (const next of [{ input: [...body.output, output] }, { previous_response_id: body.id, input: [output] }]) {
+      const sent = await create({ model: "plain", ...next });
+      expect([sent.status, sent.headers.get("x-gateway-dropped")]).toEqual([200, null]);
+      expect(asked.at(-1).input.slice(-3)).toEqual([reasoning(), called, output]);
+    }
+    const elsewhere = await create({ model: "thinker", input: body.output });
+    expect(elsewhere.headers.get("x-gateway-dropped")).toBe("input[0]");
+    const foreign = await create({ model: "plain", input: [reasoning(), called, output] });
+    expect(foreign.headers.get("x-gateway-dropped")).toBe("input[0]");
+  });
+
   test("is summarised by the gateway itself, for any upstream", async () => {
     script((exchange) => {
       if (exchange.path === "/v1/responses") respond(exchange, responseAnswer([outputMessage("Hello")]));

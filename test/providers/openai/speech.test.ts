@@ -122,6 +122,11 @@ const audio: Readonly<Record<string, (exchange: ScriptedExchange) => void>> = {
     JSON.stringify({ data: { audio: mp3.toString("hex") }, base_resp: { status_code: 0, status_msg: "success" } }),
     "application/json",
   ),
+  "Mistral's object": answered(JSON.stringify({ audio_data: base64 }), "application/json"),
+  "Mistral's events": answered(
+    `event: speech.audio.delta\ndata: {"type":"speech.audio.delta","audio_data":"${base64}"}\n\ndata: {"type":"speech.audio.done"}\n\n`,
+    "text/event-stream",
+  ),
   "Alibaba's object": answered(JSON.stringify({ output: { audio: { data: base64, id: "a" } } }), "application/json"),
 };
 

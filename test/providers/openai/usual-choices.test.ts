@@ -138,6 +138,52 @@ test.each<[string, Json]>([
   ]);
 });
 
+describe.each([false, true])("an answer whose message a filter took, streamed: %s,", (stream) => {
+  const filtered = { content_filter_results: { hate: { filtered: true } }, finish_reason: "content_filter", index: 0 };
+  const told = { ...chatAnswer({}), choices: [filtered] };
+
+  test.each([
+    ["chat/completions", { messages: asked.messages }, /"finish_reason":"content_filter"/],
+    ["messages", { messages: asked.messages, max_tokens: 9 }, /"stop_reason":"refusal"/],
+    ["responses", { input: "hi", store: false }, /"reason":"content_filter"/],
+  ])("has an empty one for callers of %s, and is charged", async (path, body, end) => {
+    upstream.script = (exchange) => exchange.json(200, told);
+    const answer = await ask(gateway, `/v1/${path}`, { model: "m", stream, ...body });
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.text).toMatch(end);
+    if (stream) return;
+    expect(answer.headers.get("x-gateway-usage")).toBe("input=9, output=2");
+    if (path !== "chat/completions") return;
+    const message = { role: "assistant", content: null, refusal: null };
+    expect(JSON.parse(answer.text).choices).toEqual([{ ...filtered, message }]);
+  });
+});
+
+test("an answer without a message that no filter took is none", async () => {
+  upstream.script = (exchange) =>
+    exchange.json(200, { ...chatAnswer({}), choices: [{ index: 0, finish_reason: "stop" }] });
+  expect((await ask(gateway, "/v1/chat/completions", asked)).status).toBe(502);
+});
+
+test.each<[unknown, string]>([
+  [{ title: "Apples", pages: [1, 2] }, '{"title":"Apples","pages":[1,2]}'],
+  [42, "42"],
+  [false, "false"],
+])("content that a server has parsed, as Cloudflare %j, is a text", async (content, text) => {
+  upstream.script = (exchange) => exchange.json(200, chatAnswer({ content }));
+  expect((await client().chat.completions.create(asked)).choices[0]?.message.content).toBe(text);
+  upstream.script = (exchange) => exchange.stream(chatChunk({ role: "assistant", content }), chatChunk({}, "stop"));
+  const { choices } = await client().chat.completions.stream(asked).finalChatCompletion();
+  expect(choices[0]?.message.content).toBe(text);
+});
+
+test("a part of another kind passes as it came", async () => {
+  const content = [{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }];
+  upstream.script = (exchange) => exchange.json(200, chatAnswer({ content }));
+  const { choices } = await client().chat.completions.create(asked);
+  expect(choices[0]?.message.content).toEqual(content);
+});
+
 describe("content in parts, as Mistral's reasoning models write it,", () => {
   const thinking = (text: string) => [{ type: "thinking", thinking: [{ type: "text", text }], closed: true }];
   const said = (text: string) => [{ type: "text", text }];

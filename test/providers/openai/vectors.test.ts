@@ -116,6 +116,13 @@ test("base64 of other numbers stays as it came for who asked for them, and is th
   }
 });
 
+test("signed bytes that nobody asked for are not read as floats", async () => {
+  // As floats these are finite: 1.7e38 and a denormal number.
+  const embedding = Buffer.from([1, 2, 255, 126, 1, 2, 3, 0]).toString("base64");
+  for (const more of [{}, { encoding_format: "float" }, { encoding_format: "base64" }])
+    expect((await ask([{ index: 0, embedding }], "a", more)).status).toBe(502);
+});
+
 const base64 = Buffer.from(new Float32Array(one).buffer).toString("base64");
 const unreadable: Readonly<Record<string, unknown>> = {
   "a vector without numbers": [],

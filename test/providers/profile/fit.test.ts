@@ -72,6 +72,7 @@ const written = [
   ['{"q": "a', '{"_raw":"{\\"q\\": \\"a"}'],
   ['{"q": "say "hi" now"}', '{"_raw":"{\\"q\\": \\"say \\"hi\\" now\\"}"}'],
   ['["a"]', '{"_raw":"[\\"a\\"]"}'],
+  ["[]", "{}"],
   [`{"q": "${"a".repeat(70_000)}`, `{"_raw":"{\\"q\\": \\"${"a".repeat(70_000)}"}`],
   ["a".repeat(70_000), `{"_raw":"${"a".repeat(70_000)}"}`],
   // These are judged by their ends.

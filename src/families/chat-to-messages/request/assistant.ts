@@ -5,6 +5,7 @@
  * write, become `{}`: the conversation goes on, and the loss is named.
  */
 import type { ChatMessage, ToolCall } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import { isEmptyList } from "../../../call/tools/tool-input.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { WireFault } from "../../../wire/fault.ts";
 import {
@@ -109,6 +110,7 @@ function* argumentsOf(text: string, path: string, dropped: Dropped): Cooperative
       text.length < longJson ? (JSON.parse(text) as JsonValue) : yield* readLongRequest(Buffer.from(text), undefined);
     yield* checkRawInSlices(value, argumentsDepth, { visited: 0 });
     if (isObject(value)) return value;
+    if (isEmptyList(value)) return {};
     // Some models write the object as a JSON string.
     if (typeof value === "string") return yield* argumentsOf(value, path, dropped);
   } catch (error) {

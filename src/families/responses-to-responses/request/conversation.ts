@@ -64,7 +64,7 @@ function relayedItem(item: JsonObject, maker: string, { taken }: ReasoningItems)
   const { type, id, encrypted_content: hidden } = item;
   const from = typeof id === "string" ? relayedFrom(id) : undefined;
   const isElsewhere = from !== undefined && from.maker !== maker;
-  if (type === "reasoning" && !isOfUse(item, isElsewhere, taken)) return undefined;
+  if (type === "reasoning" && !isOfUse(item, isElsewhere, formOf(taken, from?.maker === maker))) return undefined;
   if (typeof type === "string" && compactionTypes.has(type)) {
     const summary = typeof hidden === "string" ? summaryOf(hidden) : undefined;
     if (summary) return summary;
@@ -80,7 +80,13 @@ function withPricedTools(item: JsonObject, path: string, isUnpriced: IsUnpriced,
   return priced === undefined || priced === tools ? item : { ...item, tools: priced };
 }
 
-function isOfUse(item: JsonObject, isElsewhere: boolean, taken: ReasoningItems["taken"]): boolean {
+/** formOf returns the reasoning that an upstream takes back of what it made itself, or others did. */
+function formOf(taken: ReasoningItems["taken"], isOwn: boolean): "encrypted" | "plain" | "either" {
+  if (taken !== "own") return taken;
+  return isOwn ? "either" : "plain";
+}
+
+function isOfUse(item: JsonObject, isElsewhere: boolean, taken: "encrypted" | "plain" | "either"): boolean {
   const { encrypted_content: hidden, content } = item;
   const isEncrypted = typeof hidden === "string" && unsealed(hidden) === undefined && !isElsewhere;
   const isReadable = Array.isArray(content) && content.length > 0;

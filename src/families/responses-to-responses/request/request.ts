@@ -53,7 +53,7 @@ function includedIn(
   const words = Array.isArray(asked) ? asked : [];
   const isNamed = words.includes(encrypted);
   if (areAskedFor && isKept && !isNamed) return [...words, encrypted];
-  if (taken === "plain" || areAskedFor || !isNamed) return asked;
+  if (taken === "plain" || taken === "own" || areAskedFor || !isNamed) return asked;
   const others = words.filter((word) => word !== encrypted);
   return others.length > 0 ? others : undefined;
 }
