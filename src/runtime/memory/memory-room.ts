@@ -1,13 +1,13 @@
 /**
- * Tells whether there is memory for more bytes of long requests and answers, so that the system does not end a process in a small container for want of
- * it. V8 collects what long bodies leave behind by the size of its heap, and knows nothing of what the container has.
+ * Tells whether there is memory for more bytes of long requests and answers, so that the system does not end a process in a small container for
+ * want of it. V8 collects what long bodies leave behind by the size of its heap, and knows nothing of what the container has.
  */
 import { trimHeap } from "./c-heap.ts";
 import { collectOnce } from "./collect.ts";
 
 export interface MemoryRoom {
   /**
-   * Reports whether `more` bytes may come to the `held` bytes of requests and answers that are in memory. It may collect garbage, at most once a second:
+   * Reports whether `more` bytes may come to the `held` bytes of requests and answers in memory. It may collect garbage, at most once a second:
    * a pause of a tenth of a second or so, where the system would end the process otherwise.
    */
   hasRoom(held: number, more: number): boolean;
