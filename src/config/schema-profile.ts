@@ -52,7 +52,8 @@ const facts = {
     .array(z.enum(["system", "user", "assistant", "tool"]))
     .optional()
     .meta({
-      description: "The roles whose content must be one text, not a list of parts. What is no text stays in its list.",
+      description: `The roles whose content must be one text, not a list of parts. What is no text stays in its list; what tools show is shown by
+      the user, unless \`result_media\` keeps it.`,
       examples: [["system", "assistant", "tool"]],
     }),
   refuses: z

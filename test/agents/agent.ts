@@ -28,6 +28,8 @@ export interface Errand {
   readonly resume: boolean;
   /** The path of an image that is given along with the prompt. */
   readonly image?: string;
+  /** The name by which the agent asks for a model. */
+  readonly model: string;
 }
 
 export const sceneNames = ["hi", "tool", "mcp", "resume", "image", "compaction"] as const;
@@ -37,10 +39,12 @@ export interface Agent {
   /** By which `--agent` names it. */
   readonly name: string;
   readonly title: string;
-  /** What npm knows it by, in the version that is tried. */
+  /** What npm knows it by, or PyPI, in the version that is tried. */
   readonly package: string;
   readonly version: string;
-  /** The file that is run, below the folder of its installation. */
+  /** What pip installs, each with its version; undefined where it is npm's. */
+  readonly python?: readonly string[];
+  /** The file that is run, below the folder of its installation. One of ours, a program with a library, is copied there from `clients/`. */
   readonly bin: string;
   /** The gateway's API that it speaks. */
   readonly speaks: string;

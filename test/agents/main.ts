@@ -1,5 +1,5 @@
 /**
- * `npm run test:agents`: the agents that people use, as npm has them, over the gateway and each kind of upstream. Each lives in an
+ * `npm run test:agents`: the agents that people use, as npm and PyPI have them, over the gateway and each kind of upstream. Each lives in an
  * empty home folder and talks to nobody but the gateway, which talks to a model that plays what the prompts say. Prints a table,
  * and ends with 1 where anything did not come out as it must.
  *
@@ -37,6 +37,10 @@ function chosen<T>(all: readonly T[], named: readonly string[] | undefined, name
 const rows: Row[] = [];
 for (const agent of chosen(agents, values.agent, ({ name }) => name)) {
   const file = await install(agent);
+  if (file === undefined) {
+    console.log(`${agent.title}: skipped, for there is no python3 with venv here`);
+    continue;
+  }
   for (const upstream of chosen<UpstreamName>(upstreamNames, values.upstream, (name) => name)) {
     const row = await playRow(agent, file, upstream, values.keep);
     rows.push(row);

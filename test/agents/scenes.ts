@@ -32,7 +32,7 @@ async function tool(player: Player): Promise<void> {
   const { output } = await ask(player, "Use the shell. (plan: tool)");
   expectText(output, "made-here");
   const made = await readFile(join(player.stage.work, "made.txt"), "utf8").catch(() => "no file");
-  if (made !== "made-here") throw new Error(`the shell has made ${made}`);
+  if (made.trimEnd() !== "made-here") throw new Error(`the shell has made ${made}`);
 }
 
 async function mcp(player: Player): Promise<void> {
@@ -78,7 +78,7 @@ async function ask(player: Player, prompt: string, more: { resume?: boolean; ima
   const { agent, file, stage } = player;
   const { place, home, work } = stage;
   const env = { ...agent.quiet, ...agent.setup(place).env };
-  const args = agent.run({ prompt, resume: false, ...more });
+  const args = agent.run({ prompt, resume: false, model: place.model, ...more });
   const ran = await runProgram({ file, args, cwd: work, home, env });
   player.runs.push(ran);
   if (ran.code !== 0) throw new Error(`it ended with ${ran.code}: ${tail(ran)}`);

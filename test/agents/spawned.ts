@@ -1,7 +1,7 @@
 /** Runs an agent's program to its end, with no input, nothing of this process's environment but the path, and nobody to call but here. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 
 export interface Ran {
   /** Null where it was ended for taking too long. */
@@ -27,10 +27,10 @@ const longestMs = 120_000;
 const nowhere = "http://127.0.0.1:9";
 
 export async function runProgram({ file, args, cwd, home, env }: Program): Promise<Ran> {
-  const isScript = file.endsWith(".mjs");
+  const interpreter = interpreterOf(file);
   const node = dirname(process.execPath);
   const startedAt = performance.now();
-  const child = spawn(isScript ? process.execPath : file, [...(isScript ? [file] : []), ...args], {
+  const child = spawn(interpreter ?? file, [...(interpreter ? [file] : []), ...args], {
     cwd,
     env: {
       ...{ HOME: home, PATH: `${node}:${process.env.PATH}`, LANG: "C.UTF-8", TERM: "dumb", NO_COLOR: "1", CI: "1" },
@@ -52,6 +52,12 @@ export async function runProgram({ file, args, cwd, home, env }: Program): Promi
   const tookMs = performance.now() - startedAt;
   const text = (pieces: readonly Buffer[]) => Buffer.concat(pieces).toString();
   return { code, output: text(output), errors: text(errors), startedAt, tookMs };
+}
+
+/** Returns what runs a script; undefined where the file runs by itself. Python's stands in the venv that the script lies in. */
+function interpreterOf(file: string): string | undefined {
+  if (file.endsWith(".mjs")) return process.execPath;
+  return file.endsWith(".py") ? join(dirname(file), "bin/python") : undefined;
 }
 
 function endAll(pid: number | undefined): void {

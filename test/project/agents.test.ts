@@ -49,6 +49,11 @@ describe("the model plays the plan", () => {
     expect(play(asked(...called))).toMatchObject({ text: "The tool said: made-here" });
   });
 
+  test("in its text for an agent without tools", () => {
+    const { call, text } = play({ turns: [turn("user", "(plan: tool)")], tools: [] });
+    expect([call, text]).toEqual([undefined, "made.txt\n```\nmade-here\n```"]);
+  });
+
   test("and knows only what it is sent", () => {
     const last = turn("user", "What was it? (plan: recall)");
     expect(play(asked(turn("user", "word-pear (plan: hi)"), last)).text).toBe("I remember word-pear.");
@@ -58,6 +63,8 @@ describe("the model plays the plan", () => {
   test("unless a summary is asked for", () => {
     const turns = [turn("user", "word-pear (plan: hi)"), turn("user", "Write a summary of the conversation.")];
     expect(play(asked(...turns))).toMatchObject({ plan: "side", text: expect.stringContaining("word-pear") });
+    const around = turn("user", "Summarize this: word-pear (plan: hi)");
+    expect(play({ turns: [around], tools: [] })).toMatchObject({ plan: "side" });
   });
 });
 

@@ -6,12 +6,16 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
 import type { Capabilities } from "./profile.ts";
 
-/** showResults returns the messages with such parts where the server takes them; the same list where all are. */
+/**
+ * showResults returns the messages with such parts where the server takes them; the same list where all are. A result that must be one text has
+ * no place for them, unless the profile says that they are kept.
+ */
 export function showResults(
   messages: readonly JsonObject[],
-  { result_media: taken }: Pick<Capabilities, "result_media">,
+  { result_media: taken, plain_text: plain = [] }: Pick<Capabilities, "result_media" | "plain_text">,
 ): readonly JsonObject[] {
-  if (taken !== "user" || !messages.some((message) => shownBy(message).length > 0)) return messages;
+  const areMoved = taken === undefined ? plain.includes("tool") : taken === "user";
+  if (!areMoved || !messages.some((message) => shownBy(message).length > 0)) return messages;
   const told: JsonObject[] = [];
   let shown: JsonValue[] = [];
   const show = () => {

@@ -1,5 +1,4 @@
 /** The OpenAI Agents SDK, in a program of ours; it speaks responses and chat. */
-import { join } from "node:path";
 import type { Agent } from "../agent.ts";
 
 export const openaiAgents: Agent = {
@@ -33,6 +32,3 @@ export const openaiAgentsChat: Agent = {
   run: (errand) => [...openaiAgents.run(errand), "--chat"],
   lacks: { compaction: "the SDK sums up what it keeps of responses only" },
 };
-
-/** A program with the SDK: it is copied beside the SDK's installation, which is where it finds it. */
-export const openaiAgentsProgram = join(import.meta.dirname, "openai-agents-program.mjs");

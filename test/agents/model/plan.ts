@@ -3,7 +3,7 @@
  * so that each run of an agent is the same.
  *
  *   hi       says hi, with the word of the prompt
- *   tool     calls the agent's own shell, then says what it told
+ *   tool     calls the agent's own shell, then says what it told; has the file written by its text where there are no tools
  *   mcp      calls the tool of our MCP server, then says what it told
  *   look     says which images it sees; where it sees none it reads the file of that name by the agent's own tool
  *   fill     says a lot, and in the usage that its context is full, for agents that sum up by themselves
@@ -58,21 +58,26 @@ const summaryPattern = /summar|compact|handoff|hand-off/i;
  */
 const command = "printf '%s-%s' made here | tee made.txt; sleep 0.3";
 
+/** A file as agents take it from the text of a model that calls no tools, as Aider does: its path, and the whole of it. */
+const fileAsText = "made.txt\n```\nmade-here\n```";
+
 const usual = 1000;
 const full = 195_000;
 const fullText = "My context is full.";
 
 export function play({ turns, tools }: Asked): Reply {
-  const at = turns.findLastIndex(({ role, text }) => role === "user" && plansIn(text).length > 0);
+  const at = turns.findLastIndex(isPrompt);
   const since = turns.slice(at + 1);
   const plans = plansIn(turns[at]?.text ?? "");
   const { name = "side", detail = "" } = plans.at(-1) ?? {};
-  if (at < 0 || isSideJob(turns, since, tools)) return sumUp(turns);
+  if (at < 0 || isSideJob(turns, at, tools)) return sumUp(turns);
   const told = since.findLast(({ role }) => role === "tool");
   // Several prompts may have been joined to one turn: what stands before the last is earlier.
   const last = turns[at] as Turn;
   const before = [...turns.slice(0, at), { ...last, text: last.text.slice(0, last.text.lastIndexOf("(plan:")) }];
-  const images = [last, ...since].reduce((sum, turn) => sum + turn.images, 0);
+  // Aider gives files along in turns of their own, before the prompt.
+  const given = turns.slice(turns.slice(0, at).findLastIndex(isPrompt) + 1);
+  const images = given.reduce((sum, turn) => sum + turn.images, 0);
   switch (name) {
     case "tool":
       return told ? say(name, `The tool said: ${told.text.slice(0, 400)}`) : callShell(name, tools);
@@ -88,6 +93,8 @@ export function play({ turns, tools }: Asked): Reply {
       return say(name, `Hi! I keep ${words([last])} in mind.`);
   }
 }
+
+const isPrompt = ({ role, text }: Turn) => role === "user" && plansIn(text).length > 0;
 
 function plansIn(text: string): { name: string; detail: string }[] {
   return [...text.matchAll(planPattern)].map(([, name = "", detail = ""]) => ({ name, detail }));
@@ -106,10 +113,11 @@ function sumUp(turns: readonly Turn[]): Reply {
   return { ...say("side", `Summary of the work so far: ${words(turns)}.`), ...(isFull && { promptTokens: full }) };
 }
 
-/** Whether a summary is asked for, after the last prompt, or by the instructions of a call without tools. */
-function isSideJob(turns: readonly Turn[], since: readonly Turn[], tools: readonly Tool[]): boolean {
-  if (since.some(({ role, text }) => role === "user" && summaryPattern.test(text))) return true;
-  return tools.length === 0 && turns.some(({ role, text }) => role === "system" && summaryPattern.test(text));
+/** Whether a summary is asked for, after the last prompt, or by the instructions of a call without tools, which may stand around it. */
+function isSideJob(turns: readonly Turn[], at: number, tools: readonly Tool[]): boolean {
+  if (turns.slice(at + 1).some(({ role, text }) => role === "user" && summaryPattern.test(text))) return true;
+  const instructions = turns.filter(({ role }, i) => role === "system" || i === at);
+  return tools.length === 0 && instructions.some(({ text }) => summaryPattern.test(text));
 }
 
 const shells =
@@ -118,6 +126,7 @@ const shells =
 function callShell(plan: string, tools: readonly Tool[]): Reply {
   const tool = find(tools, shells);
   if (tool) return call(plan, tool, { command });
+  if (tools.length === 0) return say(plan, fileAsText);
   const code = `text(await tools.exec_command({ cmd: ${JSON.stringify(command)} }));`;
   return callCode(plan, tools, code) ?? say(plan, `There is no shell among ${named(tools)}.`);
 }

@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { withVendor } from "../../../src/config/catalogue/vendors.ts";
+import type { UpstreamConfig } from "../../../src/config/config.ts";
 import { ask } from "../../support/ask.ts";
 import { modelAt } from "../../support/gateway.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
@@ -10,10 +11,22 @@ import { answerAsOpenAi, outputMessage, respond, responseAnswer } from "../../su
 
 const names = ["openai", "groq", "deepseek", "mistral", "vllm"];
 
+/** Profiles of servers that nobody knows. */
+const profiles: Readonly<Record<string, UpstreamConfig["profile"]>> = {
+  texts: { plain_text: ["tool"] },
+  kept: { plain_text: ["tool"], result_media: "kept" },
+};
+
 const { upstream, gateway } = scriptedStage(
   (base_url) => ({
-    upstreams: names.map((vendor) => withVendor({ name: `at-${vendor}`, kind: "openai", base_url, vendor }, vendors)),
+    upstreams: [
+      ...names.map((vendor) => withVendor({ name: `at-${vendor}`, kind: "openai", base_url, vendor }, vendors)),
+      ...Object.entries(profiles).map(([name, profile]) => ({
+        ...{ name: `at-${name}`, kind: "openai" as const, base_url, api_key: "upstream-key", profile },
+      })),
+    ],
     models: [
+      ...Object.keys(profiles).map((name) => modelAt(`at-${name}`, name, "open-model")),
       ...names.map((vendor) => modelAt(`at-${vendor}`, vendor, "gpt-4.1")),
       modelAt("at-openai", "items", "gpt-5.6-sol"),
     ],
@@ -46,27 +59,30 @@ async function sentFor(model: string, messages: JsonObject[], more: JsonObject =
 describe("images in results of tools", () => {
   const history = [user, calls(called("a"), called("b")), result("a", [seen, image]), result("b", [image]), user];
 
-  test.each(["openai", "groq", "deepseek"])("are shown by the user behind the results at %s", async (vendor) => {
-    const sent = await sentFor(vendor, history);
-    expect(sent.slice(2)).toEqual([
-      result("a", "seen"),
-      result("b", ""),
-      {
-        role: "user",
-        content: [
-          { type: "text", text: "Attached to the result of a:" },
-          image,
-          { type: "text", text: "Attached to the result of b:" },
-          image,
-        ],
-      },
-      user,
-    ]);
-    expect((await sentFor(vendor, history.slice(0, 3))).at(-1)?.role).toBe("user");
-  });
+  test.each(["openai", "groq", "deepseek", "texts"])(
+    "are shown by the user behind the results at %s",
+    async (vendor) => {
+      const sent = await sentFor(vendor, history);
+      expect(sent.slice(2)).toEqual([
+        result("a", "seen"),
+        result("b", ""),
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "Attached to the result of a:" },
+            image,
+            { type: "text", text: "Attached to the result of b:" },
+            image,
+          ],
+        },
+        user,
+      ]);
+      expect((await sentFor(vendor, history.slice(0, 3))).at(-1)?.role).toBe("user");
+    },
+  );
 
-  test("stay in the results at a server that takes them there", async () => {
-    expect(await sentFor("vllm", history)).toEqual(history);
+  test.each(["vllm", "kept"])("stay in the results at a server that takes them there: %s", async (name) => {
+    expect(await sentFor(name, history)).toEqual(history);
   });
 
   test("leave results of texts alone as they are", async () => {

@@ -98,10 +98,14 @@ const flatTools: ResponseRule = ({ tools, tool_choice: choice }) => {
   return odd && "Missing required parameter: 'tools[0].name'.";
 };
 
-/** A function is held to its schema unless it says that it is not, and a schema of that kind is closed. */
+/**
+ * A function that says so is held to its schema, which must be closed. Without a word OpenAI closes the schema itself: LangChain
+ * never says it.
+ * Source: https://developers.openai.com/api/docs/guides/function-calling#strict-mode
+ */
 const strictTools: ResponseRule = ({ tools = [] }) => {
   const loose = (tools as readonly Json[]).find(({ type, strict, parameters }) => {
-    return type === "function" && strict !== false && (parameters as Json).additionalProperties !== false;
+    return type === "function" && strict === true && (parameters as Json).additionalProperties !== false;
   });
   return loose && "Invalid schema for function: 'additionalProperties' is required to be supplied and to be false.";
 };
