@@ -9,11 +9,18 @@ import { checkEmbeddings } from "../support/clients/strict.ts";
 import { modelAt } from "../support/gateway.ts";
 import { eventStream } from "../support/scripted-upstream.ts";
 import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
-import { answerAsOpenAi } from "../support/vendors.ts";
+import { answerAsOpenAi, outputMessage, respond, responseAnswer } from "../support/vendors.ts";
 
 const { upstream, gateway } = scriptedStage((base_url) => ({
-  upstreams: [{ name: "far", kind: "openai", base_url, api_key: "k" }],
-  models: [modelAt("far", "chat", "m"), modelAt("far", "vectors", "v", { kind: "embedding" })],
+  upstreams: [
+    { name: "far", kind: "openai", base_url, api_key: "k" },
+    { name: "own", kind: "openai", base_url, api_key: "k", profile: { operations: { responses: "/responses" } } },
+  ],
+  models: [
+    modelAt("far", "chat", "m"),
+    modelAt("far", "vectors", "v", { kind: "embedding" }),
+    modelAt("own", "responses", "m"),
+  ],
   embeddedModels: false,
 }));
 
@@ -153,4 +160,12 @@ test("a tool that takes text says so in the response that has it", async () => {
   const tools = [{ type: "custom", name: "run", description: "Runs a program." }, grammar];
   const { json } = await ask(gateway, "/v1/responses", { model: "chat", input: "hi", tools });
   expect(json.tools).toEqual([{ ...tools[0], format: { type: "text" } }, grammar]);
+});
+
+test.each([false, true])("a relayed response counts the tokens written to a cache, streamed: %s", async (stream) => {
+  const usage = { input_tokens: 9, input_tokens_details: { cached_tokens: 4 }, output_tokens: 5, total_tokens: 14 };
+  upstream.script = (exchange) => respond(exchange, responseAnswer([outputMessage("Hello")], { usage }));
+  const { text, json } = await ask(gateway, "/v1/responses", { model: "responses", input: "hi", stream });
+  const response = stream ? eventsIn(text).at(-1).response : json;
+  expect(response.usage.input_tokens_details).toEqual({ cached_tokens: 4, cache_write_tokens: 0 });
 });
