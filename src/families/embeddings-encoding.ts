@@ -2,14 +2,15 @@
  * The encoding of vectors: lists of numbers, or base64 of 32-bit floats, least significant byte first.
  *
  * Upstreams answer in the encoding they support, and callers get the one they asked for. Clients take vectors by
- * position, so they are sorted into the order of the inputs. An answer that needs no change passes through.
+ * position, so they are sorted into the order of the inputs. Clients in typed languages refuse answers and vectors that lack `object` or
+ * `model`, which are added. An answer that needs no change passes through.
  * Unreadable and empty vectors are the upstream's failure. Base64 of other numbers, which some vendors have (`output_dtype`), is passed on
  * to callers that asked for them. Perplexity's signed bytes, which it has for everybody, are not read as floats.
  */
 import type { CreateEmbeddingsRequestSchema, EmbeddingListSchema } from "../../gen/modelgateway/v1/embeddings_pb.ts";
 import type { Answer } from "../call/call.ts";
 import { upstreamFailed } from "../call/refusals.ts";
-import type { JsonObject, JsonValue } from "../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
 
 export type VectorFormat = "float" | "base64";
@@ -18,8 +19,19 @@ export type VectorFormat = "float" | "base64";
 export function vectorsAsAsked(request: Wire<typeof CreateEmbeddingsRequestSchema>) {
   return (answer: Answer<typeof EmbeddingListSchema>): Answer<typeof EmbeddingListSchema> => {
     if (answer.kind !== "whole") return answer;
-    return { ...answer, body: encodeVectors(answer.body, formatAskedFor(request), !asksForOtherNumbers(request)) };
+    const encoded = encodeVectors(answer.body, formatAskedFor(request), !asksForOtherNumbers(request));
+    return { ...answer, body: withHead(encoded, request.outline().model) };
   };
+}
+
+function withHead(
+  answer: Wire<typeof EmbeddingListSchema>,
+  asked: JsonValue | undefined,
+): Wire<typeof EmbeddingListSchema> {
+  const { object, model } = answer.outline();
+  const hasModel = typeof model === "string" && model !== "";
+  if (object === "list" && hasModel) return answer;
+  return answer.with({ object: "list", model: hasModel ? model : (asked ?? null) });
 }
 
 /** formatAskedFor returns the encoding that a valid request asks for. */
@@ -48,8 +60,13 @@ export function encodeVectors(
 /** changedItems returns undefined where nothing changes. */
 function changedItems({ data }: JsonObject, format: VectorFormat, areFloats: boolean): JsonValue[] | undefined {
   if (!Array.isArray(data)) throw unreadable();
-  const ordered = inOrder(data.map((item) => encodedItem(item, format, areFloats)));
+  const ordered = inOrder(data.map((item) => typedItem(encodedItem(item, format, areFloats))));
   return ordered.every((item, i) => item === data[i]) ? undefined : ordered;
+}
+
+/** typedItem returns the same object where nothing changes. */
+function typedItem(item: JsonValue): JsonValue {
+  return isObject(item) && item.object !== "embedding" ? { ...item, object: "embedding" } : item;
 }
 
 /** encodedItem returns the same object where nothing changes. */

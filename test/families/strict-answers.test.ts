@@ -585,7 +585,10 @@ describe("the checkers find what a strict client would reject", () => {
     ...{ error: null, incomplete_details: null, instructions: null, metadata: {}, temperature: 1, top_p: 1 },
   };
   const counts = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
-  const details = { input_tokens_details: { cached_tokens: 0 }, output_tokens_details: { reasoning_tokens: 0 } };
+  const details = {
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+    output_tokens_details: { reasoning_tokens: 0 },
+  };
   const answered = { ...head, status: "completed", output: [item], usage: { ...counts, ...details } };
   const begun = { ...head, status: "in_progress", output: [], usage: null };
   /** A valid stream with these replacements in its events. */

@@ -82,7 +82,7 @@ function vectorsOf(input: unknown): Json {
 
 const responseUsage = {
   input_tokens: 9,
-  input_tokens_details: { cached_tokens: 4 },
+  input_tokens_details: { cached_tokens: 4, cache_write_tokens: 0 },
   output_tokens: 5,
   output_tokens_details: { reasoning_tokens: 3 },
   total_tokens: 14,

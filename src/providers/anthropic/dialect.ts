@@ -167,5 +167,6 @@ function anthropicErrors(hide: Redact): ErrorDialect {
     isOwn: ({ isAnthropic }) => isAnthropic,
     statusOf: ({ isAnthropic, error }) => (isAnthropic ? statuses.get(error.type) : undefined),
     overflowBody: () => undefined,
+    typed: (error) => error,
   };
 }

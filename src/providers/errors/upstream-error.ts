@@ -52,6 +52,8 @@ export interface ErrorDialect {
    * anew.
    */
   overflowBody(json: JsonObject): JsonObject | undefined;
+  /** Returns the error with all members that the family's typed clients require; the same object where nothing is missing. */
+  typed(error: JsonObject, status: number): JsonObject;
 }
 
 /** The errors of OpenAI and everything compatible. */
@@ -62,7 +64,28 @@ export function openAiErrors(hide: Redact): ErrorDialect {
     isOwn: ({ isOpenAi }) => isOpenAi,
     statusOf: () => undefined,
     overflowBody: (json) => ({ ...json, error: { ...(json.error as JsonObject), code: "context_length_exceeded" } }),
+    typed: typedError,
   };
+}
+
+/**
+ * typedError keeps what a server adds. Clients in typed languages cannot read an error whose code is a number, or which lacks its type, and
+ * report that instead of the message.
+ */
+function typedError(error: JsonObject, status: number): JsonObject {
+  const { type = null, param = null, code = null } = error;
+  const typed = {
+    type: typeof type === "string" ? type : typeOf(status),
+    param: typeof param === "string" ? param : null,
+    code: typeof code === "number" ? `${code}` : typeof code === "string" ? code : null,
+  };
+  const isTyped = error.type === typed.type && error.param === typed.param && error.code === typed.code;
+  return isTyped ? error : { ...error, ...typed };
+}
+
+function typeOf(status: number): string {
+  if (status === 429) return "requests";
+  return status >= 500 ? "server_error" : "invalid_request_error";
 }
 
 /** refusalOfAnswer returns the refusal for an error answer. */
@@ -102,7 +125,7 @@ function refusalOfWords(words: ErrorFields, error: UpstreamError, dialect: Error
     fault: callerStatusCode < 500 ? undefined : fault,
     restMs: retryAfter === undefined ? undefined : retryAfter * 1000,
   };
-  const body = dialect.isOwn(words) ? ownBody(words, error.body, dialect) : undefined;
+  const body = dialect.isOwn(words) ? ownBody(words, error.body, callerStatusCode, dialect) : undefined;
   return upstreamRefused(
     callerStatusCode,
     fields,
@@ -111,12 +134,13 @@ function refusalOfWords(words: ErrorFields, error: UpstreamError, dialect: Error
   );
 }
 
-/** ownBody returns the body as it came. Where its message only names another error, it gets both messages. */
-function ownBody({ message, error }: ErrorFields, body: Buffer, { redact }: ErrorDialect): Buffer {
+/** ownBody returns the body as it came, with what it lacks. Where its message only names another error, it gets both messages. */
+function ownBody({ message, error }: ErrorFields, body: Buffer, status: number, dialect: ErrorDialect): Buffer {
   const text = body.toString();
-  if (error.message === message) return Buffer.from(redact(text));
+  const typed = dialect.typed(error, status);
+  if (typed === error && error.message === message) return Buffer.from(dialect.redact(text));
   const json = JSON.parse(text) as JsonObject;
-  return Buffer.from(redact(JSON.stringify({ ...json, error: { ...error, message } })));
+  return Buffer.from(dialect.redact(JSON.stringify({ ...json, error: { ...typed, message } })));
 }
 
 /** refusalOfOverflow words the refusal as the family's clients know it, so that they shorten the conversation. The upstream is healthy. */
@@ -135,8 +159,12 @@ function refusalOfOverflow(
 function overflowBody(body: Buffer, { openaiCode, vendorMessage }: ContextOverflow, dialect: ErrorDialect) {
   const text = body.toString();
   const json = JSON.parse(text) as { readonly error: JsonObject };
-  const isKnown = json.error.code === openaiCode || json.error.message === vendorMessage;
-  const own = isKnown ? text : JSON.stringify(dialect.overflowBody(json));
+  const error = dialect.typed(json.error, 400);
+  const isKnown = error.code === openaiCode || error.message === vendorMessage;
+  const own =
+    isKnown && error === json.error
+      ? text
+      : JSON.stringify(isKnown ? { ...json, error } : dialect.overflowBody({ ...json, error }));
   return own === undefined ? undefined : Buffer.from(dialect.redact(own));
 }
 

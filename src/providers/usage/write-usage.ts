@@ -88,12 +88,13 @@ function messageUsage({ input, cacheRead, cacheWrite, cacheWriteHour, output, re
   };
 }
 
+/** responseUsage has all details that typed clients require, also those of which there is none. */
 function responseUsage(used: Usage): JsonObject {
-  const { output } = used;
+  const { output, cacheWrite, cacheWriteHour } = used;
   const input = totalInput(used);
   return {
     input_tokens: input,
-    input_tokens_details: inputDetails(used),
+    input_tokens_details: { cache_write_tokens: cacheWrite + cacheWriteHour, ...inputDetails(used) },
     output_tokens: output,
     output_tokens_details: outputDetails(used),
     total_tokens: input + output,

@@ -3,8 +3,9 @@
  * conversation that a client continues from.
  */
 import type { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
+import { listedItem } from "./input-items.ts";
 
 type CreateRequest = Wire<typeof CreateResponseRequestSchema>;
 
@@ -18,10 +19,14 @@ export async function compactionOf(request: CreateRequest): Promise<CreateReques
   return request.isLong ? request.rebuiltWith(changes).writeInSlices() : request.with(changes);
 }
 
-/** compactedJson keeps the user's messages unchanged. */
+/** compactedJson keeps the user's messages, as lists have them. */
 export function compactedJson({ id, created_at, output, usage }: JsonObject, input: JsonValue | undefined): JsonObject {
-  const userItems = itemsOf(input).filter((item) => isObject(item) && item.role === "user");
   const items = Array.isArray(output) ? output : [];
+  const answerId = textOrEmpty(id).replace(/^resp_/, "");
+  const userItems = itemsOf(input)
+    .filter(isObject)
+    .filter(({ role }) => role === "user")
+    .map((item, i) => ({ id: `msg_${answerId}_in${i}`, ...listedItem(item) }));
   const head = { id: id ?? null, object: "response.compaction", created_at: created_at ?? null };
   return { ...head, output: [...userItems, ...items], usage: usage ?? null };
 }

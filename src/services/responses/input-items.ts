@@ -37,7 +37,7 @@ export async function listInputItems(
   const items = itemsOf(id, line, kept, order === "desc");
   const { page, hasMore } = await pageOf(items, new Page(limit, asked(after), asked(before)));
   const showsSecrets = include.includes("reasoning.encrypted_content");
-  const data = page.map((item) => listedItem(item, showsSecrets));
+  const data = page.map((item) => shownItem(listedItem(item), showsSecrets));
   const [first_id, last_id] = [page[0]?.id ?? null, page.at(-1)?.id ?? null];
   const body = Wire.ofJson(ResponseInputItemListSchema, { object: "list", data, first_id, last_id, has_more: hasMore });
   return { kind: "whole", body };
@@ -120,17 +120,25 @@ class Page {
   }
 }
 
+/** shownItem returns an item without what is for the model only. */
+function shownItem(item: JsonObject, showsSecrets: boolean): JsonObject {
+  const { encrypted_content: _, ...shown } = item;
+  return item.type === "reasoning" && !showsSecrets ? shown : item;
+}
+
+/** hasStatus matches the types of items that have been done: messages, calls and results. */
+const hasStatus = /^message$|_(?:call|output)$/;
+
 /**
- * listedItem returns an item in the form of lists: with its type, its text as a part, and without what is for the
- * model only.
+ * listedItem returns an item as lists have it. Callers may leave out of an item what clients in typed languages need there: its type, the
+ * list of its content, and the status of messages, calls and results.
  */
-function listedItem(item: JsonObject, showsSecrets: boolean): JsonObject {
-  const { type = "message", content, encrypted_content, ...rest } = item;
-  const listed: JsonObject = { ...rest, type };
-  if (content !== undefined) listed.content = typeof content === "string" ? [textPart(item, content)] : content;
-  if (encrypted_content !== undefined && (showsSecrets || type !== "reasoning"))
-    listed.encrypted_content = encrypted_content;
-  return listed;
+export function listedItem(item: JsonObject): JsonObject {
+  const { type = "message", content, ...rest } = item;
+  const status = hasStatus.test(`${type}`) && (item.status ?? null) === null ? { status: "completed" } : {};
+  const listed = { ...rest, type, ...status };
+  if (content === undefined) return listed;
+  return { ...listed, content: typeof content === "string" ? [textPart(item, content)] : content };
 }
 
 function textPart({ role }: JsonObject, text: string): JsonObject {

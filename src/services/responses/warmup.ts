@@ -19,7 +19,7 @@ export function isWarmup({ request, remembered }: CreateCall): boolean {
 
 const noUsage: JsonObject = {
   input_tokens: 0,
-  input_tokens_details: { cached_tokens: 0 },
+  input_tokens_details: { cache_write_tokens: 0, cached_tokens: 0 },
   output_tokens: 0,
   output_tokens_details: { reasoning_tokens: 0 },
   total_tokens: 0,

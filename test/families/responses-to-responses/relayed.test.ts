@@ -588,7 +588,7 @@ describe("a request", () => {
     );
     expect(asked[0].path).toBe("/v1/chat/completions");
     const [said, item] = body.output;
-    expect([said, item.type]).toEqual([{ role: "user", content: "hi" }, "compaction"]);
+    expect([said.role, said.content, item.type]).toEqual(["user", [{ type: "input_text", text: "hi" }], "compaction"]);
     await create({ input: [...body.output, { role: "user", content: "and?" }] });
     expect(asked[1].path).toBe("/v1/responses");
     expect(asked[1].input[1]).toEqual({ role: "user", content: expect.stringContaining("They greeted.") });

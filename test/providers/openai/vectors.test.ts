@@ -106,7 +106,7 @@ test("base64 of other numbers stays as it came for who asked for them, and is th
     for (const output_dtype of ["int8", "ubinary"]) {
       for (const more of [{}, { encoding_format: "base64" }]) {
         const { status, json } = await ask([{ index: 0, embedding }], "a", { output_dtype, ...more });
-        expect([status, json.data]).toEqual([200, [{ index: 0, embedding }]]);
+        expect([status, json.data]).toEqual([200, [{ object: "embedding", index: 0, embedding }]]);
       }
     }
   }

@@ -68,6 +68,7 @@ describe("the input of a response", () => {
         {
           id: expect.stringMatching(/^msg_\w+_in0$/),
           type: "message",
+          status: "completed",
           role: "user",
           content: [{ type: "input_text", text: "say: one" }],
         },

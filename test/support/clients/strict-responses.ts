@@ -21,6 +21,7 @@ function checkUsage(usage: Any): void {
   for (const key of ["input_tokens", "output_tokens", "total_tokens"]) count(usage[key], `usage.${key}`);
   expect(usage.total_tokens).toBe(usage.input_tokens + usage.output_tokens);
   count(usage.input_tokens_details.cached_tokens, "cached_tokens");
+  count(usage.input_tokens_details.cache_write_tokens, "cache_write_tokens");
   count(usage.output_tokens_details.reasoning_tokens, "reasoning_tokens");
 }
 

@@ -4,7 +4,7 @@
 
 import type { CreateResponseRequestSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { writeUsage } from "../../../providers/usage/write-usage.ts";
-import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
 import type { ChatUsageTracker } from "../../chat-usage.ts";
 import { passesThinkingOn, type Target, type TranslationContext } from "../../translation.ts";
@@ -77,7 +77,7 @@ export function responseJson(
     temperature: echo("temperature", 1),
     text: { format: { type: "text" }, ...(asked.text as JsonObject | null) },
     tool_choice: echo("tool_choice", "auto"),
-    tools: echo("tools", []),
+    tools: echoedTools(echo("tools", [])),
     top_logprobs: echo("top_logprobs", 0),
     top_p: echo("top_p", 1),
     truncation: "disabled",
@@ -85,6 +85,13 @@ export function responseJson(
     user: echo("user"),
     metadata: echo("metadata", {}),
   };
+}
+
+/** echoedTools returns the tools as asked, with what OpenAI's echo says where nothing was asked: clients in typed languages require it. */
+function echoedTools(tools: JsonValue): JsonValue {
+  if (!Array.isArray(tools)) return tools;
+  const lacksFormat = (tool: JsonValue) => isObject(tool) && tool.type === "custom" && (tool.format ?? null) === null;
+  return tools.map((tool) => (lacksFormat(tool) ? { ...(tool as JsonObject), format: { type: "text" } } : tool));
 }
 
 /** usageJson returns the usage of a chat answer as a response reports it. Unreported usage counts as zero. */

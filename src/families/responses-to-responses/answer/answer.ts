@@ -1,5 +1,6 @@
 /**
- * An upstream's response as its caller gets it: with the gateway's ids and members. Everything else stays as it came.
+ * An upstream's response as its caller gets it: with the gateway's ids and members. Everything else stays as it came,
+ * but for a count that typed clients need.
  */
 import type { ModelResponseSchema, ResponseStreamEventSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Frames } from "../../../call/call.ts";
@@ -34,14 +35,21 @@ export function relayedEvents(
 
 /** ownMembers returns the members of a response that are the gateway's. `ownId` returns the id that an item began with at its upstream. */
 function ownMembers(
-  { output }: JsonObject,
+  { output, usage }: JsonObject,
   context: AnswerContext,
   ownId: (item: JsonObject, id: string, index: number) => string = (_, id) => id,
 ): Record<string, JsonValue> {
   const { answerId, previousId, store } = context;
   const relayed = (item: JsonValue, i: number) => relayedItem(item, i, context, (one, id) => ownId(one, id, i));
   const items = Array.isArray(output) ? { output: output.map(relayed) } : {};
-  return { id: `resp_${answerId}`, previous_response_id: previousId, store, ...items };
+  return { id: `resp_${answerId}`, previous_response_id: previousId, store, ...items, ...typedUsage(usage) };
+}
+
+/** typedUsage returns usage with the count that clients in typed languages require, where a server has no such count. */
+function typedUsage(usage: JsonValue | undefined): { readonly usage?: JsonObject } {
+  const details = isObject(usage) ? usage.input_tokens_details : undefined;
+  if (!isObject(usage) || !isObject(details) || typeof details.cache_write_tokens === "number") return {};
+  return { usage: { ...usage, input_tokens_details: { ...details, cache_write_tokens: 0 } } };
 }
 
 function relayedItem(
