@@ -5,8 +5,8 @@
  * What callers send has bounds of its own. An answer has been paid for when it comes, so it goes by the memory that there is alone.
  * One of at most 64 KiB is not counted: small calls are served whatever others need.
  */
-import type { AnswerRoom } from "../../call/call.ts";
-import { answerWithoutRoom, cancelled } from "../../call/refusals.ts";
+import type { AnswerRoom, AnswerWaiting } from "../../call/call.ts";
+import { answerWithoutRoom, cancelled, type Refusal } from "../../call/refusals.ts";
 import type { MemoryRoom } from "../../runtime/memory/memory-room.ts";
 
 /** The longest body or answer that is small. In bytes. */
@@ -33,6 +33,11 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
+interface Wait {
+  readonly taken: Promise<boolean>;
+  leave(why?: Refusal): void;
+}
+
 /** HeldAnswers sums the bytes of the answers that are held. */
 export class HeldAnswers {
   readonly #options: HeldAnswersOptions;
@@ -44,9 +49,9 @@ export class HeldAnswers {
     this.#options = options;
   }
 
-  /** The moment until which an answer waits that begins to, by `performance.now()`. */
-  latest(): number {
-    return performance.now() + (this.#options.memory?.waitMs ?? defaultWaitMs);
+  /** How long an answer waits in all, in milliseconds. */
+  get waitMs(): number {
+    return this.#options.memory?.waitMs ?? defaultWaitMs;
   }
 
   /** Counts bytes, and reports whether there was memory for them. */
@@ -75,15 +80,16 @@ export class HeldAnswers {
   }
 
   /**
-   * Waits for bytes beside those that an answer has already. Resolves when they are counted. Rejects with a Refusal where there is no
-   * memory for them in time, or they are left.
+   * Waits for bytes beside those that an answer has already. `taken` resolves to true when they are counted, and rejects with a Refusal
+   * where there is no memory for them by `until`. `leave` ends the wait: with a Refusal, or as if there were nothing to wait for.
    */
-  wait(bytes: number, held: number, until: number): { readonly taken: Promise<void>; readonly leave: () => void } {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiting: Waiting = { bytes, held, until, resolve, reject };
+  wait(bytes: number, held: number, until: number): Wait {
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    const waiting: Waiting = { bytes, held, until, resolve: () => resolve(true), reject };
     this.#waiting.add(waiting);
     this.#looks ??= setInterval(() => this.#lookAgain(), lookMs);
-    return { taken: promise, leave: () => this.#end(waiting, () => reject(cancelled())) };
+    const leave = (why?: Refusal) => this.#end(waiting, () => (why ? reject(why) : resolve(false)));
+    return { taken: promise, leave };
   }
 
   #lookAgain(): void {
@@ -120,12 +126,14 @@ export class HeldAnswer implements AnswerRoom {
   readonly #answers: HeldAnswers;
   #bytes = 0;
   #isReleased = false;
-  /** Until when the answer waits, once it had to. */
-  #until: number | undefined;
-  #leave: (() => void) | undefined;
+  readonly #waiting: AnswerWaiting | undefined;
+  /** How long the answer may still wait, once it had to, in milliseconds. */
+  #leftMs: number | undefined;
+  #leave: Wait["leave"] | undefined;
 
-  constructor(answers: HeldAnswers) {
+  constructor(answers: HeldAnswers, waiting?: AnswerWaiting) {
     this.#answers = answers;
+    this.#waiting = waiting;
   }
 
   tryHold(bytes: number): boolean {
@@ -143,14 +151,27 @@ export class HeldAnswer implements AnswerRoom {
   }
 
   async #wait(bytes: number): Promise<void> {
-    this.#until ??= this.#answers.latest();
+    const begun = performance.now();
+    const leftMs = this.#leftMs ?? this.#answers.waitMs;
     const more = bytes - this.#bytes;
-    const { taken, leave } = this.#answers.wait(more, this.#bytes, this.#until);
+    const { signal, until = Number.POSITIVE_INFINITY } = this.#waiting ?? {};
+    const { taken, leave } = this.#answers.wait(more, this.#bytes, Math.min(begun + leftMs, until));
+    const abort = () => leave(cancelled());
     this.#leave = leave;
-    await taken;
-    this.#leave = undefined;
-    if (this.#isReleased) this.#answers.give(more);
-    else this.#bytes += more;
+    this.#waiting?.note(true);
+    signal?.addEventListener("abort", abort, { once: true });
+    if (signal?.aborted) abort();
+    try {
+      const isTaken = await taken;
+      if (!isTaken) return;
+      if (this.#isReleased) this.#answers.give(more);
+      else this.#bytes += more;
+    } finally {
+      signal?.removeEventListener("abort", abort);
+      this.#waiting?.note(false);
+      this.#leave = undefined;
+      this.#leftMs = leftMs - (performance.now() - begun);
+    }
   }
 
   release(): void {
