@@ -136,8 +136,9 @@ export interface AnswerRoom {
   /**
    * Counts the answer as `bytes` long, whatever it was counted as before. Returns a promise where there is no memory for it now: it
    * resolves when there is, or the room is released, and rejects with a Refusal where none comes in time or nobody waits for it.
+   * While no other answer is held it is counted as `least` bytes long where there is memory for no more. Default: `bytes`.
    */
-  hold(bytes: number): Promise<void> | undefined;
+  hold(bytes: number, least?: number): Promise<void> | undefined;
   /** The same without waiting. Returns whether there was memory; where there was none it is counted as before. */
   tryHold(bytes: number): boolean;
   /** Gives back all bytes, and counts nothing from then on. */

@@ -24,17 +24,20 @@ export interface HeldAnswersOptions {
 }
 
 interface Waiting {
-  /** The bytes that it waits for, and those that it has already. */
+  /** The bytes that it waits for, those that will do while no other answer is held, and those that it has already. */
   readonly bytes: number;
+  readonly least: number;
   readonly held: number;
   /** By `performance.now()`. */
   readonly until: number;
-  resolve(): void;
+  /** Told how many were taken. */
+  resolve(taken: number): void;
   reject(error: unknown): void;
 }
 
 interface Wait {
-  readonly taken: Promise<boolean>;
+  /** How many bytes were taken; 0 where it was left. */
+  readonly taken: Promise<number>;
   leave(why?: Refusal): void;
 }
 
@@ -74,21 +77,27 @@ export class HeldAnswers {
     for (const waiting of this.#waiting) {
       const { bytes } = waiting;
       if (bytes >= least) continue;
-      if (this.take(bytes)) this.#end(waiting, waiting.resolve);
-      else least = bytes;
+      const taken = this.take(bytes) ? bytes : this.#takeAlone(waiting);
+      if (taken === undefined) least = bytes;
+      else this.#end(waiting, () => waiting.resolve(taken));
     }
   }
 
+  /** Takes the least for an answer beside which no other is held. Returns how many bytes that is; undefined where there is no memory. */
+  #takeAlone({ held, least }: Waiting): number | undefined {
+    return held === this.bytes && this.take(least) ? least : undefined;
+  }
+
   /**
-   * Waits for bytes beside those that an answer has already. `taken` resolves to true when they are counted, and rejects with a Refusal
-   * where there is no memory for them by `until`. `leave` ends the wait: with a Refusal, or as if there were nothing to wait for.
+   * Waits for bytes beside those that an answer has already. `taken` resolves when they are counted, and rejects with a Refusal where there
+   * is no memory for them by `until`. `leave` ends the wait: with a Refusal, or as if there were nothing to wait for.
    */
-  wait(bytes: number, held: number, until: number): Wait {
-    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-    const waiting: Waiting = { bytes, held, until, resolve: () => resolve(true), reject };
+  wait(asked: Pick<Waiting, "bytes" | "least" | "held" | "until">): Wait {
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const waiting: Waiting = { ...asked, resolve, reject };
     this.#waiting.add(waiting);
     this.#looks ??= setInterval(() => this.#lookAgain(), lookMs);
-    const leave = (why?: Refusal) => this.#end(waiting, () => (why ? reject(why) : resolve(false)));
+    const leave = (why?: Refusal) => this.#end(waiting, () => (why ? reject(why) : resolve(0)));
     return { taken: promise, leave };
   }
 
@@ -146,24 +155,28 @@ export class HeldAnswer implements AnswerRoom {
     return true;
   }
 
-  hold(bytes: number): Promise<void> | undefined {
-    return this.tryHold(bytes) ? undefined : this.#wait(bytes);
+  hold(bytes: number, least = bytes): Promise<void> | undefined {
+    if (this.tryHold(bytes)) return undefined;
+    const isAlone = this.#answers.bytes === this.#bytes;
+    return isAlone && least < bytes && this.tryHold(least) ? undefined : this.#wait(bytes, least);
   }
 
-  async #wait(bytes: number): Promise<void> {
+  async #wait(bytes: number, least: number): Promise<void> {
     const begun = performance.now();
     const leftMs = this.#leftMs ?? this.#answers.waitMs;
-    const more = bytes - this.#bytes;
+    const held = this.#bytes;
     const { signal, until = Number.POSITIVE_INFINITY } = this.#waiting ?? {};
-    const { taken, leave } = this.#answers.wait(more, this.#bytes, Math.min(begun + leftMs, until));
+    const { taken, leave } = this.#answers.wait({
+      ...{ bytes: bytes - held, least: least - held, held },
+      until: Math.min(begun + leftMs, until),
+    });
     const abort = () => leave(cancelled());
     this.#leave = leave;
     this.#waiting?.note(true);
     signal?.addEventListener("abort", abort, { once: true });
     if (signal?.aborted) abort();
     try {
-      const isTaken = await taken;
-      if (!isTaken) return;
+      const more = await taken;
       if (this.#isReleased) this.#answers.give(more);
       else this.#bytes += more;
     } finally {

@@ -109,6 +109,21 @@ describe("the memory for answers", () => {
     expect(bodies.bytes).toBe(0);
   });
 
+  test("is taken bit by bit by an answer that may become longer than all of it, while no other is held", async () => {
+    const { bodies, one, two, first, second } = budgetOf(1000 * KB);
+    first.hold(300 * KB);
+    const waiting = second.hold(1024 * KB, 600 * KB);
+    expect(waiting).toBeInstanceOf(Promise);
+    expect(bodies.bytes).toBe(300 * KB);
+    one.release();
+    await waiting;
+    expect(bodies.bytes).toBe(600 * KB);
+    expect(second.hold(1024 * KB, 900 * KB)).toBeUndefined();
+    expect(bodies.bytes).toBe(900 * KB);
+    two.release();
+    expect(bodies.bytes).toBe(0);
+  });
+
   test("is waited for as long in all, however long ago it was waited for before", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
     const { one, two, first, second } = budgetOf(1000 * KB, 1000);

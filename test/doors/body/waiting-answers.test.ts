@@ -8,8 +8,9 @@ import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 const long = "x".repeat(300 * 1024);
 const state = { isRoomy: true, refused: 0, held: 0 };
 const memory = {
-  hasRoom(held: number) {
+  hasRoom(held: number, more: number) {
     state.held = Math.max(state.held, held);
+    if (state.isRoomy && held + more > 450 * 1024) return false;
     if (!state.isRoomy) state.refused++;
     return state.isRoomy;
   },
@@ -72,4 +73,15 @@ test("what was read for a response in the background is given back when it is ov
   expect(state.held).toBeLessThan(long.length);
   expect(await make()).toContain("response.completed");
   expect(state.held).toBeLessThan(long.length);
+});
+
+test("one of untold length comes through where there is memory for it, though not for twice as much", async () => {
+  state.isRoomy = true;
+  const payer = await openAccount(gateway);
+  const asking = ask(payer.apiKey, false, {});
+  upstream.script = (exchange) => {
+    exchange.head(200, { "content-type": "application/json" });
+    exchange.end(JSON.stringify(chat));
+  };
+  expect((await asking).status).toBe(200);
 });
