@@ -59,6 +59,8 @@ export interface AttemptRecord {
   readonly sentAt: number;
   /** isQueued is whether it waits in the upstream's queue now. */
   isQueued?: boolean;
+  /** isHeldUp is whether its answer has come and waits for memory now. */
+  isHeldUp?: boolean;
   /** queuedMs is how long it waited in the queue. */
   queuedMs: number;
   /** waitedMs is how long the upstream took, until its answer could be passed on. */

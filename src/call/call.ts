@@ -118,16 +118,27 @@ export interface BodyRoom {
   /** Counts the body as `bytes` long, if it was shorter. Throws as `grow` does. */
   growTo(bytes: number, param?: string): void;
   /** Returns the room of an answer that is read for the call, with nothing counted yet. */
-  openAnswer(): AnswerRoom;
+  openAnswer(waiting?: AnswerWaiting): AnswerRoom;
+}
+
+/** AnswerWaiting bounds how long an answer waits for memory, beside the bound that all have. */
+export interface AnswerWaiting {
+  /** Fires when nobody waits for the answer any more. */
+  readonly signal: Signal;
+  /** The moment until which the caller waits for its answer, by `performance.now()`; infinite without a bound. */
+  readonly until: number;
+  /** Told when the answer begins to wait, and when it no longer does. */
+  note(isWaiting: boolean): void;
 }
 
 /** AnswerRoom counts the memory of one answer to a call, by the same room as bodies. It is released when the answer has been sent. */
 export interface AnswerRoom {
   /**
    * Counts the answer as `bytes` long, whatever it was counted as before. Returns a promise where there is no memory for it now: it
-   * resolves when there is, and rejects with a Refusal where none comes in time.
+   * resolves when there is, or the room is released, and rejects with a Refusal where none comes in time or nobody waits for it.
+   * While no other answer is held it is counted as `least` bytes long where there is memory for no more. Default: `bytes`.
    */
-  hold(bytes: number): Promise<void> | undefined;
+  hold(bytes: number, least?: number): Promise<void> | undefined;
   /** The same without waiting. Returns whether there was memory; where there was none it is counted as before. */
   tryHold(bytes: number): boolean;
   /** Gives back all bytes, and counts nothing from then on. */

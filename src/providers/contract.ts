@@ -5,7 +5,7 @@
  * or throws a Refusal, never retries, and keeps nothing between calls that a caller could notice.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Answer, AnswerHeaders, Arrival, BodyRoom } from "../call/call.ts";
+import type { Answer, AnswerHeaders, AnswerRoom, Arrival } from "../call/call.ts";
 import type { AttemptRecord } from "../call/call-record.ts";
 import type { Form, Input, Operation, Output } from "../call/operations.ts";
 import type { RefusedForms } from "../call/request/refused-members.ts";
@@ -69,7 +69,7 @@ export interface Attempt<O extends Operation = Operation, F extends Form = Form>
   readonly priority: number;
   readonly meter: Meter;
   /** The memory that answers are counted against. Omitted: they are not. */
-  readonly room?: Pick<BodyRoom, "openAnswer"> | undefined;
+  readonly room?: { openAnswer(): AnswerRoom } | undefined;
   /** Receives the times of the attempt, and what earlier requests of one that fails have used. */
   readonly record: AttemptRecord;
 }

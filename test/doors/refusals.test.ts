@@ -140,7 +140,7 @@ describe("REST", () => {
     "a text as stream": [chat({ stream: "true" }), wrongType("stream")],
     "a text as temperature": [chat({ temperature: "1" }), wrongType("temperature")],
     "a fraction as max_tokens": [chat({ max_tokens: 1.5 }), wrongValue("max_tokens")],
-    "a negative number as max_tokens": [chat({ max_tokens: -1 }), wrongValue("max_tokens")],
+    "a negative number as max_tokens": [chat({ max_tokens: -2 }), wrongValue("max_tokens")],
     "a number beyond every bound": [chat({ temperature: 0 }).replace(":0", ":1e999"), wrongType("temperature")],
     "an unknown role": [
       chat({ messages: [{ role: marker, content: "hi" }] }),

@@ -106,7 +106,7 @@ describe("a request that says a bound in another way", () => {
     expect(error).toMatchObject({ param: key, message: expect.stringContaining(key.toLowerCase()) });
   });
 
-  test.each([{ n: "128" }, { n: 100_000 }, { max_tokens: -1 }, { max_completion_tokens: "100000" }])(
+  test.each([{ n: "128" }, { n: 100_000 }, { max_tokens: -2 }, { max_completion_tokens: "100000" }])(
     "is refused in the rest of an RPC's message, as by %j",
     async (extra) => {
       const client = createClient(

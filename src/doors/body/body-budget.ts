@@ -8,7 +8,7 @@
  * memory than the bound supposes, larger ones find no room sooner, and neither do long answers (`held-answers.ts`): both are counted
  * against the memory that is left.
  */
-import type { AnswerRoom, BodyRoom } from "../../call/call.ts";
+import type { AnswerRoom, AnswerWaiting, BodyRoom } from "../../call/call.ts";
 import { bodiesTooMany, expandedTooLarge } from "../../call/refusals.ts";
 import type { MemoryRoom } from "../../runtime/memory/memory-room.ts";
 import { HeldAnswer, HeldAnswers, maxSmall } from "./held-answers.ts";
@@ -37,6 +37,8 @@ export interface BodyShare extends BodyRoom {
   remove(bytes: number): void;
   /** Gives back the bytes of the body, and counts no more of it. Those of answers stay. */
   releaseBody(): void;
+  /** Gives back the bytes of answers, and counts no more of them. Those of the body stay. */
+  releaseAnswers(): void;
   /** Gives back all bytes, and counts nothing from then on. */
   release(): void;
 }
@@ -96,6 +98,7 @@ class Share implements BodyShare {
   #isReleased = false;
   /** Undefined where none was opened. */
   #answers: HeldAnswer[] | undefined;
+  #hasAnswered = false;
 
   constructor(bodies: HeldBodies, accountId: string) {
     this.#bodies = bodies;
@@ -133,9 +136,10 @@ class Share implements BodyShare {
     this.grow(Math.max(0, bytes - this.#held), param);
   }
 
-  openAnswer(): AnswerRoom {
-    const answer = new HeldAnswer(this.#bodies.answers);
-    if (this.#answers) this.#answers.push(answer);
+  openAnswer(waiting?: AnswerWaiting): AnswerRoom {
+    const answer = new HeldAnswer(this.#bodies.answers, waiting);
+    if (this.#hasAnswered) answer.release();
+    else if (this.#answers) this.#answers.push(answer);
     else this.#answers = [answer];
     return answer;
   }
@@ -147,6 +151,11 @@ class Share implements BodyShare {
 
   release(): void {
     this.releaseBody();
+    this.releaseAnswers();
+  }
+
+  releaseAnswers(): void {
+    this.#hasAnswered = true;
     const answers = this.#answers;
     this.#answers = undefined;
     if (answers) for (const answer of answers) answer.release();

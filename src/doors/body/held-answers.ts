@@ -5,8 +5,8 @@
  * What callers send has bounds of its own. An answer has been paid for when it comes, so it goes by the memory that there is alone.
  * One of at most 64 KiB is not counted: small calls are served whatever others need.
  */
-import type { AnswerRoom } from "../../call/call.ts";
-import { answerWithoutRoom, cancelled } from "../../call/refusals.ts";
+import type { AnswerRoom, AnswerWaiting } from "../../call/call.ts";
+import { answerWithoutRoom, cancelled, type Refusal } from "../../call/refusals.ts";
 import type { MemoryRoom } from "../../runtime/memory/memory-room.ts";
 
 /** The longest body or answer that is small. In bytes. */
@@ -24,13 +24,21 @@ export interface HeldAnswersOptions {
 }
 
 interface Waiting {
-  /** The bytes that it waits for, and those that it has already. */
+  /** The bytes that it waits for, those that will do while no other answer is held, and those that it has already. */
   readonly bytes: number;
+  readonly least: number;
   readonly held: number;
   /** By `performance.now()`. */
   readonly until: number;
-  resolve(): void;
+  /** Told how many were taken. */
+  resolve(taken: number): void;
   reject(error: unknown): void;
+}
+
+interface Wait {
+  /** How many bytes were taken; 0 where it was left. */
+  readonly taken: Promise<number>;
+  leave(why?: Refusal): void;
 }
 
 /** HeldAnswers sums the bytes of the answers that are held. */
@@ -44,9 +52,9 @@ export class HeldAnswers {
     this.#options = options;
   }
 
-  /** The moment until which an answer waits that begins to, by `performance.now()`. */
-  latest(): number {
-    return performance.now() + (this.#options.memory?.waitMs ?? defaultWaitMs);
+  /** How long an answer waits in all, in milliseconds. */
+  get waitMs(): number {
+    return this.#options.memory?.waitMs ?? defaultWaitMs;
   }
 
   /** Counts bytes, and reports whether there was memory for them. */
@@ -69,21 +77,28 @@ export class HeldAnswers {
     for (const waiting of this.#waiting) {
       const { bytes } = waiting;
       if (bytes >= least) continue;
-      if (this.take(bytes)) this.#end(waiting, waiting.resolve);
-      else least = bytes;
+      const taken = this.take(bytes) ? bytes : this.#takeAlone(waiting);
+      if (taken === undefined) least = bytes;
+      else this.#end(waiting, () => waiting.resolve(taken));
     }
   }
 
+  /** Takes the least for an answer beside which no other is held. Returns how many bytes that is; undefined where there is no memory. */
+  #takeAlone({ held, least }: Waiting): number | undefined {
+    return held === this.bytes && this.take(least) ? least : undefined;
+  }
+
   /**
-   * Waits for bytes beside those that an answer has already. Resolves when they are counted. Rejects with a Refusal where there is no
-   * memory for them in time, or they are left.
+   * Waits for bytes beside those that an answer has already. `taken` resolves when they are counted, and rejects with a Refusal where there
+   * is no memory for them by `until`. `leave` ends the wait: with a Refusal, or as if there were nothing to wait for.
    */
-  wait(bytes: number, held: number, until: number): { readonly taken: Promise<void>; readonly leave: () => void } {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiting: Waiting = { bytes, held, until, resolve, reject };
+  wait(asked: Pick<Waiting, "bytes" | "least" | "held" | "until">): Wait {
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const waiting: Waiting = { ...asked, resolve, reject };
     this.#waiting.add(waiting);
     this.#looks ??= setInterval(() => this.#lookAgain(), lookMs);
-    return { taken: promise, leave: () => this.#end(waiting, () => reject(cancelled())) };
+    const leave = (why?: Refusal) => this.#end(waiting, () => (why ? reject(why) : resolve(0)));
+    return { taken: promise, leave };
   }
 
   #lookAgain(): void {
@@ -120,12 +135,14 @@ export class HeldAnswer implements AnswerRoom {
   readonly #answers: HeldAnswers;
   #bytes = 0;
   #isReleased = false;
-  /** Until when the answer waits, once it had to. */
-  #until: number | undefined;
-  #leave: (() => void) | undefined;
+  readonly #waiting: AnswerWaiting | undefined;
+  /** How long the answer may still wait, once it had to, in milliseconds. */
+  #leftMs: number | undefined;
+  #leave: Wait["leave"] | undefined;
 
-  constructor(answers: HeldAnswers) {
+  constructor(answers: HeldAnswers, waiting?: AnswerWaiting) {
     this.#answers = answers;
+    this.#waiting = waiting;
   }
 
   tryHold(bytes: number): boolean {
@@ -138,19 +155,36 @@ export class HeldAnswer implements AnswerRoom {
     return true;
   }
 
-  hold(bytes: number): Promise<void> | undefined {
-    return this.tryHold(bytes) ? undefined : this.#wait(bytes);
+  hold(bytes: number, least = bytes): Promise<void> | undefined {
+    if (this.tryHold(bytes)) return undefined;
+    const isAlone = this.#answers.bytes === this.#bytes;
+    return isAlone && least < bytes && this.tryHold(least) ? undefined : this.#wait(bytes, least);
   }
 
-  async #wait(bytes: number): Promise<void> {
-    this.#until ??= this.#answers.latest();
-    const more = bytes - this.#bytes;
-    const { taken, leave } = this.#answers.wait(more, this.#bytes, this.#until);
+  async #wait(bytes: number, least: number): Promise<void> {
+    const begun = performance.now();
+    const leftMs = this.#leftMs ?? this.#answers.waitMs;
+    const held = this.#bytes;
+    const { signal, until = Number.POSITIVE_INFINITY } = this.#waiting ?? {};
+    const { taken, leave } = this.#answers.wait({
+      ...{ bytes: bytes - held, least: least - held, held },
+      until: Math.min(begun + leftMs, until),
+    });
+    const abort = () => leave(cancelled());
     this.#leave = leave;
-    await taken;
-    this.#leave = undefined;
-    if (this.#isReleased) this.#answers.give(more);
-    else this.#bytes += more;
+    this.#waiting?.note(true);
+    signal?.addEventListener("abort", abort, { once: true });
+    if (signal?.aborted) abort();
+    try {
+      const more = await taken;
+      if (this.#isReleased) this.#answers.give(more);
+      else this.#bytes += more;
+    } finally {
+      signal?.removeEventListener("abort", abort);
+      this.#waiting?.note(false);
+      this.#leave = undefined;
+      this.#leftMs = leftMs - (performance.now() - begun);
+    }
   }
 
   release(): void {

@@ -1,8 +1,8 @@
 /**
  * Forms that no path has as its own and that have one meaning: the roles of LangChain's and Gemini's turns, and all in capitals, as Ollama
  * takes them, Gemini's parts and lists of functions, members that are null because they are not set, a choice that is the bare name of an
- * offered tool, a format that is a word, and a bound of -1. They are read before the words of other APIs. A form without a meaning stays as it is, so that
- * validation refuses it by the path that the caller wrote.
+ * offered tool, a format that is a word, and a bound of -1. They are read before the words of other APIs. A form without a meaning stays as
+ * it is, so that validation refuses it by the path that the caller wrote.
  */
 import { invalidType } from "../../call/refusals.ts";
 import { isHuge } from "../../providers/profile/schemas/root-schema.ts";

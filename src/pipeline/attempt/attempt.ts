@@ -6,7 +6,7 @@
  * caller that sends `x-gateway-strict: true` is refused instead, before anything is sent.
  */
 
-import type { Answer, AnswerHeaders, Call } from "../../call/call.ts";
+import type { Answer, AnswerHeaders, AnswerWaiting, Call } from "../../call/call.ts";
 import type { AttemptRecord } from "../../call/call-record.ts";
 import type { Form, Operation, Output } from "../../call/operations.ts";
 import { Refusal, wouldBeDropped } from "../../call/refusals.ts";
@@ -147,11 +147,23 @@ function requestTo(attempt: CallAttempt, record: AttemptRecord, clock: () => num
     onLate: stream?.late,
     record,
     meter,
-    room: part.body,
+    room: answerRoomsOf(attempt, record, deadline - clock()),
     priority,
     traceHeaders: part.record.trace?.began(record) ?? passedTrace(header),
     timeouts: deadline === endless ? timeouts : { ...timeouts, totalMs: deadline - clock() },
   };
+}
+
+/** answerRoomsOf returns the memory that the attempt's answers are counted against. They wait for it as long as the attempt itself may last. */
+function answerRoomsOf({ part, signal, stream }: CallAttempt, record: AttemptRecord, leftMs: number): Attempt["room"] {
+  const waiting: AnswerWaiting = {
+    signal: stream?.signal ?? signal,
+    until: performance.now() + leftMs,
+    note(isWaiting) {
+      record.isHeldUp = isWaiting;
+    },
+  };
+  return { openAnswer: () => part.body.openAnswer(waiting) };
 }
 
 /** withoutBetas returns the caller's headers without the values of `anthropic-beta` that the upstream has refused. */

@@ -127,11 +127,12 @@ function tryCandidate<A>(sending: Sending<A>, candidate: Candidate): MaybePromis
     afterMs: hedging.afterMs,
     other: () => plan.beside(candidate),
     signal: part.signal,
-    mayAskAgain: () => clock() < modelCall.deadline && !modelCall.call.record.attempts.some(isInQueue),
+    mayAskAgain: () => clock() < modelCall.deadline && !modelCall.call.record.attempts.some(waitsHere),
   });
 }
 
-const isInQueue = ({ isQueued }: AttemptRecord) => isQueued === true;
+/** waitsHere reports whether an attempt waits for this gateway, and not for its upstream. */
+const waitsHere = ({ isQueued, isHeldUp }: AttemptRecord) => isQueued === true || isHeldUp === true;
 
 /** observed makes an attempt, and tells the target's breaker and load how it went. */
 function observed<A>(

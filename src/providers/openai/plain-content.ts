@@ -11,20 +11,26 @@ import { isObject } from "../../wire/json.ts";
 export function withPlainContent(message: JsonObject): JsonObject {
   const { content } = message;
   if (typeof content === "number" || typeof content === "boolean") return { ...message, content: `${content}` };
+  if (isObject(content) && !isPart(content)) return { ...message, content: JSON.stringify(content) };
   const told = isObject(content) ? [content] : content;
   if (!Array.isArray(told)) return withNamedThinking(message);
   const parts = told.map(said);
-  if (!parts.every((part) => part !== undefined))
-    return isObject(content) && !isPart(content) ? { ...message, content: JSON.stringify(content) } : message;
+  if (!parts.every((part) => part !== undefined)) return message;
   const text = parts.map((part) => part.text ?? "").join("");
   const thinking = parts.map((part) => part.thinking ?? "").join("");
   const hasText = thinking === "" || text !== "";
   return { ...message, content: hasText ? text : null, ...(thinking === "" ? {} : { reasoning_content: thinking }) };
 }
 
-/** isPart tells a part from the value that a server has parsed of a text in JSON, as Cloudflare. */
+/**
+ * isPart tells a part from the value that a server has parsed of a text in JSON, as Cloudflare: a part is of thinking, has a member by the name
+ * of its type, or is a text and nothing else. A schema may have members by these names, too.
+ */
 function isPart(content: JsonObject): boolean {
-  return "type" in content || "text" in content;
+  const { type, text } = content;
+  if (typeof type === "string")
+    return thinkingTypes.has(type) || Object.hasOwn(content, type) || typeof text === "string";
+  return typeof text === "string" && Object.keys(content).length === 1;
 }
 
 /** knownNames are what clients of chat read. */

@@ -82,12 +82,12 @@ class WholeBody implements Reader {
       if (this.#settled) this.#settled.refresh();
       else this.#settled = setTimeout(this.#leaveComplete, settleMs).unref();
     }
-    return this.#room?.hold(this.#bytesToCome());
+    return this.#room?.hold(this.#bytesToCome(), Math.max(this.#announced, this.#bytes));
   }
 
   /**
    * #bytesToCome returns how long the body will be, as announced or as may be. Memory is taken for all of it at once: many answers that
-   * each had a part of theirs would wait for each other.
+   * each had a part of theirs would wait for each other. One that is alone takes it as it comes where there is too little.
    */
   #bytesToCome(): number {
     const bytes = Math.max(this.#announced, this.#bytes);

@@ -16,9 +16,9 @@ import { countOf, isBrokenCount, membersOf } from "./count.ts";
 import { reportedManner } from "./manner.ts";
 
 type Written = Pick<ToldUsage, "cacheWrite" | "cacheWriteHour">;
-type Compacted = { readonly [part in "input" | "cacheRead" | "cacheWrite" | "cacheWriteHour" | "output"]: number };
+type Counts = { readonly [part in "input" | "cacheRead" | "cacheWrite" | "cacheWriteHour" | "output"]: number };
 
-const nothingCompacted: Compacted = { input: 0, cacheRead: 0, cacheWrite: 0, cacheWriteHour: 0, output: 0 };
+const nothing: Counts = { input: 0, cacheRead: 0, cacheWrite: 0, cacheWriteHour: 0, output: 0 };
 
 export class MessageUsageReader {
   #input: Pick<ToldUsage, "input" | "cacheRead"> & Written = {};
@@ -31,7 +31,7 @@ export class MessageUsageReader {
   #isBroken = false;
   /** isElsewhere is whether counts were reported by chat's names. */
   #isElsewhere = false;
-  #compacted: Compacted | undefined;
+  #compacted: Counts | undefined;
 
   /** Takes the `usage` of the beginning of a message, whose output is that of nothing so far. Returns whether it was an object. */
   takeBeginning(usage: JsonValue | undefined): boolean {
@@ -58,14 +58,15 @@ export class MessageUsageReader {
       this.#reasoning = Math.max(this.#reasoning, thinking);
     }
     // What was told before is the compaction's own.
-    if (output !== undefined && isBesideCompaction(usage)) this.#output = output;
+    if (output && besideCompaction(usage)) this.#output = output;
     else if (output !== undefined) this.#output = Math.max(output, this.#output ?? 0, this.#leastOutput ?? 0);
     return true;
   }
 
-  #takeInput(usage: JsonObject): void {
-    const isBeside = isBesideCompaction(usage);
-    const before = isBeside ? { cacheWriteHour: hourOfReply(usage) } : this.#input;
+  #takeInput(told: JsonObject): void {
+    const beside = besideCompaction(told);
+    const usage = beside ?? told;
+    const before = beside ? { cacheWriteHour: repliesIn(told).cacheWriteHour } : this.#input;
     const next = {
       ...before,
       ...only("input", countOf(usage.input_tokens)),
@@ -73,14 +74,14 @@ export class MessageUsageReader {
       ...(countOf(usage.input_tokens) === undefined ? chatParts(usage) : {}),
       ...writtenParts(usage, before.cacheWriteHour ?? 0),
     };
-    if (isBeside || totalInput(next) >= totalInput(this.#input)) this.#input = next;
+    if (beside || totalInput(next) >= totalInput(this.#input)) this.#input = next;
   }
 
   /** The list grows with the answer: the greatest sum stands. */
   #takeIterations(usage: JsonObject): void {
     const compactions = iterationsOf(usage, "compaction");
     if (compactions.length === 0) return;
-    const sum = compactions.map(compactedIn).reduce(added, nothingCompacted);
+    const sum = compactions.map(countsIn).reduce(added, nothing);
     if (totalInput(sum) + sum.output >= totalInput(this.#compacted ?? {}) + (this.#compacted?.output ?? 0))
       this.#compacted = sum;
   }
@@ -106,7 +107,7 @@ export class MessageUsageReader {
   /** The usage reported so far; unreported parts are left out. Reasoning is 0 where only the output was reported. */
   get reported(): ToldUsage {
     const output = this.#output;
-    const compacted = this.#compacted ?? nothingCompacted;
+    const compacted = this.#compacted ?? nothing;
     const reported = this.#compacted ? withCompacted(this.#plain, compacted) : this.#plain;
     const least = output === undefined ? (this.#leastOutput ?? 0) + compacted.output : 0;
     const isPlain = this.#leastOutput === undefined && least === 0 && this.#searches === undefined && !this.#manner;
@@ -133,19 +134,30 @@ function iterationsOf({ iterations }: JsonObject, type: string): JsonObject[] {
   return Array.isArray(iterations) ? iterations.map(membersOf).filter((one) => one.type === type) : [];
 }
 
-/** isBesideCompaction reports whether the counts are those of the reply alone, and what was compacted stands beside them. */
-function isBesideCompaction(usage: JsonObject): boolean {
-  return countOf(usage.input_tokens) !== undefined && iterationsOf(usage, "compaction").length > 0;
+/**
+ * besideCompaction returns a report with the input of the reply alone, beside which stands what was compacted; undefined where nothing was, or
+ * the input is not told. The replies are listed, too, for one that has no sum of them.
+ */
+function besideCompaction(usage: JsonObject): JsonObject | undefined {
+  if (iterationsOf(usage, "compaction").length === 0) return undefined;
+  if (totalInput(countsIn(usage)) > 0) return usage;
+  const replies = repliesIn(usage);
+  if (totalInput(replies) === 0) return undefined;
+  return {
+    ...usage,
+    input_tokens: replies.input,
+    cache_read_input_tokens: replies.cacheRead,
+    cache_creation_input_tokens: replies.cacheWrite + replies.cacheWriteHour,
+  };
 }
 
-/** hourOfReply returns what the reply wrote to the cache for an hour: the end of a stream has the sum of all its writes alone. */
-function hourOfReply(usage: JsonObject): number {
-  const written = iterationsOf(usage, "message").map((one) => writtenParts(one, 0).cacheWriteHour ?? 0);
-  return written.reduce((sum, one) => sum + one, 0);
+/** repliesIn sums what the replies took. The end of a stream has the sum of all that they wrote to the cache alone, and not for how long. */
+function repliesIn(usage: JsonObject): Counts {
+  return iterationsOf(usage, "message").map(countsIn).reduce(added, nothing);
 }
 
 /** withCompacted adds what compacting took to the sums that were told. One that was not told stays so, and is counted. */
-function withCompacted(plain: ToldUsage, compacted: Compacted): ToldUsage {
+function withCompacted(plain: ToldUsage, compacted: Counts): ToldUsage {
   const { output, ...input } = added(compacted, plain);
   return {
     ...plain,
@@ -154,7 +166,7 @@ function withCompacted(plain: ToldUsage, compacted: Compacted): ToldUsage {
   };
 }
 
-function compactedIn(usage: JsonObject): Compacted {
+function countsIn(usage: JsonObject): Counts {
   const { cacheWrite = 0, cacheWriteHour = 0 } = writtenParts(usage, 0);
   return {
     input: countOf(usage.input_tokens) ?? 0,
@@ -165,7 +177,7 @@ function compactedIn(usage: JsonObject): Compacted {
   };
 }
 
-function added(sum: Compacted, more: ToldUsage): Compacted {
+function added(sum: Counts, more: ToldUsage): Counts {
   return {
     input: sum.input + (more.input ?? 0),
     cacheRead: sum.cacheRead + (more.cacheRead ?? 0),

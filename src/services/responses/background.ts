@@ -84,6 +84,7 @@ export class Background {
     }
     void run.over.then(() => {
       this.#forget(run);
+      room.releaseAnswers();
       if (run.log) this.#keepEvents(run, room);
       else room.release();
     });

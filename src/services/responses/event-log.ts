@@ -16,6 +16,8 @@ export interface Room extends BodyRoom {
   /** add throws a Refusal if there is no room. */
   add(bytes: number): void;
   remove(bytes: number): void;
+  /** Gives back what the answers of upstreams take. */
+  releaseAnswers(): void;
   release(): void;
 }
 

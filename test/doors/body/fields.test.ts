@@ -118,7 +118,7 @@ const completions: SpecEndpoint = {
         "beyond what the model puts out": { json: 4_294_967_295 },
         "written with an exponent": { json: 1e2, form: "1e2" },
         "with blanks around": { form: " 5 " },
-        "below 0": { json: -1, refused: wrong("max_tokens") },
+        "below 0": { json: -2, refused: wrong("max_tokens") },
         "beyond 32 bits": { json: 4_294_967_296, refused: wrong("max_tokens") },
         "with a fraction": { json: 1.5, refused: wrong("max_tokens") },
         "in words": { json: "five", refused: wrong("max_tokens") },

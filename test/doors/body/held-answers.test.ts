@@ -2,8 +2,9 @@
  * Long answers are counted against the memory that is left, as request bodies are: what finds none waits for it, and is refused where none
  * comes in time. Small answers are not counted.
  */
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { createBodyBudget } from "../../../src/doors/body/body-budget.ts";
+import { CallerAbort } from "../../../src/runtime/caller-abort.ts";
 
 const KB = 1024;
 
@@ -14,6 +15,8 @@ function budgetOf(memoryBytes: number, waitMs = 60_000) {
   const [one, two] = [bodies.open("one"), bodies.open("two")];
   return { bodies, one, two, first: one.openAnswer(), second: two.openAnswer() };
 }
+
+afterEach(() => void vi.useRealTimers());
 
 describe("the memory for answers", () => {
   test("is taken by long ones as long as they are, beside bodies, and not by small ones", () => {
@@ -76,14 +79,72 @@ describe("the memory for answers", () => {
     expect(bodies.bytes).toBe(0);
   });
 
-  test("is not waited for once its call is over", async () => {
+  test("is not waited for once its call is over, which counts nothing more", async () => {
     const { bodies, one, two, first, second } = budgetOf(1000 * KB);
     first.hold(600 * KB);
     const waiting = second.hold(500 * KB);
     two.release();
-    await expect(waiting).rejects.toThrow();
+    await waiting;
+    expect(bodies.bytes).toBe(600 * KB);
     one.release();
     expect(second.tryHold(500 * KB)).toBe(true);
+    two.openAnswer().hold(500 * KB);
     expect(bodies.bytes).toBe(0);
+  });
+
+  test("is not waited for once nobody waits for the answer, nor longer than its caller does", async () => {
+    const { bodies, one, two, first } = budgetOf(1000 * KB);
+    first.hold(600 * KB);
+    const abort = new CallerAbort();
+    const noted: boolean[] = [];
+    const note = (isWaiting: boolean) => void noted.push(isWaiting);
+    const left = two.openAnswer({ signal: abort, until: Number.POSITIVE_INFINITY, note }).hold(500 * KB);
+    abort.abort();
+    await expect(left).rejects.toThrow("went away");
+    await expect(two.openAnswer({ signal: abort, until: 0, note }).hold(500 * KB)).rejects.toThrow("went away");
+    const late = two.openAnswer({ signal: new CallerAbort(), until: 0, note }).hold(500 * KB);
+    await expect(late).rejects.toThrow("no memory for so long an answer");
+    expect(noted).toEqual([true, false, true, false, true, false]);
+    one.release();
+    expect(bodies.bytes).toBe(0);
+  });
+
+  test("is taken bit by bit by an answer that may become longer than all of it, while no other is held", async () => {
+    const { bodies, one, two, first, second } = budgetOf(1000 * KB);
+    first.hold(300 * KB);
+    const waiting = second.hold(1024 * KB, 600 * KB);
+    expect(waiting).toBeInstanceOf(Promise);
+    expect(bodies.bytes).toBe(300 * KB);
+    one.release();
+    await waiting;
+    expect(bodies.bytes).toBe(600 * KB);
+    expect(second.hold(1024 * KB, 900 * KB)).toBeUndefined();
+    expect(bodies.bytes).toBe(900 * KB);
+    two.release();
+    expect(bodies.bytes).toBe(0);
+  });
+
+  test("is waited for as long in all, however long ago it was waited for before", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+    const { one, two, first, second } = budgetOf(1000 * KB, 1000);
+    first.hold(600 * KB);
+    const early = second.hold(500 * KB);
+    vi.advanceTimersByTime(500);
+    first.tryHold(0);
+    await early;
+    second.tryHold(0);
+    vi.advanceTimersByTime(60_000);
+    first.hold(600 * KB);
+    const later = second.hold(500 * KB);
+    vi.advanceTimersByTime(250);
+    first.tryHold(0);
+    await later;
+    second.tryHold(0);
+    first.hold(600 * KB);
+    const last = second.hold(500 * KB);
+    vi.advanceTimersByTime(250);
+    await expect(last).rejects.toThrow("no memory for so long an answer");
+    one.release();
+    two.release();
   });
 });

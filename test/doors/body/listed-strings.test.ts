@@ -69,7 +69,7 @@ describe("over HTTP", () => {
   });
 
   test("a string that is no number is refused", async () => {
-    for (const wrong of [{ max_tokens: "five" }, { stream: "perhaps" }, { max_tokens: "-1" }, { temperature: "1" }]) {
+    for (const wrong of [{ max_tokens: "five" }, { stream: "perhaps" }, { max_tokens: "-2" }, { temperature: "1" }]) {
       const asked = { model: "embedded-chat", prompt: "a", ...wrong };
       expect(await send("/completions", asked), JSON.stringify(wrong)).toMatchObject({ status: 400 });
     }

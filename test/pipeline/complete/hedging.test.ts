@@ -6,8 +6,17 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { createHedge } from "../../../src/pipeline/complete/hedge.ts";
 import type { Signal } from "../../../src/runtime/caller-abort.ts";
+import { eventually } from "../../support/eventually.ts";
 import { scrape } from "../../support/telemetry/scrape.ts";
-import { answerWell, at, openStage, type Stage, served, told } from "../../support/upstreams/two-upstreams.ts";
+import {
+  answerWell,
+  at,
+  openStage,
+  type Stage,
+  served,
+  told,
+  wholeAnswer,
+} from "../../support/upstreams/two-upstreams.ts";
 
 let stage: Stage;
 
@@ -42,6 +51,20 @@ test("one that takes long is overtaken: the other's is taken and charged, the fi
   expect(JSON.parse((await stage.latest())?.tried ?? "null")).toMatchObject([
     { upstream: "first", failure: "another attempt was quicker", lost: 15 },
   ]);
+});
+
+test("one that has come and waits for memory is not overtaken", async () => {
+  await stage.close();
+  const state = { isRoomy: false, looks: 0 };
+  const memory = { hasRoom: () => ++state.looks > 0 && state.isRoomy };
+  stage = await openStage([served([at("first", 0), at("second", 1)])], { hedging }, { memory });
+  stage.first.script = (exchange) => exchange.json(200, { ...wholeAnswer, padding: "x".repeat(100_000) });
+  const asking = stage.ask();
+  // There is a look four times a second.
+  await eventually(() => expect(state.looks).toBeGreaterThan(4));
+  state.isRoomy = true;
+  expect(told(await asking)).toEqual([200, "first", "1"]);
+  expect(stage.second.received).toHaveLength(0);
 });
 
 test("where the first answers after all it wins, and the second is left", async () => {

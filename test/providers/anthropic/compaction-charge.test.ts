@@ -105,6 +105,16 @@ test("a stream that begins with the input of the compaction is charged for it on
   expect(await costOf("/chat/completions", true)).toBe(ofReply + ofCompaction);
 });
 
+test.each([
+  ["leaves it out", { output_tokens: 4 }],
+  ["has null", { input_tokens: null, output_tokens: 4 }],
+  ["has zeros", { ...usage, input_tokens: 0 }],
+])("the input of the reply is that of its iteration where the end of the stream %s", async (_, told) => {
+  const { type: __, ...ofItsBeginning } = compaction;
+  answerWith({ ...told, iterations: [compaction, reply] }, { ...ofItsBeginning, output_tokens: 1 });
+  expect(await costOf("/messages", true)).toBe(ofReply + ofCompaction);
+});
+
 test("a reply behind a compaction is charged for what it wrote to the cache for an hour", async () => {
   const writing = { ...reply, cache_creation: { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 9 } };
   const { type: _, ...ofItsBeginning } = compaction;

@@ -169,6 +169,9 @@ test.each<[unknown, string]>([
   [{ title: "Apples", pages: [1, 2] }, '{"title":"Apples","pages":[1,2]}'],
   [42, "42"],
   [false, "false"],
+  [{ summary: "All well." }, '{"summary":"All well."}'],
+  [{ type: "person", name: "Ann" }, '{"type":"person","name":"Ann"}'],
+  [{ text: "Hi", mood: "calm" }, '{"text":"Hi","mood":"calm"}'],
 ])("content that a server has parsed, as Cloudflare %j, is a text", async (content, text) => {
   upstream.script = (exchange) => exchange.json(200, chatAnswer({ content }));
   expect((await client().chat.completions.create(asked)).choices[0]?.message.content).toBe(text);
