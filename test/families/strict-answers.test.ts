@@ -525,7 +525,26 @@ describe("the checkers find what a strict client would reject", () => {
   const fine = chatAnswer({ content: "Hi", refusal: null }, "stop", { usage });
   const called = (more: object) => chatAnswer({ content: null, refusal: null, tool_calls: [more] }, "tool_calls");
   const call = { id: "call_1", type: "function", function: { name: "f", arguments: "{}" } };
-  const message = messageAnswer([{ type: "text", text: "Hi" }]);
+  const sumsOfMessage = {
+    ...{ input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+    ...{ output_tokens_details: null, server_tool_use: null },
+  };
+  const usageOfMessage = {
+    ...sumsOfMessage,
+    ...{ cache_creation: null, service_tier: "standard", speed: null, inference_geo: null },
+  };
+  const messageOf = (content: JsonObject[], reason: string | null = "end_turn") =>
+    messageAnswer(content, reason, { usage: usageOfMessage, container: null, diagnostics: null, stop_details: null });
+  const message = messageOf([{ type: "text", text: "Hi", citations: null }]);
+  const messageStart = () => ({ type: "message_start", message: messageOf([], null) });
+  const messageEnd = () => [
+    {
+      type: "message_delta",
+      delta: { stop_reason: "end_turn", stop_sequence: null, container: null, stop_details: null },
+      usage: sumsOfMessage,
+    },
+    { type: "message_stop" },
+  ];
 
   const faults: Readonly<Record<string, () => void>> = {
     "no id": () => checkChatCompletion({ ...fine, id: undefined }),
@@ -539,9 +558,11 @@ describe("the checkers find what a strict client would reject", () => {
       checkChatCompletion(called({ ...call, function: { name: "f", arguments: {} } })),
     "a message without usage": () => checkMessage({ ...message, usage: undefined }),
     "a message without a stop text's place": () => checkMessage({ ...message, stop_sequence: undefined }),
-    "a thinking block without a signature": () => checkMessage(messageAnswer([{ type: "thinking", thinking: "Hm." }])),
+    "a thinking block without a signature": () => checkMessage(messageOf([{ type: "thinking", thinking: "Hm." }])),
     "a call whose input is a list": () =>
-      checkMessage(messageAnswer([{ type: "tool_use", id: "a", name: "f", input: [] }], "tool_use")),
+      checkMessage(
+        messageOf([{ type: "tool_use", id: "a", name: "f", input: [], caller: { type: "direct" } }], "tool_use"),
+      ),
     "a vector that is no base64 of floats": () =>
       checkEmbeddings(
         {
@@ -568,7 +589,7 @@ describe("the checkers find what a strict client would reject", () => {
   const events = (...all: Record<string, unknown>[]) => eventsOf(Buffer.from(anthropicFrames(...all)));
   const role = chatChunk({ role: "assistant", content: "" });
   const end = chatChunk({}, "stop");
-  const block = blockEvents(0, { type: "text", text: "" }, { type: "text_delta", text: "Hi" });
+  const block = blockEvents(0, { type: "text", text: "", citations: null }, { type: "text_delta", text: "Hi" });
 
   const part = { type: "output_text", text: "Hi", annotations: [], logprobs: [] };
   const item = { type: "message", id: "a", status: "completed", role: "assistant", content: [part] };
@@ -576,6 +597,7 @@ describe("the checkers find what a strict client would reject", () => {
     ...{
       id: "r",
       object: "response",
+      access_programs: null,
       created_at: 1,
       model: "m",
       parallel_tool_calls: true,
@@ -656,7 +678,11 @@ describe("the checkers find what a strict client would reject", () => {
       checkMessageStream(
         events(
           messageStart(),
-          ...blockEvents(0, { type: "text", text: "" }, { type: "input_json_delta", partial_json: "{}" }),
+          ...blockEvents(
+            0,
+            { type: "text", text: "", citations: null },
+            { type: "input_json_delta", partial_json: "{}" },
+          ),
           ...messageEnd(),
         ),
       ),
@@ -667,6 +693,21 @@ describe("the checkers find what a strict client would reject", () => {
       expect(check).toThrow();
     });
   }
+
+  const typed: Readonly<Record<string, () => void>> = {
+    "Response.access_programs": () => checkResponse({ ...answered, access_programs: undefined }),
+    "Response.tools[0].strict": () =>
+      checkResponse({ ...answered, tools: [{ type: "function", name: "f", parameters: {} }] }),
+    "ResponseStreamEvent.content_index": () => checkResponseStream(responseEvents({ content_index: undefined })),
+    "Message.usage.speed": () => checkMessage({ ...message, usage: { ...usageOfMessage, speed: undefined } }),
+    "MessageStreamEvent.content_block.citations": () =>
+      checkMessageStream(events(messageStart(), ...blockEvents(0, { type: "text", text: "" }), ...messageEnd())),
+    "ChatCompletion.choices[0].message.refusal": () => checkChatCompletion(chatAnswer({ content: "Hi" })),
+  };
+
+  test.each(Object.entries(typed))("a member that an SDK's type requires: %s", (path, check) => {
+    expect(check).toThrow(path);
+  });
 
   test("and nothing in valid answers", () => {
     checkChatCompletion(fine);

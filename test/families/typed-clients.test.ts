@@ -9,15 +9,25 @@ import { checkEmbeddings } from "../support/clients/strict.ts";
 import { modelAt } from "../support/gateway.ts";
 import { eventStream } from "../support/scripted-upstream.ts";
 import { scriptedStage } from "../support/upstreams/scripted-stage.ts";
-import { answerAsOpenAi, outputMessage, respond, responseAnswer } from "../support/vendors.ts";
+import {
+  answerAsOpenAi,
+  anthropicFrames,
+  helloEvents,
+  messageAnswer,
+  outputMessage,
+  respond,
+  responseAnswer,
+} from "../support/vendors.ts";
 
 const { upstream, gateway } = scriptedStage((base_url) => ({
   upstreams: [
     { name: "far", kind: "openai", base_url, api_key: "k" },
+    { name: "claude", kind: "anthropic", base_url, api_key: "k" },
     { name: "own", kind: "openai", base_url, api_key: "k", profile: { operations: { responses: "/responses" } } },
   ],
   models: [
     modelAt("far", "chat", "m"),
+    modelAt("claude", "messages", "m"),
     modelAt("far", "vectors", "v", { kind: "embedding" }),
     modelAt("own", "responses", "m"),
   ],
@@ -160,6 +170,33 @@ test("a tool that takes text says so in the response that has it", async () => {
   const tools = [{ type: "custom", name: "run", description: "Runs a program." }, grammar];
   const { json } = await ask(gateway, "/v1/responses", { model: "chat", input: "hi", tools });
   expect(json.tools).toEqual([{ ...tools[0], format: { type: "text" } }, grammar]);
+});
+
+test("a function in the response that has it says whether it is strict, and what it takes", async () => {
+  upstream.script = answerAsOpenAi;
+  const whole = { type: "function", name: "sum", parameters: { type: "object", properties: {} }, strict: true };
+  const { json } = await ask(gateway, "/v1/responses", {
+    model: "chat",
+    input: "hi",
+    tools: [{ type: "function", name: "run" }, whole],
+  });
+  expect(json.tools).toEqual([{ type: "function", name: "run", parameters: null, strict: null }, whole]);
+});
+
+test.each([false, true])("a message whose upstream tells no usage has all counts, streamed: %s", async (stream) => {
+  upstream.script = (exchange) => {
+    if (!stream)
+      return exchange.json(200, messageAnswer([{ type: "text", text: "Hello" }], "end_turn", { usage: null }));
+    exchange.head(200, eventStream);
+    exchange.end(anthropicFrames(...helloEvents.map(({ usage: _, ...event }) => event)));
+  };
+  const request = { model: "messages", max_tokens: 100, messages };
+  const { text, json } = await ask(gateway, "/v1/messages", { ...request, stream });
+  const { usage } = stream ? eventsIn(text).find(({ type }) => type === "message_delta") : json;
+  expect(usage).toMatchObject({
+    cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
+    output_tokens_details: null,
+  });
 });
 
 test.each([false, true])("a relayed response counts the tokens written to a cache, streamed: %s", async (stream) => {

@@ -79,8 +79,8 @@ function whereAny(counts: { readonly [name: string]: number | undefined }): Json
 function messageUsage({ input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning }: Usage): JsonObject {
   const split = { ephemeral_5m_input_tokens: cacheWrite, ephemeral_1h_input_tokens: cacheWriteHour };
   return {
-    ...(cacheWriteHour > 0 && { cache_creation: split }),
-    ...(reasoning > 0 && { output_tokens_details: { thinking_tokens: reasoning } }),
+    cache_creation: split,
+    output_tokens_details: reasoning > 0 ? { thinking_tokens: reasoning } : null,
     input_tokens: input,
     cache_creation_input_tokens: cacheWrite + cacheWriteHour,
     cache_read_input_tokens: cacheRead,

@@ -4,6 +4,7 @@
  */
 import { expect } from "vitest";
 import type { SseFrame } from "../../../src/wire/sse.ts";
+import { checkSdkType } from "./sdk-types.ts";
 import { type Any, count, nonEmpty, present, text } from "./strict-values.ts";
 
 /** The events of a stream; each frame names the type of what it holds. */
@@ -73,6 +74,7 @@ function checkHead(response: Any): void {
 }
 
 export function checkResponse(response: Any): void {
+  checkSdkType("Response", response);
   checkHead(response);
   expect(["completed", "incomplete"]).toContain(response.status);
   expect(response.error).toBeNull();
@@ -89,7 +91,10 @@ export function checkResponse(response: Any): void {
 
 export function checkResponseStream(frames: readonly SseFrame[]): void {
   const events = eventsIn(frames);
-  for (const [i, event] of events.entries()) expect(event.sequence_number).toBe(i);
+  for (const [i, event] of events.entries()) {
+    expect(event.sequence_number).toBe(i);
+    checkSdkType("ResponseStreamEvent", event);
+  }
   const [created, progress, ...rest] = events;
   const end = rest.pop();
   expect([created.type, progress.type]).toEqual(["response.created", "response.in_progress"]);

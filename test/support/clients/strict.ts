@@ -5,6 +5,7 @@
  */
 import { expect } from "vitest";
 import type { SseFrame } from "../../../src/wire/sse.ts";
+import { checkSdkType } from "./sdk-types.ts";
 import { type Any, absentOr, count, nonEmpty, oneOf, present, text } from "./strict-values.ts";
 
 // OpenAI.
@@ -38,6 +39,7 @@ function checkCall(call: Any): void {
 }
 
 export function checkChatCompletion(answer: Any): void {
+  checkSdkType("ChatCompletion", answer);
   checkHead(answer, "chat.completion");
   expect(answer.choices.length).toBeGreaterThan(0);
   for (const [i, choice] of answer.choices.entries()) {
@@ -58,6 +60,7 @@ export function checkChatCompletion(answer: Any): void {
 }
 
 export function checkCompletion(answer: Any): void {
+  checkSdkType("Completion", answer);
   checkHead(answer, "text_completion");
   expect(answer.choices.length).toBeGreaterThan(0);
   for (const [i, choice] of answer.choices.entries()) {
@@ -70,6 +73,7 @@ export function checkCompletion(answer: Any): void {
 }
 
 export function checkEmbeddings(answer: Any, format: "float" | "base64"): void {
+  checkSdkType("Embeddings", answer);
   expect(answer.object).toBe("list");
   nonEmpty(answer.model, "model");
   expect(answer.data.length).toBeGreaterThan(0);
@@ -128,6 +132,7 @@ function checkMessageHead(message: Any): void {
 }
 
 export function checkMessage(message: Any): void {
+  checkSdkType("Message", message);
   checkMessageHead(message);
   for (const block of message.content) checkBlock(block);
   oneOf(message.stop_reason, stopReasons, "stop_reason");
@@ -135,12 +140,18 @@ export function checkMessage(message: Any): void {
 }
 
 export function checkTokenCount(answer: Any): void {
+  checkSdkType("MessageTokensCount", answer);
   count(answer.input_tokens, "input_tokens");
 }
 
 // Both.
 
+/** What validating clients take as absent and not as null, where it is unknown. Whoever reads the rest asks Anthropic itself. */
+const unknownOfModels = ["capabilities", "deprecated_at", "line", "max_input_tokens", "max_tokens", "retires_at"];
+
 export function checkModel(model: Any): void {
+  checkSdkType("OpenAiModel", model);
+  checkSdkType("ModelInfo", model, unknownOfModels);
   nonEmpty(model.id, "id");
   count(model.created, "created");
   nonEmpty(model.owned_by, "owned_by");
@@ -169,7 +180,10 @@ function payloads(frames: readonly SseFrame[]): Any[] {
 /** Checks what is the same in every piece of one answer. */
 function checkOneAnswer(chunks: readonly Any[], object: string): void {
   expect(chunks.length).toBeGreaterThan(0);
-  for (const chunk of chunks) checkHead(chunk, object);
+  for (const chunk of chunks) {
+    checkHead(chunk, object);
+    checkSdkType(object === "text_completion" ? "Completion" : "ChatCompletionChunk", chunk);
+  }
   const heads = chunks.map(({ id, created, model }) => JSON.stringify([id, created, model]));
   expect(new Set(heads).size).toBe(1);
 }
@@ -271,6 +285,7 @@ export function checkMessageStream(frames: readonly SseFrame[]): void {
     return json;
   });
   const told = events.filter(({ type }) => type !== "ping");
+  for (const event of told) checkSdkType("MessageStreamEvent", event);
   const [start, ...rest] = told;
   expect(start.type).toBe("message_start");
   checkMessageHead(start.message);

@@ -59,6 +59,7 @@ export function responseJson(
     object: "response",
     created_at: createdAt,
     status,
+    access_programs: null,
     background: false,
     error: null,
     incomplete_details: incomplete === undefined ? null : { reason: incomplete },
@@ -87,11 +88,21 @@ export function responseJson(
   };
 }
 
-/** echoedTools returns the tools as asked, with what OpenAI's echo says where nothing was asked: clients in typed languages require it. */
+/** toolMembers are what OpenAI's echo of a tool says where nothing was asked, by the tool's type: clients in typed languages require it. */
+const toolMembers: ReadonlyMap<JsonValue | undefined, JsonObject> = new Map([
+  ["function", { parameters: null, strict: null }],
+  ["custom", { format: { type: "text" } }],
+]);
+
+/** echoedTools returns the tools as asked, with toolMembers where they were left out, or are null. */
 function echoedTools(tools: JsonValue): JsonValue {
-  if (!Array.isArray(tools)) return tools;
-  const lacksFormat = (tool: JsonValue) => isObject(tool) && tool.type === "custom" && (tool.format ?? null) === null;
-  return tools.map((tool) => (lacksFormat(tool) ? { ...(tool as JsonObject), format: { type: "text" } } : tool));
+  return Array.isArray(tools) ? tools.map(echoedTool) : tools;
+}
+
+function echoedTool(tool: JsonValue): JsonValue {
+  if (!isObject(tool)) return tool;
+  const lacking = Object.entries(toolMembers.get(tool.type) ?? {}).filter(([key]) => (tool[key] ?? null) === null);
+  return lacking.length === 0 ? tool : { ...tool, ...Object.fromEntries(lacking) };
 }
 
 /** usageJson returns the usage of a chat answer as a response reports it. Unreported usage counts as zero. */
