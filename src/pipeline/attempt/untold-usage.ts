@@ -2,15 +2,20 @@
  * Tells callers what a call used where its upstream does not: the counts that the call is charged for. Agents compact their conversations by
  * these, and SDKs of the Messages API fail where they are missing.
  *
- * Usage that an upstream tells stays unchanged. A stream of chunks ends with one more chunk, for the usage, if its caller asked for that.
- * Other streams tell usage in certain events: such an event is sent once its usage is counted.
+ * Usage that an upstream tells stays unchanged, but that the end of a message repeats its input. A stream of chunks ends with one more chunk,
+ * for the usage, if its caller asked for that. Other streams tell usage in certain events: such an event is sent once its usage is counted.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, Frames } from "../../call/call.ts";
 import type { Usage } from "../../call/usage.ts";
 import { countOf } from "../../providers/usage/count.ts";
 import { isFinished } from "../../providers/usage/finish-word.ts";
-import { completedUsage, type TellingOperation, tellsUsage } from "../../providers/usage/write-usage.ts";
+import {
+  completedUsage,
+  inputOfMessage,
+  type TellingOperation,
+  tellsUsage,
+} from "../../providers/usage/write-usage.ts";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { forEach, pushStream } from "../../runtime/push-stream.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
@@ -95,9 +100,7 @@ function withUsageInEvents(frames: Frames, source: UsageSource): Frames {
 
 async function completedEvents(batch: readonly Wire[], source: UsageSource): Promise<readonly Wire[]> {
   const used = await source.count();
-  return batch.map((event) =>
-    lacksUsage(event.json(), source) ? completedEvent(event, source.operation, used) : event,
-  );
+  return batch.map((event) => (lacksUsage(event.json(), source) ? completedEvent(event, source, used) : event));
 }
 
 /** lacksUsage reports whether an event is one that tells usage, and does not. */
@@ -106,7 +109,9 @@ function lacksUsage({ type, message, delta, usage }: JsonObject, { isUntold }: U
     case "message_start":
       return isObject(message) && !isObject(message.usage);
     case "message_delta":
-      return isObject(delta) && isFinished(delta.stop_reason) && (!hasOutput(usage) || isUntold());
+      return (
+        isObject(delta) && isFinished(delta.stop_reason) && (!tellsInput(usage) || !tellsOutput(usage) || isUntold())
+      );
     case "response.completed":
     case "response.incomplete":
       return isUntold();
@@ -114,17 +119,33 @@ function lacksUsage({ type, message, delta, usage }: JsonObject, { isUntold }: U
   return false;
 }
 
-function hasOutput(usage: JsonValue | undefined): boolean {
+/**
+ * tellsInput reports whether the end of a message repeats the count of its input, as Anthropic's does: LangChain reads no other. llama.cpp
+ * tells it at the beginning alone.
+ */
+function tellsInput(usage: JsonValue | undefined): boolean {
+  return isObject(usage) && countOf(usage.input_tokens) !== undefined;
+}
+
+function tellsOutput(usage: JsonValue | undefined): boolean {
   return isObject(usage) && countOf(usage.output_tokens) !== undefined;
 }
 
-function completedEvent<O extends DescMessage>(event: Wire<O>, operation: TellingOperation, used: Usage): Wire<O> {
+function completedEvent<O extends DescMessage>(
+  event: Wire<O>,
+  { operation, isUntold }: UsageSource,
+  used: Usage,
+): Wire<O> {
   const { type, message, response, usage } = event.json();
   const within = (outer: JsonValue | undefined, counts: Usage) => {
     const told = isObject(outer) ? outer : {};
     return { ...told, usage: completedUsage(told.usage, operation, counts) };
   };
   if (type === "message_start") return event.with({ message: within(message, { ...used, output: 0, reasoning: 0 }) });
-  if (type === "message_delta") return event.with({ usage: completedUsage(usage, operation, used) });
+  if (type === "message_delta") {
+    const lacksInputAlone = isObject(usage) && tellsOutput(usage) && !isUntold();
+    const whole = lacksInputAlone ? { ...usage, ...inputOfMessage(used) } : completedUsage(usage, operation, used);
+    return event.with({ usage: whole });
+  }
   return event.with({ response: within(response, used) });
 }

@@ -88,6 +88,15 @@ function messageUsage({ input, cacheRead, cacheWrite, cacheWriteHour, output, re
   };
 }
 
+/** inputOfMessage returns the counts of a message's input, of the cache's where there is any. */
+export function inputOfMessage({ input, cacheRead, cacheWrite, cacheWriteHour }: Usage): JsonObject {
+  const cached = {
+    cache_creation_input_tokens: cacheWrite + cacheWriteHour,
+    cache_read_input_tokens: cacheRead,
+  };
+  return { input_tokens: input, ...whereAny(cached) };
+}
+
 /** responseUsage has all details that typed clients require, also those of which there is none. */
 function responseUsage(used: Usage): JsonObject {
   const { output, cacheWrite, cacheWriteHour } = used;

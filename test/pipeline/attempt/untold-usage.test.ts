@@ -227,6 +227,41 @@ test("what an upstream tells stays as it is, with what is its own", async () => 
   expect(JSON.parse(counted.answer.text).usage).toMatchObject({ cost: 0.5, completion_tokens: counted.row?.output });
 });
 
+test.each<[string, Json, Json, Json]>([
+  ["once", { input_tokens: 9 }, { output_tokens: 2 }, { input_tokens: 9, output_tokens: 2 }],
+  [
+    "with what came from the cache",
+    { input_tokens: 9, cache_read_input_tokens: 20, cache_creation_input_tokens: 30 },
+    { output_tokens: 2, server_tool_use: { web_search_requests: 0 } },
+    {
+      ...{ input_tokens: 9, cache_read_input_tokens: 20, cache_creation_input_tokens: 30, output_tokens: 2 },
+      server_tool_use: { web_search_requests: 0 },
+    },
+  ],
+  [
+    "with what its end tells otherwise",
+    { input_tokens: 29 },
+    { input_tokens: 9, cache_read_input_tokens: 20, output_tokens: 2 },
+    { input_tokens: 9, cache_read_input_tokens: 20, output_tokens: 2 },
+  ],
+])("the end of a message repeats the input that its beginning told, %s", async (_, atStart, atEnd, expected) => {
+  const [end, stop] = messageEnd() as [Json, Json];
+  const start = {
+    type: "message_start",
+    message: messageAnswer([], null, { usage: { ...atStart, output_tokens: 1 } }),
+  };
+  upstream.script = (exchange) => {
+    exchange.head(200, eventStream);
+    exchange.end(anthropicFrames(start, ...helloEvents.slice(1, -2), { ...end, usage: atEnd }, stop));
+  };
+  const { answer, row } = await askPaid("claude", "messages", true);
+  const told = [...answer.text.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data as string));
+  expect(told.find(({ type }) => type === "message_start").message.usage).toEqual(start.message.usage);
+  expect(told.find(({ type }) => type === "message_delta").usage).toEqual(expected);
+  const { input = 0, cache_read = 0, cache_write = 0, output } = row ?? {};
+  expect(lastUsage(answer.text, "messages")).toEqual({ input: input + cache_read + cache_write, output });
+});
+
 test("an answer that a filter ended before it began costs nothing, and says so", async () => {
   upstream.script = (exchange) =>
     exchange.json(200, chatAnswer({ content: "" }, "content_filter", { usage: undefined }));

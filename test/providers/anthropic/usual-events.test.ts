@@ -192,9 +192,11 @@ describe.each<[string, Json[], Json[]]>([
 });
 
 test("a stream as Anthropic sends it passes as it came", async () => {
+  const [last, stop] = messageEnd("tool_use") as [Json, Json];
   const events = [
     ...[messageStart(), ...blockEvents(0, { type: "text", text: "" }, text("Hello"))],
-    ...[...blockEvents(1, { ...tool, input: {} }, input(""), input('{"city":"Rome"}')), ...messageEnd("tool_use")],
+    ...blockEvents(1, { ...tool, input: {} }, input(""), input('{"city":"Rome"}')),
+    ...[{ ...last, usage: { input_tokens: 9, output_tokens: 2 } }, stop],
   ];
   expect(await toldOf(...events)).toEqual(events);
 });
