@@ -25,7 +25,7 @@ export async function exportStored(args: readonly string[]): Promise<void> {
     if (!found) throw new UsageError(`there is no version ${asked}. \`model-gateway config versions\` lists them`);
     const { version, document } = found;
     const text = textOf(version, isWhole ? document : masked(document), isWhole);
-    // Nothing is shown before it is in the audit log that it was.
+    // The audit log tells of the export before any of it is shown.
     if (isWhole) await audit(storage, version);
     if (file === undefined) process.stdout.write(text);
     else writeNewFile("--file", file, text, 0o600);

@@ -1,5 +1,6 @@
 /** LangChain for Python, in a program of ours; it speaks chat. */
 import type { Agent } from "../agent.ts";
+import { programArgs, setUpSdks } from "./python-program.ts";
 
 export const langchain: Agent = {
   name: "langchain",
@@ -12,21 +13,9 @@ export const langchain: Agent = {
   ],
   bin: "langchain_program.py",
   speaks: "chat",
-  setup: ({ rootUrl, apiKey, mcp }) => ({
-    env: {
-      OPENAI_BASE_URL: `${rootUrl}/v1`,
-      OPENAI_API_KEY: apiKey,
-      ANTHROPIC_BASE_URL: rootUrl,
-      ANTHROPIC_API_KEY: apiKey,
-    },
-    files: { "mcp.json": JSON.stringify({ mcpServers: { stamps: mcp } }, null, 2) },
-  }),
+  setup: setUpSdks,
   quiet: { LANGSMITH_TRACING: "false" },
-  run: ({ prompt, resume, image, model }) => [
-    ...[`openai:${model}`, prompt],
-    ...(resume ? ["--resume"] : []),
-    ...(image ? ["--image", image] : []),
-  ],
+  run: programArgs("openai"),
   notes:
     '`init_chat_model("openai:MODEL")` and `ChatOpenAI` speak chat, with `use_responses_api=True` responses, and `anthropic:MODEL` or `ChatAnthropic`, whose address is without `/v1`, messages. In code the address is their `base_url`. `OpenAIEmbeddings` counts tokens by a table that it downloads: `check_embedding_ctx_length=False` goes without. The program is [one with a shell, an MCP server, a history and summaries](../test/agents/clients/langchain_program.py).',
   lacks: {},

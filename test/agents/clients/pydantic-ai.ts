@@ -1,5 +1,6 @@
 /** Pydantic AI, in a program of ours; it speaks chat and responses. */
 import type { Agent } from "../agent.ts";
+import { programArgs, setUpSdks } from "./python-program.ts";
 
 export const pydanticAi: Agent = {
   name: "pydantic-ai",
@@ -9,17 +10,9 @@ export const pydanticAi: Agent = {
   python: ["pydantic-ai-slim[openai,anthropic,mcp]==2.68.0"],
   bin: "pydantic_ai_program.py",
   speaks: "chat",
-  setup: ({ rootUrl, apiKey, mcp }) => ({
-    env: {
-      OPENAI_BASE_URL: `${rootUrl}/v1`,
-      OPENAI_API_KEY: apiKey,
-      ANTHROPIC_BASE_URL: rootUrl,
-      ANTHROPIC_API_KEY: apiKey,
-    },
-    files: { "mcp.json": JSON.stringify({ mcpServers: { stamps: mcp } }, null, 2) },
-  }),
+  setup: setUpSdks,
   quiet: {},
-  run: runBy("openai-chat"),
+  run: programArgs("openai-chat"),
   notes:
     '`Agent("openai-chat:MODEL")` speaks chat, `openai-responses:MODEL` responses, and `anthropic:MODEL`, whose address is without `/v1`, messages. In code the address goes to `OpenAIProvider(base_url=…, api_key=…)` or `AnthropicProvider`. The program is [one with a shell, an MCP server and a history](../test/agents/clients/pydantic_ai_program.py).',
   lacks: { compaction: "it sums nothing up by itself" },
@@ -30,13 +23,5 @@ export const pydanticAiResponses: Agent = {
   name: "pydantic-ai-responses",
   title: "Pydantic AI by responses",
   speaks: "responses",
-  run: runBy("openai-responses"),
+  run: programArgs("openai-responses"),
 };
-
-function runBy(provider: string): Agent["run"] {
-  return ({ prompt, resume, image, model }) => [
-    ...[`${provider}:${model}`, prompt],
-    ...(resume ? ["--resume"] : []),
-    ...(image ? ["--image", image] : []),
-  ];
-}
