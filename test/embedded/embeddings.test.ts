@@ -283,7 +283,7 @@ describe("at the door", () => {
 
   test("an answer that needs no change passes through", () => {
     const bytes = Buffer.from(
-      '{ "object":"list", "vendor": 1.0, "data":[{"index":0,"embedding":[1.0, 2e0]},{"index":1,"embedding":[3]}] }',
+      '{ "object":"list", "vendor": 1.0, "data":[{"object":"embedding","index":0,"embedding":[1.0, 2e0]},{"object":"embedding","index":1,"embedding":[3]}] }',
     );
     const floats = Wire.ofBytes(EmbeddingListSchema, bytes, true);
     expect(encodeVectors(floats, "float")).toBe(floats);
@@ -293,10 +293,12 @@ describe("at the door", () => {
   });
 
   test("an answer that is changed keeps what no schema names", () => {
-    const bytes = Buffer.from('{"object":"list","vendor":1.0,"data":[{"index":0,"embedding":[1.0],"more":"x"}]}');
+    const bytes = Buffer.from(
+      '{"object":"list","vendor":1.0,"data":[{"object":"embedding","index":0,"embedding":[1.0],"more":"x"}]}',
+    );
     const coded = encodeVectors(Wire.ofBytes(EmbeddingListSchema, bytes, true), "base64");
     expect(coded.bytes().toString()).toBe(
-      '{"object":"list","vendor":1.0,"data":[{"index":0,"embedding":"AACAPw==","more":"x"}]}',
+      '{"object":"list","vendor":1.0,"data":[{"object":"embedding","index":0,"embedding":"AACAPw==","more":"x"}]}',
     );
   });
 

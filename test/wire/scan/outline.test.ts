@@ -76,7 +76,11 @@ test("any JSON is read as the parser reads it, except for its vectors", () => {
 
 describe("an answer in bytes", () => {
   const answered = (vector: string) =>
-    Wire.ofBytes(EmbeddingListSchema, Buffer.from(`{"data":[{"index":0,"embedding":${vector}}],"more":1.0}`), true);
+    Wire.ofBytes(
+      EmbeddingListSchema,
+      Buffer.from(`{"data":[{"object":"embedding","index":0,"embedding":${vector}}],"more":1.0}`),
+      true,
+    );
 
   test("is passed on without parsing its numbers", () => {
     // A parser would not read the second.
@@ -94,13 +98,13 @@ describe("an answer in bytes", () => {
 
   test("is parsed where its vectors must change, or are out of order", () => {
     deepStrictEqual(encodeVectors(answered("[1.0]"), "base64").json(), {
-      data: [{ index: 0, embedding: "AACAPw==" }],
+      data: [{ object: "embedding", index: 0, embedding: "AACAPw==" }],
       more: 1,
     });
     const bytes = Buffer.from('{"data":[{"index":1,"embedding":[1.0]},{"index":0,"embedding":[2.0]}]}');
     deepStrictEqual(encodeVectors(Wire.ofBytes(EmbeddingListSchema, bytes, true), "float").json().data, [
-      { index: 0, embedding: [2] },
-      { index: 1, embedding: [1] },
+      { object: "embedding", index: 0, embedding: [2] },
+      { object: "embedding", index: 1, embedding: [1] },
     ]);
   });
 });
