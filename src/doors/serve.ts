@@ -84,7 +84,7 @@ function serveAdmitted({ gateway, bodies }: Door, exchange: Exchange, admission:
   const share = bodies.open(caller.accountId);
   return thenOrCatch(
     () => exchange.read(admission, share),
-    (call) => write(exchange, call, handle(gateway, exchange, call, admission, share), share),
+    (call) => releasing(share, () => write(exchange, call, handle(gateway, exchange, call, admission, share))),
     (error): never => {
       share.release();
       gateway.abandon(exchange.arrival, caller, error);
@@ -125,22 +125,19 @@ function checkKind(method: DescMethod, { kind }: Answer): void {
   if (!isUnary && kind !== "stream") throw internal(new Error("a streaming RPC was answered whole"));
 }
 
-function write(
-  exchange: Exchange,
-  call: ReadCall,
-  answering: MaybePromise<Answer>,
-  share: BodyShare,
-): MaybePromise<void> {
-  const writing = () => {
-    if (call.method.methodKind !== "unary") {
-      return exchange.writeStream(answering as MaybePromise<StreamAnswer>, call.request);
-    }
-    return andThen(answering as MaybePromise<UnaryAnswer>, (answer) => {
-      if (!exchange.hasDisconnected()) return exchange.writeUnary(answer);
-    });
-  };
+function write(exchange: Exchange, call: ReadCall, answering: MaybePromise<Answer>): MaybePromise<void> {
+  if (call.method.methodKind !== "unary") {
+    return exchange.writeStream(answering as MaybePromise<StreamAnswer>, call.request);
+  }
+  return andThen(answering as MaybePromise<UnaryAnswer>, (answer) => {
+    if (!exchange.hasDisconnected()) return exchange.writeUnary(answer);
+  });
+}
+
+/** releasing gives back all bytes of a call once its work is done, or has failed. */
+function releasing(share: BodyShare, work: () => MaybePromise<void>): MaybePromise<void> {
   return thenOrCatch(
-    writing,
+    work,
     () => share.release(),
     (error): never => {
       share.release();

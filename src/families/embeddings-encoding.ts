@@ -24,6 +24,7 @@ export function vectorsAsAsked(request: Wire<typeof CreateEmbeddingsRequestSchem
   };
 }
 
+/** withHead returns an answer that says that it is a list, and of which model; the same one where it does. */
 function withHead(
   answer: Wire<typeof EmbeddingListSchema>,
   asked: JsonValue | undefined,

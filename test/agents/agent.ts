@@ -46,6 +46,8 @@ export interface Agent {
   readonly python?: readonly string[];
   /** The file that is run, below the folder of its installation. One of ours, a program with a library, is copied there from `clients/`. */
   readonly bin: string;
+  /** What a file that the model tells it to write ends with. Default: nothing, as the shell writes it. */
+  readonly fileEnd?: string;
   /** The gateway's API that it speaks. */
   readonly speaks: string;
   /** The name by which it asks for a model; undefined where that is the upstream's own. */

@@ -32,7 +32,7 @@ async function tool(player: Player): Promise<void> {
   const { output } = await ask(player, "Use the shell. (plan: tool)");
   expectText(output, "made-here");
   const made = await readFile(join(player.stage.work, "made.txt"), "utf8").catch(() => "no file");
-  if (made.trimEnd() !== "made-here") throw new Error(`the shell has made ${made}`);
+  if (made !== `made-here${player.agent.fileEnd ?? ""}`) throw new Error(`the shell has made ${made}`);
 }
 
 async function mcp(player: Player): Promise<void> {

@@ -2,8 +2,8 @@
  * Counts the memory of long answers, beside that of request bodies: what upstreams send, and what was stored. An answer that finds no
  * memory waits for some, and its upstream with it, and is refused where none comes.
  *
- * What callers send has bounds of its own. An answer has been paid for when it comes, so it goes by the memory that there is alone.
- * One of at most 64 KiB is not counted: small calls are served whatever others need.
+ * The memory that is left is the only bound of answers: an upstream bills an answer when it sends it, so the gateway refuses none that it can
+ * hold. Answers of at most 64 KiB are not counted, so that small calls are served while long answers wait.
  */
 import type { AnswerRoom, AnswerWaiting } from "../../call/call.ts";
 import { answerWithoutRoom, cancelled, type Refusal } from "../../call/refusals.ts";

@@ -136,6 +136,7 @@ function requestTo(attempt: CallAttempt, record: AttemptRecord, clock: () => num
   const { modelCall, part, candidate, request, signal, stream, meter } = attempt;
   const { form, deadline, timeouts, priority } = modelCall;
   const { id, header } = part;
+  const leftMs = deadline - clock();
   return {
     id,
     operation: candidate.operation,
@@ -147,10 +148,10 @@ function requestTo(attempt: CallAttempt, record: AttemptRecord, clock: () => num
     onLate: stream?.late,
     record,
     meter,
-    room: answerRoomsOf(attempt, record, deadline - clock()),
+    room: answerRoomsOf(attempt, record, leftMs),
     priority,
     traceHeaders: part.record.trace?.began(record) ?? passedTrace(header),
-    timeouts: deadline === endless ? timeouts : { ...timeouts, totalMs: deadline - clock() },
+    timeouts: deadline === endless ? timeouts : { ...timeouts, totalMs: leftMs },
   };
 }
 

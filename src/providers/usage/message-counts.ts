@@ -47,7 +47,8 @@ export class MessageUsageReader {
     if (!isObject(usage)) return false;
     this.#isBroken ||= isBrokenCount(usage.input_tokens) || isBrokenCount(usage.output_tokens);
     this.#isElsewhere ||= isByChatNames(usage);
-    this.#takeInput(usage);
+    const beside = besideCompaction(usage);
+    this.#takeInput(beside ?? usage, beside && repliesIn(usage));
     this.#takeManner(usage);
     this.#takeIterations(usage);
     // Servers that translate from chat may keep its names.
@@ -57,16 +58,15 @@ export class MessageUsageReader {
       this.#hasReasoning = true;
       this.#reasoning = Math.max(this.#reasoning, thinking);
     }
-    // What was told before is the compaction's own.
-    if (output && besideCompaction(usage)) this.#output = output;
+    // The beginning counted the output of the compaction, and this report counts that of the reply.
+    if (output && beside) this.#output = output;
     else if (output !== undefined) this.#output = Math.max(output, this.#output ?? 0, this.#leastOutput ?? 0);
     return true;
   }
 
-  #takeInput(told: JsonObject): void {
-    const beside = besideCompaction(told);
-    const usage = beside ?? told;
-    const before = beside ? { cacheWriteHour: repliesIn(told).cacheWriteHour } : this.#input;
+  /** `replies` is what the replies took, where the report is of them alone: then it stands in place of what came before. */
+  #takeInput(usage: JsonObject, replies: Counts | undefined): void {
+    const before = replies ? { cacheWriteHour: replies.cacheWriteHour } : this.#input;
     const next = {
       ...before,
       ...only("input", countOf(usage.input_tokens)),
@@ -74,7 +74,7 @@ export class MessageUsageReader {
       ...(countOf(usage.input_tokens) === undefined ? chatParts(usage) : {}),
       ...writtenParts(usage, before.cacheWriteHour ?? 0),
     };
-    if (beside || totalInput(next) >= totalInput(this.#input)) this.#input = next;
+    if (replies || totalInput(next) >= totalInput(this.#input)) this.#input = next;
   }
 
   /** The list grows with the answer: the greatest sum stands. */

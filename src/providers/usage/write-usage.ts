@@ -76,25 +76,25 @@ function whereAny(counts: { readonly [name: string]: number | undefined }): Json
   return some;
 }
 
-function messageUsage({ input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning }: Usage): JsonObject {
+function messageUsage(used: Usage): JsonObject {
+  const { input, cacheWrite, cacheWriteHour, output, reasoning } = used;
   const split = { ephemeral_5m_input_tokens: cacheWrite, ephemeral_1h_input_tokens: cacheWriteHour };
   return {
     cache_creation: split,
     output_tokens_details: reasoning > 0 ? { thinking_tokens: reasoning } : null,
     input_tokens: input,
-    cache_creation_input_tokens: cacheWrite + cacheWriteHour,
-    cache_read_input_tokens: cacheRead,
+    ...cachedOfMessage(used),
     output_tokens: output,
   };
 }
 
+function cachedOfMessage({ cacheRead, cacheWrite, cacheWriteHour }: Usage) {
+  return { cache_creation_input_tokens: cacheWrite + cacheWriteHour, cache_read_input_tokens: cacheRead };
+}
+
 /** inputOfMessage returns the counts of a message's input, of the cache's where there is any. */
-export function inputOfMessage({ input, cacheRead, cacheWrite, cacheWriteHour }: Usage): JsonObject {
-  const cached = {
-    cache_creation_input_tokens: cacheWrite + cacheWriteHour,
-    cache_read_input_tokens: cacheRead,
-  };
-  return { input_tokens: input, ...whereAny(cached) };
+export function inputOfMessage(used: Usage): JsonObject {
+  return { input_tokens: used.input, ...whereAny(cachedOfMessage(used)) };
 }
 
 /** responseUsage has all details that typed clients require, also those of which there is none. */

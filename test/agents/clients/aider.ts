@@ -8,6 +8,7 @@ export const aider: Agent = {
   version: "0.86.2",
   python: ["aider-chat==0.86.2"],
   bin: "bin/aider",
+  fileEnd: "\n",
   speaks: "chat",
   setup: (place) => setup(place, "openai", { OPENAI_API_BASE: `${place.rootUrl}/v1`, OPENAI_API_KEY: place.apiKey }),
   quiet: { AIDER_ANALYTICS: "false", AIDER_CHECK_UPDATE: "false", LITELLM_LOCAL_MODEL_COST_MAP: "True" },
