@@ -141,12 +141,14 @@ export interface AnswerRoom {
   hold(bytes: number, least?: number): Promise<void> | undefined;
   /** The same without waiting. Returns whether there was memory; where there was none it is counted as before. */
   tryHold(bytes: number): boolean;
+  /** Ends the wait of `hold`, which rejects with `why`. Nothing happens where none waits. */
+  leave(why: Error): void;
   /** Gives back all bytes, and counts nothing from then on. */
   release(): void;
 }
 
 /** The room of an answer that nobody counts. */
-const anyAnswerRoom: AnswerRoom = { hold: () => undefined, tryHold: () => true, release() {} };
+const anyAnswerRoom: AnswerRoom = { hold: () => undefined, tryHold: () => true, leave() {}, release() {} };
 
 /** The room of calls that came through no door. */
 export const anyRoom: BodyRoom = {

@@ -18,8 +18,12 @@ export function drained(writable: Pick<HttpAnswer, "once" | "off">, signal: Sign
   });
 }
 
+interface Writing {
+  once(event: "finish" | "close", listener: () => void): unknown;
+}
+
 /** written resolves when the system has taken all of an answer that was ended, or its connection is gone. */
-export function written(res: Pick<HttpAnswer, "once">): Promise<void> {
+export function written(res: Writing): Promise<void> {
   return new Promise((resolve) => {
     res.once("finish", resolve);
     res.once("close", resolve);

@@ -8,7 +8,7 @@ import type { TLSSocket } from "node:tls";
 
 /** SocketInternals is what a socket has inside. */
 interface SocketInternals {
-  readonly _handle?: { useUserBuffer?(memory: Buffer): void } | null;
+  readonly _handle?: { useUserBuffer?(memory: Buffer): void; getpeername?(found: object): number } | null;
   [symbol: symbol]: unknown;
 }
 
@@ -105,6 +105,16 @@ export function isPausedByServer(socket: Socket & { readonly _paused?: unknown }
  */
 export function flattenHead(response: object & { readonly _header?: unknown }): void {
   if (typeof response._header === "string") response._header.charCodeAt(0);
+}
+
+/**
+ * isReset reports that the other side has reset a connection, also where nobody reads it: then Node learns of it only when it is read again.
+ *
+ * Relies on `getpeername` of a socket's handle, by which Node finds `remoteAddress`, which it keeps. Where it is missing no reset is seen.
+ */
+export function isReset(socket: Socket): boolean {
+  const { _handle: handle } = socket as unknown as SocketInternals;
+  return typeof handle?.getpeername === "function" && handle.getpeername({}) !== 0;
 }
 
 /**

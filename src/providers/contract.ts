@@ -69,9 +69,16 @@ export interface Attempt<O extends Operation = Operation, F extends Form = Form>
   readonly priority: number;
   readonly meter: Meter;
   /** The memory that answers are counted against. Omitted: they are not. */
-  readonly room?: { openAnswer(): AnswerRoom } | undefined;
+  readonly room?: AttemptRooms | undefined;
   /** Receives the times of the attempt, and what earlier requests of one that fails have used. */
   readonly record: AttemptRecord;
+}
+
+/** AttemptRooms is the memory that the answers of one attempt are counted against. */
+export interface AttemptRooms {
+  openAnswer(): AnswerRoom;
+  /** Reports that the upstream has broken the answer off: what waits for memory for it waits no more. */
+  broke(why: Error): void;
 }
 
 /**

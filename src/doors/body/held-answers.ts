@@ -6,7 +6,7 @@
  * hold. Answers of at most 64 KiB are not counted, so that small calls are served while long answers wait.
  */
 import type { AnswerRoom, AnswerWaiting } from "../../call/call.ts";
-import { answerWithoutRoom, cancelled, type Refusal } from "../../call/refusals.ts";
+import { answerWithoutRoom, cancelled } from "../../call/refusals.ts";
 import type { MemoryRoom } from "../../runtime/memory/memory-room.ts";
 
 /** The longest body or answer that is small. In bytes. */
@@ -38,7 +38,7 @@ interface Waiting {
 interface Wait {
   /** How many bytes were taken; 0 where it was left. */
   readonly taken: Promise<number>;
-  leave(why?: Refusal): void;
+  leave(why?: Error): void;
 }
 
 /** HeldAnswers sums the bytes of the answers that are held. */
@@ -97,7 +97,7 @@ export class HeldAnswers {
     const waiting: Waiting = { ...asked, resolve, reject };
     this.#waiting.add(waiting);
     this.#looks ??= setInterval(() => this.#lookAgain(), lookMs);
-    const leave = (why?: Refusal) => this.#end(waiting, () => (why ? reject(why) : resolve(0)));
+    const leave = (why?: Error) => this.#end(waiting, () => (why ? reject(why) : resolve(0)));
     return { taken: promise, leave };
   }
 
@@ -185,6 +185,10 @@ export class HeldAnswer implements AnswerRoom {
       this.#leave = undefined;
       this.#leftMs = leftMs - (performance.now() - begun);
     }
+  }
+
+  leave(why: Error): void {
+    this.#leave?.(why);
   }
 
   release(): void {

@@ -34,6 +34,8 @@ export interface ConnectCall {
   /** The most bytes of its body. */
   readonly maxBytes: number;
   readonly inflate: Inflate;
+  /** Resolves when the client has the response, or its connection is gone. */
+  readonly sent: () => Promise<void>;
 }
 
 /** The exchange of a call, among connect-node's context values. */
@@ -175,9 +177,11 @@ export class ConnectExchange implements Exchange {
     return this.#reading;
   }
 
-  writeUnary(answer: UnaryAnswer): Promise<void> {
+  /** connect-node is done before the answer is sent, which takes memory until then. */
+  async writeUnary(answer: UnaryAnswer): Promise<void> {
     this.#answered.resolve(answer);
-    return this.#written();
+    await this.#written();
+    await this.#call.sent();
   }
 
   async writeStream(answering: MaybePromise<StreamAnswer>): Promise<void> {

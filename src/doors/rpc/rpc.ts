@@ -28,6 +28,7 @@ import { internal } from "../../call/refusals.ts";
 import { binaryOptions } from "../../wire/json.ts";
 import { discard } from "../body/body.ts";
 import type { Inflate } from "../body/inflate.ts";
+import { written } from "../drained.ts";
 import type { Door, StreamAnswer, UnaryAnswer } from "../serve.ts";
 import { ConnectExchange, exchangeIn, exchangeKey } from "./connect-exchange.ts";
 import { type createGrpcDoor, isGrpc } from "./grpc-fast.ts";
@@ -84,7 +85,8 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
       (http2StreamOf(res) ?? res).once("finish", () => discard(req, bodyTimeoutMs));
       const handler = handlers.get(path);
       if (!handler) throw internal(new Error(`no handler at ${path}`));
-      const exchange = own && new ConnectExchange(options, { ...own, id, peer: peerOf(req), inflate });
+      const sent = () => sentOn(http2StreamOf(res) ?? res);
+      const exchange = own && new ConnectExchange(options, { ...own, id, peer: peerOf(req), inflate, sent });
       const values = createContextValues().set(exchangeKey, exchange);
       const request = universalRequestFromNodeRequest(req, res, undefined, values);
       // The iteration that connect-node begins would destroy the request when it is left early, as of a body over the limit is:
@@ -101,6 +103,10 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
       });
     },
   };
+}
+
+async function sentOn(response: ServerResponse | Http2Stream): Promise<void> {
+  if (!response.writableFinished && !response.destroyed) await written(response);
 }
 
 /** http2StreamOf returns the stream of a response of HTTP/2; undefined for one of HTTP/1.1. */

@@ -7,6 +7,7 @@
 import type { Socket } from "node:net";
 import type { Deadlines, Timed } from "../../runtime/deadlines.ts";
 import { ChunkedDecoder } from "../chunked.ts";
+import { isReset } from "../node-internals.ts";
 import { type Body, writeMessage } from "../write-message.ts";
 import type { Connector } from "./connector.ts";
 import { ClosedError, type PhaseTimeouts, type ReplyHandler, type SentRequest } from "./contract.ts";
@@ -121,8 +122,10 @@ export class Connection implements SentRequest, Timed {
     return this.#socket.isPaused();
   }
 
+  /** The system does not report a reset of a connection that nobody reads, so it is asked at each look at the deadlines. */
   pause(): void {
     this.#socket.pause();
+    this.deadline = performance.now();
   }
 
   resume(): void {
@@ -137,7 +140,10 @@ export class Connection implements SentRequest, Timed {
 
   onDeadline(): void {
     const state = this.#state;
-    if (state.kind === "exchanging" && state.framing !== undefined && this.isPaused) return void this.#expect("idleMs");
+    if (state.kind === "exchanging" && state.framing !== undefined && this.isPaused) {
+      if (isReset(this.#socket)) state.handler.onReset?.(new ClosedError("the connection was reset"));
+      return;
+    }
     this.#close();
     if (state.kind === "connecting") state.request.handler.onTimeout("connectMs");
     if (state.kind === "exchanging") state.handler.onTimeout(state.framing === undefined ? "firstByteMs" : "idleMs");

@@ -55,6 +55,11 @@ export interface ReplyHandler {
   onEnd(): void;
   /** Called when connecting, sending or reading fails. `error.code` is Node's where the system refused the connection. */
   onError(error: Error): void;
+  /**
+   * Called when the server has reset the connection while the request is paused, again and again until it is resumed: what came before may
+   * still be read. A client that cannot tell never calls it.
+   */
+  onReset?(error: Error): void;
   /** Called when a phase took longer than its time-out, at most half a second late. The exchange has been broken off. */
   onTimeout(phase: keyof PhaseTimeouts): void;
 }

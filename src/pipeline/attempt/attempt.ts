@@ -6,7 +6,7 @@
  * caller that sends `x-gateway-strict: true` is refused instead, before anything is sent.
  */
 
-import type { Answer, AnswerHeaders, AnswerWaiting, Call } from "../../call/call.ts";
+import type { Answer, AnswerHeaders, AnswerRoom, AnswerWaiting, Call } from "../../call/call.ts";
 import type { AttemptRecord } from "../../call/call-record.ts";
 import type { Form, Operation, Output } from "../../call/operations.ts";
 import { Refusal, wouldBeDropped } from "../../call/refusals.ts";
@@ -14,7 +14,7 @@ import type { Usage } from "../../call/usage.ts";
 import type { Translated } from "../../families/translation.ts";
 import type { Ledger } from "../../ledger/contract.ts";
 import { outputBound } from "../../ledger/worst-case.ts";
-import type { Attempt } from "../../providers/contract.ts";
+import type { Attempt, AttemptRooms } from "../../providers/contract.ts";
 import { asksForUsage, tellsUsage } from "../../providers/usage/write-usage.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
@@ -137,6 +137,8 @@ function requestTo(attempt: CallAttempt, record: AttemptRecord, clock: () => num
   const { form, deadline, timeouts, priority } = modelCall;
   const { id, header } = part;
   const leftMs = deadline - clock();
+  const room = answerRoomsOf(attempt, record, leftMs);
+  if (stream) stream.rooms = room;
   return {
     id,
     operation: candidate.operation,
@@ -148,7 +150,7 @@ function requestTo(attempt: CallAttempt, record: AttemptRecord, clock: () => num
     onLate: stream?.late,
     record,
     meter,
-    room: answerRoomsOf(attempt, record, leftMs),
+    room,
     priority,
     traceHeaders: part.record.trace?.began(record) ?? passedTrace(header),
     timeouts: deadline === endless ? timeouts : { ...timeouts, totalMs: leftMs },
@@ -156,7 +158,7 @@ function requestTo(attempt: CallAttempt, record: AttemptRecord, clock: () => num
 }
 
 /** answerRoomsOf returns the memory that the attempt's answers are counted against. They wait for it as long as the attempt itself may last. */
-function answerRoomsOf({ part, signal, stream }: CallAttempt, record: AttemptRecord, leftMs: number): Attempt["room"] {
+function answerRoomsOf({ part, signal, stream }: CallAttempt, record: AttemptRecord, leftMs: number): AttemptRooms {
   const waiting: AnswerWaiting = {
     signal: stream?.signal ?? signal,
     until: performance.now() + leftMs,
@@ -164,7 +166,17 @@ function answerRoomsOf({ part, signal, stream }: CallAttempt, record: AttemptRec
       record.isHeldUp = isWaiting;
     },
   };
-  return { openAnswer: () => part.body.openAnswer(waiting) };
+  const opened: AnswerRoom[] = [];
+  return {
+    openAnswer() {
+      const room = part.body.openAnswer(waiting);
+      opened.push(room);
+      return room;
+    },
+    broke(why) {
+      for (const room of opened) room.leave(why);
+    },
+  };
 }
 
 /** withoutBetas returns the caller's headers without the values of `anthropic-beta` that the upstream has refused. */
@@ -184,7 +196,8 @@ function streamOf({ modelCall, candidate, signal, meter, request, record }: Call
   if (!call || !record) return undefined;
   const { model, operation, kind, state } = candidate;
   const maxOutput = () => maxOutputOf(operation, outputBound(operation, request.outline()), model);
-  const of = { isEmbedded: kind === "embedded", pace: state.pace, reasons: model.reasons, maxOutput };
+  const isRetold = operation !== modelCall.operation;
+  const of = { isEmbedded: kind === "embedded", pace: state.pace, reasons: model.reasons, maxOutput, isRetold };
   return new UpstreamStream({ call, signal, meter, record, ...of });
 }
 

@@ -4,9 +4,10 @@
  *
  * It is a class because thousands exist at once, and closures would take several times the memory.
  */
-import type { Frames } from "../../call/call.ts";
+import type { AnswerRoom, Frames } from "../../call/call.ts";
 import type { AttemptRecord } from "../../call/call-record.ts";
 import { cancelled } from "../../call/refusals.ts";
+import type { AttemptRooms } from "../../providers/contract.ts";
 import { CallerAbort, type Signal } from "../../runtime/caller-abort.ts";
 import { forEach, pushStream, stopPulling, type Take } from "../../runtime/push-stream.ts";
 import type { Pace } from "../../targets/pace.ts";
@@ -28,10 +29,18 @@ export interface UpstreamStreamInit {
   readonly reasons: boolean | undefined;
   /** Returns the most output tokens that the attempt may have. */
   readonly maxOutput: () => number;
+  /** isRetold is whether the stream is translated: the events of another API may tell at its end all that it has said. */
+  readonly isRetold: boolean;
 }
 
 type Batch = readonly Wire[];
 
+/** A frame up to this length holds a word. What it says is counted, and not how it is said. In bytes. */
+const wordBytes = 1024;
+/** What a stream has said is counted from this length on, in bytes. */
+const longBytes = 64 * 1024;
+/** What has been said counts for so much: at its end several events tell it, one after another. */
+const retoldTimes = 2;
 /** The most that is drained, in bytes of the frames' payload: as much as the largest frame may have. */
 const maxBytes = 16 * 1024 * 1024;
 /**
@@ -59,6 +68,11 @@ export class UpstreamStream implements ReadStream {
   #drainingSince = 0;
   #bytes = 0;
   #drainTimer: NodeJS.Timeout | undefined;
+  /** Opens the memory that the stream's answer is counted against. Unset: it is not counted. */
+  rooms: Pick<AttemptRooms, "openAnswer"> | undefined;
+  #room: AnswerRoom | undefined;
+  /** What frames have had beyond a word each, in bytes. */
+  #beyondWords = 0;
 
   constructor(init: UpstreamStreamInit) {
     this.#init = init;
@@ -123,6 +137,22 @@ export class UpstreamStream implements ReadStream {
     const { meter } = this.#init;
     meter.came();
     if (this.#contentAt === 0 && meter.hasContent()) this.#noteContent();
+    const holding = this.#take && this.#hold(batch);
+    return holding ? this.#untilTaken(holding.then(() => this.#handOver(batch))) : this.#handOver(batch);
+  };
+
+  /** Counts all that a stream has said which its translation may tell again. */
+  #hold(batch: Batch): Promise<void> | undefined {
+    const { meter, isRetold } = this.#init;
+    if (!isRetold) return undefined;
+    for (const frame of batch) this.#beyondWords += Math.max(0, frame.bytes().length - wordBytes);
+    const bytes = Math.max(meter.outputBytes, this.#beyondWords);
+    if (bytes <= longBytes) return undefined;
+    this.#room ??= this.rooms?.openAnswer();
+    return this.#room?.hold(retoldTimes * bytes);
+  }
+
+  #handOver(batch: Batch): Promise<void> | undefined {
     if (!this.#take) return this.#discard(batch);
     let taken: Promise<void> | undefined;
     try {
@@ -131,7 +161,7 @@ export class UpstreamStream implements ReadStream {
       return this.#untaken(error);
     }
     return taken && this.#untilTaken(taken);
-  };
+  }
 
   /** Discards a batch. Throws when draining is over, because a source need not heed the signal. */
   #discard(batch: Batch): Promise<void> | undefined {
@@ -203,6 +233,7 @@ export class UpstreamStream implements ReadStream {
     const end = this.#end;
     this.#take = this.#end = undefined;
     this.#resume?.();
+    this.#room?.release();
     end?.reject(why);
   }
 

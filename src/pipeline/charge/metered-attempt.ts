@@ -14,6 +14,8 @@ import { KeptText } from "./kept-text.ts";
 export interface AttemptMeter extends Meter {
   /** isPaidByInput is whether the request is charged by its input alone, so that the rest of its answer does not matter. */
   readonly isPaidByInput: boolean;
+  /** The output so far, in bytes. */
+  readonly outputBytes: number;
   /** Notes that frames of a stream have arrived. */
   came(): void;
   /** Reports whether any content of the answer has arrived. */
@@ -138,6 +140,10 @@ export class MeteredAttempt implements AttemptMeter {
 
   get isPaidByInput(): boolean {
     return isUncounted(this.operation);
+  }
+
+  get outputBytes(): number {
+    return this.output.byteLength;
   }
 
   came(): void {

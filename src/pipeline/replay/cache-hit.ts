@@ -65,6 +65,8 @@ export function createCacheHit(options: CacheHitOptions): AnswerHit {
       { call, arrivedAt, meter: { isOver: () => hitCall.isOver } },
       chargeOf(hitCall, ledger),
       async (): Promise<Answer> => {
+        // A slow reader keeps the answer, which the cache may have dropped meanwhile.
+        await call.body.openAnswer().hold(hit.recorded.length);
         if (cost > 0) hitCall.held = await holdFor(hitCall, ledger);
         hitCall.isHeld = true;
         return answerTo(hitCall, form, serverTiming(record, startedAt));

@@ -30,7 +30,7 @@ export class AudioReader {
   #form: Form | undefined;
   /** #held are the bytes that have arrived and are not passed on yet. */
   #held: Buffer[] = [];
-  #bytes = 0;
+  #heldBytes = 0;
   readonly #events = new SseReader();
   #saidAnything = false;
   #isOver = false;
@@ -41,12 +41,17 @@ export class AudioReader {
     this.#refusalIn = refusalIn;
   }
 
+  /** The bytes that have arrived and are not passed on yet. */
+  get heldBytes(): number {
+    return this.#form === "events" ? this.#events.heldBytes : this.#heldBytes;
+  }
+
   /** push returns the audio that has come. Throws a Refusal. */
   push(bytes: Buffer): readonly Buffer[] {
     if (this.#form === "audio") return [bytes];
     if (this.#form === "events") return this.#audioIn(readOrFail(() => this.#events.push(bytes)));
     this.#held.push(bytes);
-    this.#bytes += bytes.length;
+    this.#heldBytes += bytes.length;
     if (this.#form === undefined) {
       const held = Buffer.concat(this.#held);
       this.#form = formOf(held, this.#isText);
@@ -54,7 +59,7 @@ export class AudioReader {
       if (this.#form === "events") return this.#audioIn(readOrFail(() => this.#events.push(held)));
     }
     if (this.#form === "audio") return this.#tellHeld();
-    if (this.#bytes <= (this.#isText ? maxObjectBytes : maxDoubtedBytes)) return [];
+    if (this.#heldBytes <= (this.#isText ? maxObjectBytes : maxDoubtedBytes)) return [];
     if (this.#isText) throw upstreamFailed("its answer is too large");
     this.#form = "audio";
     return this.#tellHeld();
@@ -71,11 +76,12 @@ export class AudioReader {
   #tellHeld(): readonly Buffer[] {
     const held = this.#held;
     this.#held = [];
+    this.#heldBytes = 0;
     return held;
   }
 
   #endHeld(): readonly Buffer[] {
-    if (this.#bytes === 0 || this.#form === "audio") return this.#tellHeld();
+    if (this.#heldBytes === 0 || this.#form === "audio") return this.#tellHeld();
     const bytes = Buffer.concat(this.#tellHeld());
     // Audio may begin like JSON.
     const json = parsedJson(bytes.toString());

@@ -67,10 +67,11 @@ function requestBody({ request, model }: Attempt): Buffer {
 
 async function* chunksOf(
   reply: UpstreamReply,
-  { request, meter }: Attempt<"speech">,
+  { request, meter, room }: Attempt<"speech">,
   dialect: Dialect,
 ): Frames<typeof SpeechChunkSchema> {
   const reader = readerOf(reply, dialect);
+  const held = room?.openAnswer();
   const label = labelOf(reply);
   const format = request.outline().response_format;
   let first = true;
@@ -81,8 +82,11 @@ async function* chunksOf(
       return chunk(begun);
     });
   for await (const batch of reply.body) {
-    const told = chunks(reader.push(batch.length === 1 ? (batch[0] as Buffer) : Buffer.concat(batch)));
+    const bytes = batch.length === 1 ? (batch[0] as Buffer) : Buffer.concat(batch);
+    await held?.hold(reader.heldBytes + bytes.length);
+    const told = chunks(reader.push(bytes));
     if (told.length > 0) yield told;
+    held?.tryHold(reader.heldBytes);
   }
   const rest = chunks(reader.end());
   if (rest.length > 0) yield rest;

@@ -73,14 +73,14 @@ function isSuccess({ status }: UpstreamReply): boolean {
 }
 
 function post({ upstream, dialect, path, attempt }: UpstreamCall): MaybePromise<UpstreamReply> {
-  const { signal, timeouts, spentMs, onLate } = attempt;
+  const { signal, timeouts, spentMs, onLate, room } = attempt;
   const strict = attempt.header("x-gateway-strict");
   const fields: Fields = { "x-request-id": attempt.id };
   if (strict !== undefined) fields["x-gateway-strict"] = strict;
   for (const name in attempt.traceHeaders) fields[name] = attempt.traceHeaders[name] as string;
   if (dialect.headers) Object.assign(fields, dialect.headers(attempt));
   const request = { path, common: dialect.common[attempt.form], fields, body: dialect.body(attempt) };
-  return upstream.post(request, { signal, timeouts, spentMs, late: onLate });
+  return upstream.post(request, { signal, timeouts, spentMs, late: onLate, broken: room?.broke });
 }
 
 function refusalOf({ status, headers }: UpstreamReply, body: Buffer, { dialect, attempt }: UpstreamCall): Refusal {

@@ -17,11 +17,19 @@ import { type Bound, type Bounds, leftOf, type Timeouts, timedOut } from "./time
 const highWaterBytes = 64 * 1024;
 const releaseTimeoutMs = 1000;
 
+/** Told is who waits for the reply. */
+export interface Told {
+  /** Called when a bound of the caller's has passed. Returns true if the reply is to be read on nevertheless. */
+  readonly late?: ((why: Error) => boolean) | undefined;
+  /** Called when the reply has broken off while its reader is busy with what came before: one that waits for memory waits in vain. */
+  readonly broken?: ((why: Error) => void) | undefined;
+}
+
 export class Exchange implements ReplyHandler, Body {
   /** The pending reply, until its head is there. It is not kept while the body lasts. */
   #reply: Deferred<UpstreamReply> | undefined;
   readonly #signal: Signal;
-  readonly #late: ((why: Error) => boolean) | undefined;
+  readonly #told: Told;
   readonly #bounds: Bounds;
   /** The upstream's own bounds. */
   readonly #timeouts: Timeouts;
@@ -40,19 +48,10 @@ export class Exchange implements ReplyHandler, Body {
   /** isBusy is whether the reader has not taken what it was given. */
   #isBusy = false;
 
-  /**
-   * `late` is called when a bound of the caller's has passed, and returns true where the answer is read on nevertheless.
-   */
-  constructor(
-    reply: Deferred<UpstreamReply>,
-    signal: Signal,
-    bounds: Bounds,
-    timeouts: Timeouts,
-    late?: (why: Error) => boolean,
-  ) {
+  constructor(reply: Deferred<UpstreamReply>, signal: Signal, bounds: Bounds, timeouts: Timeouts, told: Told = {}) {
     this.#reply = reply;
     this.#signal = signal;
-    this.#late = late;
+    this.#told = told;
     this.#bounds = bounds;
     this.#timeouts = timeouts;
     signal.addEventListener("abort", this.#onAbort, { once: true });
@@ -72,7 +71,7 @@ export class Exchange implements ReplyHandler, Body {
     // A reader that does not read keeps the upstream from sending more.
     if (part === "idleMs" && this.#request?.isPaused) return;
     const why = timedOut(part, bound);
-    if (!(bound.isCallers && this.#late?.(why))) this.#leave(why);
+    if (!(bound.isCallers && this.#told.late?.(why))) this.#leave(why);
   };
 
   /** Breaks the exchange off. */
@@ -119,6 +118,12 @@ export class Exchange implements ReplyHandler, Body {
 
   onError(error: Error): void {
     this.#fail(refusalOf(error));
+    this.onReset(error);
+  }
+
+  /** What came before the reset may not have been read yet, and is not needed by a reader that has no memory for it. */
+  onReset(error: Error): void {
+    if (this.#reader && this.#isBusy) this.#told.broken?.(refusalOf(error));
   }
 
   onTimeout(part: keyof PhaseTimeouts): void {

@@ -1,8 +1,9 @@
 /** One upstream over HTTP: GET, and POST with a body that is known in full. */
+
 import { type CreateUpstreamClient, createConnectionPool, type UpstreamRequest } from "../../http1/client/index.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import { Deferred } from "../../runtime/maybe-promise.ts";
-import { Exchange } from "./exchange.ts";
+import { Exchange, type Told } from "./exchange.ts";
 import type { UpstreamReply } from "./reply.ts";
 import { createBounds, defaultTimeouts, leftOf, type Timeouts, timedOut } from "./timeouts.ts";
 
@@ -17,14 +18,12 @@ export interface Upstream {
 type RelativeRequest = Omit<UpstreamRequest, "method">;
 
 /** Waiting is how long a reply is waited for. */
-export interface Waiting {
+export interface Waiting extends Told {
   readonly signal: Signal;
   /** Time-outs that apply where they are shorter than the upstream's own. */
   readonly timeouts?: Partial<Timeouts>;
   /** How much of the total bounds is used up, in milliseconds. Default: 0. */
   readonly spentMs?: number | undefined;
-  /** Called when one of them has passed. Returns true if the reply is to be read on nevertheless. */
-  readonly late?: ((why: Error) => boolean) | undefined;
 }
 
 /** createUpstream creates an upstream. `query` is appended to every path; `createClient` makes the client that sends its requests. */
@@ -41,7 +40,7 @@ export function createUpstream(
   const suffix = asked && `?${asked}`;
   const boundsFor = createBounds(timeouts);
   const send = (method: UpstreamRequest["method"], request: RelativeRequest, waiting: Waiting) => {
-    const { signal, timeouts: wanted = {}, spentMs = 0, late } = waiting;
+    const { signal, timeouts: wanted = {}, spentMs = 0, late, broken } = waiting;
     const { path, common, fields, body } = request;
     const bounds = boundsFor(wanted, spentMs);
     const { totalMs } = bounds;
@@ -50,7 +49,7 @@ export function createUpstream(
       reply.reject(timedOut("totalMs", totalMs));
       return reply;
     }
-    const exchange = new Exchange(reply, signal, bounds, timeouts, late);
+    const exchange = new Exchange(reply, signal, bounds, timeouts, { late, broken });
     try {
       client.send({ method, path: `${prefix}${path}${suffix}`, common, fields, body }, exchange);
     } catch (error) {

@@ -5,18 +5,49 @@
 import type { LookupAddress, LookupOptions } from "node:dns";
 import type { BlockList } from "node:net";
 
+/** Networks, and the addresses of each vendor outside of them. */
+const networks4 = [["169.254.0.0", 16]] as const;
+const addresses4 = [
+  "100.100.100.200", // Alibaba Cloud
+  "168.63.129.16", // Azure, whose machines get their settings and certificates there
+  "192.0.0.192", // Oracle Cloud
+];
+const networks6 = [
+  ["fe80::", 10],
+  ["fd00:ec2::", 32], // AWS: of a machine, and of a pod of EKS
+] as const;
+const addresses6 = [
+  "fd00:100::100:200", // Alibaba Cloud
+  "fd00:42::42", // Scaleway
+  "fd00:a9fe:a9fe::1", // Akamai
+  "fd00:c1::a9fe:a9fe", // Oracle Cloud
+  "fd20:ce::254", // Google Cloud
+];
+/** Prefixes behind which an address of IPv4 stands in one of IPv6: RFC 6052, RFC 3056. `BlockList` knows those of RFC 4291 itself. */
+const translated = [
+  { before: "64:ff9b::", after: "", bits: 96 },
+  { before: "2002:", after: "::", bits: 16 },
+];
+
 let metadata: BlockList | undefined;
 
 function createMetadata(): BlockList {
   const { BlockList } = process.getBuiltinModule("node:net");
   const list = new BlockList();
-  list.addSubnet("169.254.0.0", 16);
-  list.addSubnet("fe80::", 10, "ipv6");
-  // AWS, Alibaba Cloud, Oracle Cloud.
-  list.addAddress("fd00:ec2::254", "ipv6");
-  list.addAddress("100.100.100.200");
-  list.addAddress("192.0.0.192");
+  for (const [network, bits] of networks6) list.addSubnet(network, bits, "ipv6");
+  for (const address of addresses6) list.addAddress(address, "ipv6");
+  for (const [network, bits] of [...networks4, ...addresses4.map((address) => [address, 32] as const)]) {
+    list.addSubnet(network, bits);
+    for (const { before, after, bits: more } of translated)
+      list.addSubnet(`${before}${hexOf(network)}${after}`, more + bits, "ipv6");
+  }
   return list;
+}
+
+/** hexOf writes an address of IPv4 as IPv6 has it: two groups of four digits. */
+function hexOf(address: string): string {
+  const digits = address.split(".").map((part) => Number(part).toString(16).padStart(2, "0"));
+  return `${digits[0]}${digits[1]}:${digits[2]}${digits[3]}`;
 }
 
 /** hostOfContainers is the machine itself, as containers of Podman reach it (`host.containers.internal`): models are often served there. */

@@ -27,13 +27,14 @@ const defaultLimit = 20;
 const maxPageBytes = 8 * 1024 * 1024;
 
 export async function listInputItems(
-  { request, caller }: ListCall,
+  { request, caller, body: room }: ListCall,
   { store, clock }: InputItemsParts,
 ): Promise<Answer<typeof ResponseInputItemListSchema>> {
   const { id = "", limit = defaultLimit, order = "desc", after, before, include } = request.message();
   const kept = { store, accountId: caller.accountId, now: clock() };
   const line = await store.line(kept.accountId, id, kept.now);
   if (line.length === 0) throw responseNotFound(id);
+  await room.openAnswer().hold(mostBytesOf(line));
   const items = itemsOf(id, line, kept, order === "desc");
   const { page, hasMore } = await pageOf(items, new Page(limit, asked(after), asked(before)));
   const showsSecrets = include.includes("reasoning.encrypted_content");
@@ -41,6 +42,13 @@ export async function listInputItems(
   const [first_id, last_id] = [page[0]?.id ?? null, page.at(-1)?.id ?? null];
   const body = Wire.ofJson(ResponseInputItemListSchema, { object: "list", data, first_id, last_id, has_more: hasMore });
   return { kind: "whole", body };
+}
+
+/** mostBytesOf returns the most bytes that a page of these responses takes with the response that is being read for it. */
+function mostBytesOf(line: readonly Link[]): number {
+  const sizes = line.map(({ bytes }) => bytes);
+  const total = sizes.reduce((sum, bytes) => sum + bytes, 0);
+  return Math.min(total, maxPageBytes + Math.max(...sizes));
 }
 
 /** itemsOf yields the items in the requested order. `line` is newest first. */

@@ -2,7 +2,7 @@
  * Writes calls as comma-separated values: RFC 4180 with a header line, money as decimals in units.
  *
  * Spreadsheets evaluate cells that look like formulas, and names come from callers: such a cell is prefixed with an
- * apostrophe.
+ * apostrophe, and so is what would be a cell of its own to a spreadsheet that parts them by semicolons or tabs.
  */
 import { type DescField, getOption, ScalarType } from "@bufbuild/protobuf";
 import { TimestampSchema } from "@bufbuild/protobuf/wkt";
@@ -13,6 +13,9 @@ import type { CallRow } from "../../storage/columns.ts";
 import { enumWords } from "../../wire/plan.ts";
 import { callFields } from "./call-fields.ts";
 import type { LabelsOf } from "./key-labels.ts";
+
+/** formulas are the places before what looks like one. */
+const formulas = /(^|[;\t\r\n] *)(?=[=+\-@\t\r])/g;
 
 type Cell = (value: string | number) => string | number;
 
@@ -53,6 +56,6 @@ function line(cells: readonly (string | number)[]): string {
 
 function csvCell(cell: string | number): string {
   if (typeof cell === "number") return String(cell);
-  const safe = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
+  const safe = cell.replace(formulas, "$1'");
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { beforeEach, describe, expect, test } from "vitest";
 import { eventually } from "../../support/eventually.ts";
 import { openAccount } from "../../support/payer.ts";
-import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
+import { eventStream, type ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { paidModels } from "../../support/upstreams/paid-models.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
@@ -46,6 +46,8 @@ const vectorsOf = (bytes: number) => {
 const embed = { model: "embed", input: "x" };
 
 const turns = { model: "gpt", messages: [{ role: "user", content: "hi" }] };
+const speak = { model: "voice", input: "x", voice: "alloy" };
+const sound = Buffer.from(`ID3${long}`).toString("base64");
 const asJson = { "content-type": "application/json" };
 
 interface Way {
@@ -84,6 +86,11 @@ const ways: readonly Way[] = [
   {
     ...{ name: "a frame of a stream", path: "/chat/completions", request: { ...turns, stream: true } },
     answer: (exchange) => exchange.stream(chunkOf(long), lastChunk),
+  },
+  { name: "speech in an object", path: "/audio/speech", request: speak, answer: whole({ audio: sound }) },
+  {
+    ...{ name: "speech in an event", path: "/audio/speech", request: speak },
+    answer: (exchange) => exchange.stream({ type: "speech.audio.delta", audio: sound }),
   },
 ];
 
@@ -139,6 +146,43 @@ test("an answer takes memory until its reader has it", async () => {
   socket.destroy();
 });
 
+test.each([
+  ["a response, which", "/responses", { model: "gpt", input: "hi", stream: true }, true],
+  ["a chat, which nothing translates,", "/chat/completions", { ...turns, stream: true }, false],
+])("%s takes memory for what it has said where its end tells that again", async (_, path, request, isHeld) => {
+  const payer = await openAccount(gateway);
+  upstream.script = undefined;
+  const asking = post(payer.apiKey, path, request);
+  const exchange = await upstream.next();
+  exchange.head(200, eventStream);
+  const said = 400 * 500;
+  for (let i = 0; i < 400; i++) await exchange.write(`data: ${JSON.stringify(chunkOf("x".repeat(500)))}\n\n`);
+  const reader = ((await asking).body as ReadableStream<Uint8Array>).getReader();
+  let text = "";
+  while (text.split("x").length <= said) text += Buffer.from((await reader.read()).value ?? []).toString("latin1");
+  if (isHeld) expect(gateway.counts().bodyBytes).toBeGreaterThan(said);
+  else await eventually(() => expect(gateway.counts().bodyBytes).toBe(0));
+  exchange.end(`data: ${JSON.stringify(lastChunk)}\n\ndata: [DONE]\n\n`);
+  while (!(await reader.read()).done);
+  await eventually(() => expect(gateway.counts().bodyBytes).toBe(0));
+});
+
+test("an answer of Connect takes memory until its reader has it", async () => {
+  const payer = await openAccount(gateway);
+  upstream.script = whole(vectorsOf(24 * 1024 ** 2));
+  const body = JSON.stringify({ model: "embed", inputText: "x" });
+  const socket = connect(gateway.port, "127.0.0.1");
+  const path = "/modelgateway.v1.InferenceService/CreateEmbeddings";
+  const head = `POST ${path} HTTP/1.1\r\nhost: h\r\nauthorization: Bearer ${payer.apiKey}\r\nconnection: close\r\n`;
+  socket.write(`${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  await once(socket, "readable");
+  expect(gateway.counts().bodyBytes).toBeGreaterThan(24 * 1024 ** 2);
+  socket.resume();
+  await once(socket, "end");
+  await eventually(() => expect(gateway.counts().bodyBytes).toBe(0));
+  socket.destroy();
+});
+
 test("a stored answer is sent again once there is memory for it", async () => {
   const payer = await openAccount(gateway);
   upstream.script = whole(chatOf(long));
@@ -146,14 +190,43 @@ test("a stored answer is sent again once there is memory for it", async () => {
   const first = await (await repeat()).text();
   const created = await post(payer.apiKey, "/responses", { model: "gpt", input: "hi" });
   const { id } = (await created.json()) as { readonly id: string };
-  const find = () =>
-    fetch(`${gateway.baseUrl}/responses/${id}`, { headers: { authorization: `Bearer ${payer.apiKey}` } });
+  const get = (path: string) =>
+    fetch(`${gateway.baseUrl}/responses/${path}`, { headers: { authorization: `Bearer ${payer.apiKey}` } });
+  const find = () => get(id);
+  const further = { model: "gpt", input: "go on", previous_response_id: id };
+  const next = (await (await post(payer.apiKey, "/responses", further)).json()) as { readonly id: string };
+  const list = () => get(`${next.id}/input_items`);
   const spent = (await books.of(payer)).balance;
   Object.assign(state, { isRoomy: false, waitMs: 1 });
-  for (const ask of [repeat, find]) expect((await ask()).status).toBe(503);
+  for (const ask of [repeat, find, list]) expect((await ask()).status).toBe(503);
   state.isRoomy = true;
   const again = await repeat();
   expect([again.headers.get("x-gateway-replayed"), await again.text()]).toEqual(["true", first]);
-  expect(await (await find()).text()).toContain(long);
+  for (const ask of [find, list]) expect(await (await ask()).text()).toContain(long);
   expect((await books.of(payer)).balance).toBe(spent);
+});
+
+describe("an answer of the cache", () => {
+  const cached = (baseUrl: string) => ({
+    ...paidModels(baseUrl),
+    cache: { maxBytes: 64 * 1024 ** 2, keepMs: 60_000, priceShare: 1 },
+  });
+  const stage = scriptedStage(cached, { memory });
+
+  test.each([false, true])("is sent and charged once there is memory for it, stream: %s", async (stream) => {
+    const payer = await openAccount(stage.gateway);
+    stage.upstream.script = stream ? (exchange) => exchange.stream(chunkOf(long), lastChunk) : whole(chatOf(long));
+    const headers = { ...asJson, authorization: `Bearer ${payer.apiKey}` };
+    const body = JSON.stringify({ ...turns, stream });
+    const ask = () => fetch(`${stage.gateway.baseUrl}/chat/completions`, { method: "POST", headers, body });
+    const first = await (await ask()).text();
+    const { balance } = await stage.books.of(payer);
+    Object.assign(state, { isRoomy: false, waitMs: 1 });
+    expect((await ask()).status).toBe(503);
+    expect((await stage.books.of(payer)).balance).toBe(balance);
+    state.isRoomy = true;
+    const again = await ask();
+    expect([again.headers.get("x-gateway-cache"), await again.text()]).toEqual(["hit", first]);
+    await eventually(() => expect(stage.gateway.counts().bodyBytes).toBe(0));
+  });
 });

@@ -1,7 +1,8 @@
 /** What ends the wait of an answer for memory: its caller leaves, its own bound passes, or it was sent. */
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { eventually } from "../../support/eventually.ts";
 import { openAccount } from "../../support/payer.ts";
+import { eventStream } from "../../support/scripted-upstream.ts";
 import { paidModels } from "../../support/upstreams/paid-models.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
@@ -58,6 +59,32 @@ test.each([false, true])("the caller's bound passes: it is refused for now, stre
   expect((await books.of(payer)).balance).toBe(payer.begunWith);
 });
 
+describe("its upstream resets the connection", () => {
+  const frame = `data: ${JSON.stringify(chunk)}\n\n`;
+  const ways: readonly (readonly [name: string, stream: boolean, head: Record<string, string>, begun: string])[] = [
+    ["of a whole answer", false, { "content-length": "900000" }, JSON.stringify(chat)],
+    ["of a whole answer of untold length", false, {}, JSON.stringify(chat).slice(0, -9)],
+    ["of a whole answer that has hardly begun", false, { "content-length": "900000" }, "{"],
+    ["of a frame", true, eventStream, frame.slice(0, -9)],
+    ["of an object in place of a stream", true, {}, JSON.stringify(chat).slice(0, -9)],
+  ];
+
+  test.each(ways)("%s: it fails at once, and nothing is held", async (_, stream, head, begun) => {
+    const payer = await openAccount(gateway);
+    const asking = ask(payer.apiKey, stream, {});
+    upstream.script = undefined;
+    const exchange = await upstream.next();
+    exchange.head(200, { "content-type": "application/json", ...head });
+    await exchange.write(begun);
+    await eventually(() => expect(state.refused).toBeGreaterThan(0));
+    exchange.reset();
+    const response = await asking;
+    expect([response.status, await response.text()]).toEqual([502, expect.stringContaining("broke")]);
+    const { balance, held } = await books.of(payer);
+    expect([balance, held, gateway.counts().bodyBytes]).toEqual([payer.begunWith, 0, 0]);
+  });
+});
+
 test("what was read for a response in the background is given back when it is over, though its events are kept", async () => {
   state.isRoomy = true;
   const payer = await openAccount(gateway);
@@ -65,7 +92,10 @@ test("what was read for a response in the background is given back when it is ov
     ...chat,
     choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }],
   };
-  upstream.script = (exchange) => exchange.json(200, { ...usual, padding: long });
+  upstream.script = (exchange) => {
+    exchange.head(200, { "content-type": "application/json" });
+    exchange.end(JSON.stringify(usual) + " ".repeat(long.length));
+  };
   const headers = { "content-type": "application/json", authorization: `Bearer ${payer.apiKey}` };
   const body = JSON.stringify({ model: "gpt", input: "hi", background: true, stream: true });
   const make = async () => (await fetch(`${gateway.baseUrl}/responses`, { method: "POST", headers, body })).text();
