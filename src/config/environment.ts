@@ -2,7 +2,8 @@
  * Reads the environment: where to listen, where to keep data, and the keys and addresses of vendors. An empty variable
  * counts as not set.
  */
-import type { z } from "zod";
+import { isIPv6 } from "node:net";
+import { z } from "zod";
 import { atAddress, withVendor } from "./catalogue/vendors.ts";
 import { type Environment, type Fault, placed, variableOf } from "./document.ts";
 import { type Problem, problem, problemOf } from "./fault-texts.ts";
@@ -120,7 +121,7 @@ function decoded(value: string): string {
 export function upstreamsOf(vendors: readonly VendorConfig[], environment: Environment, faults: Fault[]) {
   return vendors.flatMap((vendor): UpstreamConfig[] => {
     const own = keyOf(vendor, environment, faults);
-    const address = vendor.url_variable && checked(environment, vendor.url_variable, urlSchema, faults);
+    const address = addressOf(vendor, environment, faults);
     const base_url = address ? withSuffix(address, vendor.url_suffix ?? "") : vendor.base_url;
     // An operator's own server has only the address that is set.
     if ((!own.api_key && !address) || base_url === undefined) return [];
@@ -129,6 +130,39 @@ export function upstreamsOf(vendors: readonly VendorConfig[], environment: Envir
     if (!isElsewhere) return [{ ...withVendor(upstream, vendors), ...(vendor.discover && { discover: true }) }];
     return [{ ...atAddress(upstream, vendors), discover: true }];
   });
+}
+
+/** addressOf returns the first address that is set: by the vendor's usual name, or by another that its tools read. */
+function addressOf(vendor: VendorConfig, environment: Environment, faults: Fault[]): string | undefined {
+  const { url_port: port } = vendor;
+  const schema =
+    port === undefined
+      ? urlSchema
+      : z
+          .string()
+          .transform((text) => hostAddress(text, port))
+          .pipe(urlSchema);
+  for (const name of urlVariablesOf(vendor)) {
+    const address = checked(environment, name, schema, faults);
+    if (address) return address;
+  }
+  return undefined;
+}
+
+function urlVariablesOf({ url_variable: usual, other_url_variables: others }: VendorConfig): readonly string[] {
+  return usual === undefined ? others : [usual, ...others];
+}
+
+/**
+ * hostAddress returns the address of a host as Ollama's tools read it: `localhost`, `:11435` and `::1`, too. A server that listens everywhere is
+ * asked at this machine. An address with a scheme has the scheme's port.
+ */
+function hostAddress(text: string, port: number): string {
+  const [, scheme, host = text] = /^(\w+:\/\/)(.*)$/s.exec(text) ?? [];
+  const bracketed = isIPv6(host) ? `[${host}]` : host;
+  const [, name = "", own = "", path = ""] = /^(\[[^\]]*\]|[^:/]*)(:\d+)?(.*)$/s.exec(bracketed) ?? [];
+  const local = { "": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]" }[name] ?? name;
+  return `${scheme ?? "http://"}${local}${own || (scheme ? "" : `:${port}`)}${path}`;
 }
 
 /** keyOf returns the first key that is set: by the vendor's usual name, by another of its SDK, or a token, which is sent as a bearer's. */
@@ -156,7 +190,7 @@ export function unaddressedKeys(vendors: readonly VendorConfig[], environment: E
   const isSet = (name: string | undefined) =>
     name !== undefined && Boolean(variableOf(environment, name).value?.trim());
   return vendors
-    .filter(({ base_url, key_variable, url_variable }) => !base_url && isSet(key_variable) && !isSet(url_variable))
+    .filter((vendor) => !vendor.base_url && isSet(vendor.key_variable) && !urlVariablesOf(vendor).some(isSet))
     .map(({ key_variable }) => key_variable);
 }
 

@@ -419,6 +419,8 @@ export const vendorsSchema = z.strictObject({
       other_key_variables: z.array(z.string()).default([]),
       token_variable: z.string().optional(),
       url_variable: z.string().optional(),
+      other_url_variables: z.array(z.string()).default([]),
+      url_port: z.number().int().optional(),
       url_suffix: z.string().optional(),
       credential: headerNameSchema.optional(),
       like: nameSchema.optional(),

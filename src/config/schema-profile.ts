@@ -139,6 +139,21 @@ const facts = {
     description: "The effort of a model that is given none.",
     examples: ["none"],
   }),
+  effort_none: z
+    .record(key, z.json())
+    .optional()
+    .meta({
+      description: "What switches the reasoning off in its chat, in the place of the effort `none`.",
+      examples: [{ thinking: { type: "disabled" } }],
+    }),
+  demanded_calls: z
+    .enum(["any", "unreasoned"])
+    .optional()
+    .meta({
+      description: `Whether it takes a demand for a call of a tool while the model reasons (any), or not (unreasoned): such a request is sent with
+      the effort \`none\`, where that is taken.`,
+      examples: ["any"],
+    }),
   tools: z
     .array(z.enum(["function", "custom"]))
     .optional()

@@ -1,4 +1,4 @@
-/** The sources that a server of chat lists beside the choices of an answer, as Perplexity does. */
+/** The sources that a server of chat lists beside the choices of an answer, as Perplexity, xAI, Z.ai and Volcengine do. */
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../wire/json.ts";
 
 /** Source is a web page that an answer lists. */
@@ -9,10 +9,11 @@ export interface Source {
 
 /** listedSources returns the sources that stand beside the choices of an answer or a chunk. */
 export function listedSources(extra: JsonObject | undefined): readonly Source[] {
-  const { search_results: results, citations } = extra ?? {};
-  const listed = [results, citations].find(isFilledList) ?? [];
+  const { search_results: results, citations, web_search: searched, references, search_info: info } = extra ?? {};
+  const within = isObject(info) ? info.search_results : undefined;
+  const listed = [results, citations, searched, references, within].find(isFilledList) ?? [];
   return listed.map((one) => {
-    const { url = one, title = "" } = isObject(one) ? one : {};
+    const { link = one, url = link, title = "" } = isObject(one) ? one : {};
     return { url: textOrEmpty(url), title: textOrEmpty(title) };
   });
 }

@@ -1,4 +1,5 @@
 /** Inputs of tool calls that come in pieces, and again after their end: what is told of them, and at what cost. */
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ToolInput } from "../../src/call/tools/tool-input.ts";
 
@@ -78,4 +79,56 @@ test("a long input is compared no more often than it comes", () => {
   expect(told(piecesOf(long, 1))).toEqual({ text: long, isComplete: true });
   const rows = JSON.stringify({ rows: Array.from({ length: 40_000 }, (_, i) => ({ rows: i })) });
   expect(told(piecesOf(rows, 2))).toEqual({ text: rows, isComplete: true });
+}, 20_000);
+
+const resemblingText = fc
+  .array(fc.constantFrom("{", "}", "[", '"', ":", ",", "a", " ", "\\", '{"a":', '{"'), { maxLength: 3 })
+  .map((signs) => signs.join(""));
+/** resembling are inputs whose names and texts look like the beginning of an input. */
+const resembling = fc
+  .letrec<{ object: object; value: unknown }>((tie) => ({
+    object: fc.dictionary(resemblingText, tie("value"), { maxKeys: 3, depthIdentifier: "input" }),
+    value: fc.oneof(
+      { maxDepth: 3, depthIdentifier: "input" },
+      resemblingText,
+      fc.constantFrom(1, -1.5e9, true, null),
+      tie("object"),
+      fc.array(tie("value"), { maxLength: 3, depthIdentifier: "input" }),
+    ),
+  }))
+  .object.map((object) => JSON.stringify(object));
+/** cuts are where an input is cut, as shares of its length. */
+const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 8 });
+const endsOf = (text: string, at: readonly number[]) =>
+  [...new Set([...at.map((share) => Math.max(1, Math.round(share * text.length))), text.length])].sort((a, b) => a - b);
+
+test("any input is told once, in pieces and in pieces that have all so far, wherever it is cut", () => {
+  const once = (text: string, at: readonly number[]) => {
+    const ends = endsOf(text, at);
+    const whole = { text, isComplete: true };
+    expect(told(ends.map((end, i) => text.slice(ends[i - 1] ?? 0, end)))).toEqual(whole);
+    const pieces = ends.map((end) => text.slice(0, end));
+    expect(told(pieces)).toEqual(whole);
+    expect(told(pieces.flatMap((piece) => [piece, "", piece]))).toEqual(whole);
+  };
+  fc.assert(fc.property(resembling, cuts, once), { numRuns: 20_000 });
+});
+
+test("an input whose name begins as it does is told wherever it is cut, in two pieces and in three", () => {
+  for (const text of ['{"{":"{"}', '{"{\\"":1}', '{":":{":":1}}', '{"":{"":{}}}', '{"{":{"{":"{"},":1}":5}']) {
+    for (let first = 1; first < text.length; first++) {
+      for (let second = first; second < text.length; second++) {
+        const ends = [first, second, text.length];
+        expect(told(ends.map((end, i) => text.slice(ends[i - 1] ?? 0, end)))).toEqual({ text, isComplete: true });
+        expect(told(ends.map((end) => text.slice(0, end)))).toEqual({ text, isComplete: true });
+      }
+    }
+  }
+});
+
+test("a long input whose beginning comes again and again is read once", () => {
+  const deep = (times: number) => '{"a":'.repeat(times);
+  const text = `${deep(50_000)}1${"}".repeat(50_000)}`;
+  const pieces = [...piecesOf(deep(50_000), 5), `1${"}".repeat(50_000)}`];
+  expect(told(pieces).text).toBe(text);
 }, 20_000);

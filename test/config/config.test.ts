@@ -526,6 +526,36 @@ describe("without a file", () => {
     expect(upstream?.api_key).toBeUndefined();
   });
 
+  test("reads the older name of that address, where the newer is not set", () => {
+    const older = { OPENAI_API_BASE: "http://127.0.0.1:1/v1" };
+    const base = (more: object) => loadConfig(undefined, { ...older, ...more }).upstreams[0]?.base_url;
+    expect(base({})).toBe("http://127.0.0.1:1/v1");
+    expect(base({ OPENAI_BASE_URL: "http://127.0.0.1:2/v1" })).toBe("http://127.0.0.1:2/v1");
+  });
+
+  test.each([
+    ["127.0.0.1", "http://127.0.0.1:11434/v1"],
+    ["127.0.0.1:11500", "http://127.0.0.1:11500/v1"],
+    ["0.0.0.0", "http://127.0.0.1:11434/v1"],
+    [":11500", "http://127.0.0.1:11500/v1"],
+    ["0.0.0.0:11500", "http://127.0.0.1:11500/v1"],
+    ["::1", "http://[::1]:11434/v1"],
+    ["[::]:11500", "http://[::1]:11500/v1"],
+    ["gpu.local/ollama/", "http://gpu.local:11434/ollama/v1"],
+    ["http://gpu.local", "http://gpu.local/v1"],
+    ["http://gpu.local:11434/v1", "http://gpu.local:11434/v1"],
+    ["https://ollama.com", "https://ollama.com/v1"],
+  ])("reads OLLAMA_HOST %s as Ollama's tools read it: %s", (address, base_url) => {
+    const { upstreams } = loadConfig(undefined, { OLLAMA_HOST: address });
+    expect(upstreams).toMatchObject([{ name: "ollama", base_url, discover: true, profile: { thoughts: "reasoning" } }]);
+    expect(upstreams[0]?.api_key).toBeUndefined();
+  });
+
+  test("refuses what is no host in OLLAMA_HOST", () => {
+    for (const OLLAMA_HOST of ["ftp://gpu.local", "a b", "user@gpu.local", "gpu.local:port"])
+      expect(faultsIn(() => loadConfig(undefined, { OLLAMA_HOST }))).toHaveLength(1);
+  });
+
   test("does not serve all that the vendor itself lists", () => {
     const [upstream] = loadConfig(undefined, {
       OPENAI_BASE_URL: "https://api.openai.com/v1/",

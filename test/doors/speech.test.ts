@@ -60,6 +60,14 @@ for (const [place, gateway] of [
   ["another gateway as upstream", () => far],
 ] as const) {
   describe(`over ${place}`, () => {
+    test("a format that the model does not have is refused, by JSON and by form", async () => {
+      const other = { ...order, response_format: "mulaw" };
+      for (const body of [JSON.stringify(other), new URLSearchParams(other)]) {
+        const response = await post(gateway(), body);
+        expect([response.status, await response.text()]).toEqual([400, expect.stringContaining("mp3, opus, aac")]);
+      }
+    });
+
     test("the bytes are the same by JSON, form and events, and through every RPC door", async () => {
       const response = await post(gateway(), JSON.stringify(order));
       expect(response.headers.get("content-type")).toBe("audio/flac");

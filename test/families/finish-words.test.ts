@@ -97,12 +97,14 @@ const words = {
       "TOKEN_LIMIT",
       "time_limit",
       "length_limit",
+      "repetition",
     ],
     { type: "length", length: 10 },
   ],
   filter: [
     ...["content_filter", "SAFETY", "content_filter: PROHIBITED_CONTENT", "content_filtered", "RECITATION"],
     ...["content-filter", "contentFilter", "guardrail_intervened", "FinishReason.SAFETY"],
+    ...["IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"],
   ],
   stop: ["stop", "STOP", "end_turn", "eos", "COMPLETE", "end", "never_heard_of", { type: "stop", matched: 2 }, 1],
 } as const;
@@ -147,6 +149,7 @@ describe.each([false, true])("stream: %s", (stream) => {
 
   test.each([
     ...["function_call_filter: MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "ERROR", "cancelled", "timeout"],
+    ...["TOO_MANY_TOOL_CALLS", "malformed_model_output", "malformed_tool_use"],
     ...["FinishReason.ERROR", { type: "abort", message: "the scheduler gave up" }],
   ])("an answer that ends by %j is none", async (said) => {
     word = said as string;

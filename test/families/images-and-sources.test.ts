@@ -97,6 +97,9 @@ describe.each([false, true])("stream: %s", (stream) => {
       { citations: [a], search_results: [{ title: "A", url: a, date: null }, { title: "no address" }] },
       [cited(4, 7, "A", a)],
     ],
+    ["Z.ai's", { web_search: [{ title: "A", link: a, refer: "ref_1" }] }, [cited(4, 7, "A", a)]],
+    ["Volcengine's", { references: [{ title: "A", url: a }] }, [cited(4, 7, "A", a)]],
+    ["Tencent's", { search_info: { search_results: [{ index: 1, title: "A", url: a }] } }, [cited(4, 7, "A", a)]],
     ["none", { citations: [], search_results: null }, []],
     ["what is no list", { citations: "none", search_results: { url: a } }, []],
   ])("sources beside the choices are those of the text: %s", async (_, beside, annotations) => {
@@ -130,6 +133,24 @@ describe.each([false, true])("stream: %s", (stream) => {
   ])("a message cites the sources of its text: %s", async (_, message, beside, citations) => {
     said({ content: "See [1]", ...message }, beside);
     expect(await textBlockOf(stream)).toEqual({ type: "text", text: "See [1]", citations });
+  });
+
+  test.each<[string, Json, Json[]]>([
+    ["that name what a tool has shown", { type: "reference", reference_ids: [1] }, []],
+    ["to a page", { type: "tool_reference", tool: "web_search", title: "A", url: a }, [cited(3, 3, "A", a)]],
+    [
+      "to a page without a title",
+      { type: "tool_reference", tool: "web_search", title: null, url: a },
+      [cited(3, 3, a, a)],
+    ],
+  ])("references of Mistral's %s are no text", async (_, reference, annotations) => {
+    said({ content: [{ type: "text", text: "See" }, reference, { type: "text", text: " it." }] });
+    expect(await outputOf(stream)).toMatchObject([{ type: "message", content: [{ text: "See it.", annotations }] }]);
+    expect(await textOf(stream)).toBe("See it.");
+    const body = { model: "m", messages: [{ role: "user", content: "hi" }], stream };
+    const { text } = await ask(gateway, "/v1/chat/completions", body);
+    expect(text).toContain('"content":"See it."');
+    expect(text.includes(`"url":"${a}"`)).toBe(annotations.length > 0);
   });
 
   test("sources of the text itself stand alone", async () => {

@@ -89,6 +89,11 @@ const streamed: Readonly<Record<string, readonly [deltas: readonly Json[], calls
     [first('{"a"'), piece('{"a":1'), piece('{"a":1}')],
     [weather],
   ],
+  "a name in the input that begins as the input, cut there": [
+    [first('{"'), piece('{"'), piece(":1}")],
+    [{ name: "get_weather", input: '{"{":1}' }],
+  ],
+  "all of the input so far, cut before a value": [[first('{"a":'), piece('{"a":1}')], [weather]],
   "all of the input so far, with id and name": [
     [first(), first("{"), first('{"a":1'), first('{"a":1}'), first('{"a":1}')],
     [weather],

@@ -161,6 +161,7 @@ describe("docs/operating.md", () => {
       readonly other_key_variables?: readonly string[];
       readonly token_variable?: string;
       readonly url_variable?: string;
+      readonly other_url_variables?: readonly string[];
     }
     const { vendors } = parse(readFileSync(join(root, "catalog/vendors.yaml"), "utf8")) as {
       readonly vendors: readonly Vendor[];
@@ -169,11 +170,11 @@ describe("docs/operating.md", () => {
       name.split(",", 1)[0],
       ...[codesIn(key), codesIn(url)],
     ]);
-    const known = vendors.map(({ name, key_variable, other_key_variables = [], token_variable = [], url_variable }) => [
-      name,
-      [key_variable, ...other_key_variables].concat(token_variable),
-      url_variable === undefined ? [] : [url_variable],
-    ]);
+    const known = vendors.map(({ name, key_variable, url_variable = [], ...vendor }) => {
+      const { other_key_variables = [], token_variable = [], other_url_variables = [] } = vendor;
+      const keys = [key_variable, ...other_key_variables].concat(token_variable);
+      return [name, keys, [url_variable, other_url_variables].flat()];
+    });
     expect(listed).toEqual(known);
   });
 });

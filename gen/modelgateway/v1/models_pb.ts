@@ -9,14 +9,15 @@
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import { file_modelgateway_v1_wire } from "./wire_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { JsonObject, Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file modelgateway/v1/models.proto.
  */
 export const file_modelgateway_v1_models: GenFile = /*@__PURE__*/
-  fileDesc("Chxtb2RlbGdhdGV3YXkvdjEvbW9kZWxzLnByb3RvEg9tb2RlbGdhdGV3YXkudjEihwEKEUxpc3RNb2RlbHNSZXF1ZXN0Eh4KBWxpbWl0GAEgASgNQgq6SAcqBRjoBygBSACIAQESFQoIYWZ0ZXJfaWQYAiABKAlIAYgBARIWCgliZWZvcmVfaWQYAyABKAlIAogBAUIICgZfbGltaXRCCwoJX2FmdGVyX2lkQgwKCl9iZWZvcmVfaWQiugEKEkxpc3RNb2RlbHNSZXNwb25zZRIWCgZvYmplY3QYASABKAlCBoq1GAIIARIsCgRkYXRhGAIgAygLMhYubW9kZWxnYXRld2F5LnYxLk1vZGVsQgaKtRgCCAESGAoIaGFzX21vcmUYAyABKAhCBoq1GAIIARIVCghmaXJzdF9pZBgEIAEoCUgAiAEBEhQKB2xhc3RfaWQYBSABKAlIAYgBAUILCglfZmlyc3RfaWRCCgoIX2xhc3RfaWQiMQoPR2V0TW9kZWxSZXF1ZXN0EhcKAmlkGAEgASgJQga6SAPIAQFIAIgBAUIFCgNfaWQi3QIKBU1vZGVsEhIKAmlkGAEgASgJQgaKtRgCCAESFgoGb2JqZWN0GAIgASgJQgaKtRgCCAESGQoHY3JlYXRlZBgDIAEoA0IIirUYBAgBEAESGAoIb3duZWRfYnkYBCABKAlCBoq1GAIIARIUCgR0eXBlGAUgASgJQgaKtRgCCAESHAoMZGlzcGxheV9uYW1lGAYgASgJQgaKtRgCCAESGgoKY3JlYXRlZF9hdBgHIAEoCUIGirUYAggBEhkKCWxpZmVjeWNsZRgIIAEoCUIGirUYAggBEhYKBmZhbWlseRgJIAEoCUIGirUYAggBEhQKBGtpbmQYCiABKAlCBoq1GAIIARIdChBtYXhfaW5wdXRfdG9rZW5zGAsgASgNSACIAQESFwoKbWF4X3Rva2VucxgMIAEoDUgBiAEBQhMKEV9tYXhfaW5wdXRfdG9rZW5zQg0KC19tYXhfdG9rZW5zYgZwcm90bzM", [file_buf_validate_validate, file_modelgateway_v1_wire]);
+  fileDesc("Chxtb2RlbGdhdGV3YXkvdjEvbW9kZWxzLnByb3RvEg9tb2RlbGdhdGV3YXkudjEihwEKEUxpc3RNb2RlbHNSZXF1ZXN0Eh4KBWxpbWl0GAEgASgNQgq6SAcqBRjoBygBSACIAQESFQoIYWZ0ZXJfaWQYAiABKAlIAYgBARIWCgliZWZvcmVfaWQYAyABKAlIAogBAUIICgZfbGltaXRCCwoJX2FmdGVyX2lkQgwKCl9iZWZvcmVfaWQiugEKEkxpc3RNb2RlbHNSZXNwb25zZRIWCgZvYmplY3QYASABKAlCBoq1GAIIARIsCgRkYXRhGAIgAygLMhYubW9kZWxnYXRld2F5LnYxLk1vZGVsQgaKtRgCCAESGAoIaGFzX21vcmUYAyABKAhCBoq1GAIIARIVCghmaXJzdF9pZBgEIAEoCUgAiAEBEhQKB2xhc3RfaWQYBSABKAlIAYgBAUILCglfZmlyc3RfaWRCCgoIX2xhc3RfaWQiMQoPR2V0TW9kZWxSZXF1ZXN0EhcKAmlkGAEgASgJQga6SAPIAQFIAIgBAUIFCgNfaWQinAMKBU1vZGVsEhIKAmlkGAEgASgJQgaKtRgCCAESFgoGb2JqZWN0GAIgASgJQgaKtRgCCAESGQoHY3JlYXRlZBgDIAEoA0IIirUYBAgBEAESGAoIb3duZWRfYnkYBCABKAlCBoq1GAIIARIUCgR0eXBlGAUgASgJQgaKtRgCCAESHAoMZGlzcGxheV9uYW1lGAYgASgJQgaKtRgCCAESGgoKY3JlYXRlZF9hdBgHIAEoCUIGirUYAggBEhkKCWxpZmVjeWNsZRgIIAEoCUIGirUYAggBEhYKBmZhbWlseRgJIAEoCUIGirUYAggBEhQKBGtpbmQYCiABKAlCBoq1GAIIARIdChBtYXhfaW5wdXRfdG9rZW5zGAsgASgNSACIAQESFwoKbWF4X3Rva2VucxgMIAEoDUgBiAEBEjMKBWV4dHJhGGQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSAKIAQFCEwoRX21heF9pbnB1dF90b2tlbnNCDQoLX21heF90b2tlbnNCCAoGX2V4dHJhYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_struct, file_modelgateway_v1_wire]);
 
 /**
  * ListModelsRequest asks for the models that the key may call.
@@ -213,6 +214,13 @@ export type Model = Message<"modelgateway.v1.Model"> & {
    * @generated from field: optional uint32 max_tokens = 12;
    */
   maxTokens?: number | undefined;
+
+  /**
+   * `deprecated_at` and `retires_at`, as null: the model is active.
+   *
+   * @generated from field: optional google.protobuf.Struct extra = 100;
+   */
+  extra?: JsonObject | undefined;
 };
 
 /**

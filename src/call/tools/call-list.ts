@@ -61,7 +61,7 @@ function beginsAnotherCall(
 ): boolean {
   if (name === "") return false;
   if (id !== "" && id !== call.id) return call.id !== "" && !(call.name === name && call.input.isUnderWay);
-  if (call.name === "" || !call.input.isComplete) return false;
+  if (call.name === "" || !call.input.mayBeComplete) return false;
   if (index === undefined) return !(id !== "" && call.input.repeats(input));
   return !call.input.repeats(input) && (name !== call.name || (input.trim() !== "" && !call.input.repeats("{}")));
 }

@@ -5,6 +5,7 @@
  * gateway can write again goes into `_raw` as text.
  */
 import { checkRaw, isObject, type JsonObject, type JsonValue, parsedJson } from "../../wire/json.ts";
+import { JsonReading } from "./json-reading.ts";
 
 /** The depth of an input in an answer. */
 const depth = 4;
@@ -31,6 +32,9 @@ export function isEmptyList(value: JsonValue | undefined): boolean {
  * An empty object at the beginning is held until it is known that nothing follows. Servers that write the whole input again at the end,
  * as it was or as a JSON string, have written it once. An input that some models write as a JSON string is held until it has ended, and
  * told as the object in it. Of servers that write all of the input so far in each piece, the rest of it is told.
+ *
+ * A piece that begins with all that came may be that once more, or go on with the same characters. It is what leaves the input JSON. Where
+ * both do, the piece is held: what comes next cannot be both, and of both no more than one is whole in the end.
  */
 export class ToolInput {
   #text = "";
@@ -45,13 +49,11 @@ export class ToolInput {
   #quoted: string | undefined;
   #quotedEnd = "";
   #isQuoted = false;
+  #reading = new JsonReading();
   /** Whether each piece has all of the input so far. */
   #isCumulative = false;
-  /** The last character that is no white space. */
-  #last = "";
-  #depth = 0;
-  #inString = false;
-  #escaped = false;
+  /** What came behind the text, and may be read in two ways; undefined without it. */
+  #undecided: Undecided | undefined;
   /** Undefined until the outermost bracket has closed. */
   #isWhole: boolean | undefined;
 
@@ -59,9 +61,14 @@ export class ToolInput {
     return this.#isWhole ?? false;
   }
 
-  /** isUnderWay is whether an input has begun that is not complete. */
+  /** mayBeComplete is whether the input is complete by one of the ways in which it may be read. */
+  get mayBeComplete(): boolean {
+    return this.isComplete || wholeOf(this.#undecided) !== undefined;
+  }
+
+  /** isUnderWay is whether an input has begun that cannot be complete. */
   get isUnderWay(): boolean {
-    return this.#isWhole === undefined && !this.#isBlank;
+    return this.#isWhole === undefined && !this.#isBlank && !this.mayBeComplete;
   }
 
   /** isQuoted is whether the input is written as a JSON string. */
@@ -85,27 +92,61 @@ export class ToolInput {
       return "";
     }
     if (this.#isWhole && piece.trim() !== "") return this.#addBeyond(piece);
-    const next = this.#isAllSoFar(piece) ? piece.slice(this.#text.length) : piece;
-    this.#read(next);
-    return next;
+    if (this.#undecided) return this.#addToUndecided(this.#undecided, piece);
+    if (!this.#isAllSoFar(piece)) return this.#tell(piece);
+    return this.#addUndecided(
+      { added: "", all: this.#text, asAdded: this.#reading.fork(), asAll: this.#reading.fork() },
+      piece,
+    );
   }
 
   /**
-   * #isAllSoFar reports whether a piece has all that came before it. Where a value is due, an object may begin within the object as that did.
-   * A piece shorter than what came is not compared, so that no more is read than has come.
+   * #isAllSoFar reports whether a piece has all that came before it. One that is shorter than what came is not compared, so that no more is
+   * read than has come.
    */
   #isAllSoFar(piece: string): boolean {
     if (this.#isWhole !== undefined || this.#isBlank || piece.length < this.#text.length) return false;
-    const isValueDue = !this.#inString && valuesFollow.has(this.#last);
-    if ((isValueDue && !this.#isCumulative) || !piece.startsWith(this.#text)) return false;
-    this.#isCumulative ||= this.#text.trimStart().startsWith("{");
-    return this.#isCumulative;
+    return piece.startsWith(this.#text) && this.#text.trimStart().startsWith("{");
+  }
+
+  #addToUndecided(undecided: Undecided, piece: string): string {
+    if (piece === "") return "";
+    if (piece.startsWith(undecided.all)) return this.#addUndecided(undecided, piece);
+    if (undecided.asAll.isWhole && this.repeats(piece)) return this.#tellAll(undecided.all);
+    this.#undecided = undefined;
+    return this.#tell(undecided.added) + this.add(piece);
+  }
+
+  /** #addUndecided decides how a piece is read that has all that came, and holds it where it may be read in two ways. */
+  #addUndecided({ added, all, asAdded, asAll }: Undecided, piece: string): string {
+    asAll.readAll(piece.slice(all.length));
+    asAdded.readAll(piece);
+    this.#undecided = undefined;
+    if (this.#isCumulative || !asAdded.isValid) return this.#tellAll(piece);
+    if (!asAll.isValid) return this.#tell(added + piece);
+    this.#undecided = { added: added + piece, all: piece, asAdded, asAll };
+    return "";
+  }
+
+  #tellAll(all: string): string {
+    this.#undecided = undefined;
+    this.#isCumulative = true;
+    return this.#tell(all.slice(this.#text.length));
+  }
+
+  #tell(piece: string): string {
+    this.#read(piece);
+    return piece;
   }
 
   /** rest returns what was held to the end. */
   rest(): string {
     const quoted = this.#quoted ?? "";
     this.#quoted = undefined;
+    if (this.#undecided?.asAll.isWhole) return this.#tellAll(this.#undecided.all);
+    const { added } = this.#undecided ?? {};
+    this.#undecided = undefined;
+    if (added !== undefined) return this.#tell(added);
     if (!this.#holdsEmpty) return quoted;
     this.#holdsEmpty = false;
     this.#whole = emptyInput;
@@ -114,7 +155,7 @@ export class ToolInput {
 
   /** Reports whether a piece is the whole input once more. */
   repeats(piece: string): boolean {
-    const whole = this.#holdsEmpty ? emptyInput : this.#whole;
+    const whole = this.#holdsEmpty ? emptyInput : (wholeOf(this.#undecided, this.#text)?.trim() ?? this.#whole);
     return whole !== "" && (piece.trim() === whole || parsedJson(piece) === whole);
   }
 
@@ -159,21 +200,13 @@ export class ToolInput {
       this.#isBlank &&= piece.trim() === "";
     }
     for (let i = 0; i < piece.length; i++) this.#next(piece.charAt(i), piece, i);
-    let end = piece.length;
-    while (end > 0 && piece.charCodeAt(end - 1) <= space) end--;
-    if (end > 0) this.#last = piece.charAt(end - 1);
   }
 
   #next(character: string, piece: string, i: number): void {
     if (this.#isWhole !== undefined) {
       // Only white space may follow.
       if (character.trim() !== "") this.#isWhole = false;
-    } else if (this.#escaped) this.#escaped = false;
-    else if (this.#inString && character === "\\") this.#escaped = true;
-    else if (character === '"') this.#inString = !this.#inString;
-    else if (this.#inString) return;
-    else if (character === "{" || character === "[") this.#depth++;
-    else if ((character === "}" || character === "]") && --this.#depth === 0) this.#close(piece.length - i - 1);
+    } else if (this.#reading.read(character)) this.#close(piece.length - i - 1);
   }
 
   /** Closes the text, which has this many characters too many. */
@@ -185,10 +218,21 @@ export class ToolInput {
   }
 }
 
-const space = 0x20;
+/** Undecided is what may be read as what follows a text, or as all of it once more and more. */
+interface Undecided {
+  /** All pieces of it. */
+  readonly added: string;
+  /** The last piece, which has the text and all other pieces. */
+  readonly all: string;
+  readonly asAdded: JsonReading;
+  readonly asAll: JsonReading;
+}
 
-/** valuesFollow are the characters behind which a value is due. */
-const valuesFollow: ReadonlySet<string> = new Set([":", "[", ","]);
+/** wholeOf returns the complete input that an undecided one is, behind a text, where one way to read it makes it complete. */
+function wholeOf(undecided: Undecided | undefined, text = ""): string | undefined {
+  if (undecided?.asAll.isWhole) return undecided.all;
+  return undecided?.asAdded.isWhole ? text + undecided.added : undefined;
+}
 
 /** endsObject finds the end of a JSON string with an object in it; `longestEnd` is how many characters are looked at for that. */
 const endsObject = /\}\s*(?:\\[nrt]\s*)*"\s*$/;

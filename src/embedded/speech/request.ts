@@ -42,14 +42,15 @@ export function jobOf(request: CreateSpeechRequest, model: string): Job {
     text: request.input ?? "",
     voice: voiceOf(request.voice),
     speed: request.speed ?? 1,
-    format: formatOf(request.responseFormat),
+    format: formatOf(request),
     quality,
   };
 }
 
-function formatOf(named: SpeechFormat = SpeechFormat.UNSPECIFIED): Format {
+function formatOf({ responseFormat: named = SpeechFormat.UNSPECIFIED, extra = {} }: CreateSpeechRequest): Format {
+  const { response_format: other } = extra;
   const format = formats[named];
-  if (!format)
+  if (!format || typeof other === "string")
     throw invalidValue("response_format", `this model has the formats ${Object.keys(contentTypes).join(", ")}`);
   return format;
 }

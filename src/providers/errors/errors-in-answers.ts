@@ -41,7 +41,8 @@ function saysNothing(value: JsonValue | undefined): boolean {
 const failedEnds: ReadonlySet<string> = new Set([
   ...["error", "abort", "aborted", "cancelled", "canceled", "failed", "failure", "timeout"],
   ...["network_error", "internal_error", "server_error", "insufficient_system_resource"],
-  ...["function_call_filter", "malformed_function_call", "unexpected_tool_call"], // Gemini
+  ...["function_call_filter", "malformed_function_call", "unexpected_tool_call", "too_many_tool_calls"], // Gemini
+  ...["malformed_model_output", "malformed_tool_use"], // Bedrock
 ]);
 
 /** isFailedEnd reports whether an answer ended by its upstream's failure, by its `finish_reason` or `stop_reason`. */

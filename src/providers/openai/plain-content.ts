@@ -1,8 +1,8 @@
 /**
  * The content of a chat message in parts of text and thinking, as Mistral's reasoning models and Databricks write it → a text and
  * `reasoning_content`, and thinking under other names → `reasoning_content`, unless it has a name that clients of chat know. Clients take a
- * text for granted: some print `[object Object]`, others throw. A value that a server has parsed of the model's JSON is its text. Parts of
- * other kinds pass as they came.
+ * text for granted: some print `[object Object]`, others throw. A value that a server has parsed of the model's JSON is its text. Mistral's
+ * references between the texts are no text: those that have an address become annotations. Parts of other kinds pass as they came.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../../wire/json.ts";
@@ -16,10 +16,27 @@ export function withPlainContent(message: JsonObject): JsonObject {
   if (!Array.isArray(told)) return withNamedThinking(message);
   const parts = told.map(said);
   if (!parts.every((part) => part !== undefined)) return message;
-  const text = parts.map((part) => part.text ?? "").join("");
+  const { text, annotations } = annotatedText(parts);
   const thinking = parts.map((part) => part.thinking ?? "").join("");
   const hasText = thinking === "" || text !== "";
-  return { ...message, content: hasText ? text : null, ...(thinking === "" ? {} : { reasoning_content: thinking }) };
+  return {
+    ...message,
+    content: hasText ? text : null,
+    ...(thinking === "" ? {} : { reasoning_content: thinking }),
+    ...(annotations.length === 0 ? {} : { annotations }),
+  };
+}
+
+/** annotatedText returns the text of all parts, and the pages that stand between, each at its place. */
+function annotatedText(parts: readonly Said[]): { readonly text: string; readonly annotations: JsonObject[] } {
+  let text = "";
+  const annotations: JsonObject[] = [];
+  for (const { text: piece = "", page } of parts) {
+    text += piece;
+    const place = { start_index: text.length, end_index: text.length };
+    if (page) annotations.push({ type: "url_citation", url_citation: { ...place, ...page } });
+  }
+  return { text, annotations };
 }
 
 /**
@@ -55,6 +72,15 @@ function withNamedThinking(message: JsonObject): JsonObject {
 interface Said {
   readonly text?: string;
   readonly thinking?: string;
+  readonly page?: { readonly title: string; readonly url: string };
+}
+
+/** references are the types of Mistral's parts that name what a text rests on: what a tool has shown, or a page. */
+const references: ReadonlySet<JsonValue | undefined> = new Set(["reference", "tool_reference"]);
+
+function referenceIn({ url, title }: JsonObject): Said {
+  if (typeof url !== "string" || url === "") return {};
+  return { page: { title: typeof title === "string" && title !== "" ? title : url, url } };
 }
 
 /** The members of a part that is nothing but a text or thinking. */
@@ -64,7 +90,9 @@ const thinkingTypes: ReadonlySet<JsonValue | undefined> = new Set(["thinking", "
 /** said returns what a part says; undefined where it has more than a text or thinking. */
 function said(part: JsonValue): Said | undefined {
   if (typeof part === "string") return { text: part };
-  if (!isObject(part) || !Object.keys(part).every((key) => plain.has(key))) return undefined;
+  if (!isObject(part)) return undefined;
+  if (references.has(part.type)) return referenceIn(part);
+  if (!Object.keys(part).every((key) => plain.has(key))) return undefined;
   const { type, text, thinking, reasoning, summary } = part;
   if (typeof text === "string") return thinkingTypes.has(type) ? { thinking: text } : { text };
   const thoughts = thinkingIn(thinking ?? reasoning ?? summary ?? null);

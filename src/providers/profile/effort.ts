@@ -19,15 +19,46 @@ const key = "reasoning_effort";
 /** Fits `reasoning_effort`. An effort that the server does not take becomes its replacement, or is left out. */
 export function fitEffort(json: JsonObject, capabilities: Capabilities): FittedEffort {
   const asked = json[key] ?? undefined;
-  const { efforts: taken, effort_key: place = key, effort_default: byDefault } = capabilities;
+  const { efforts: taken, effort_default: byDefault } = capabilities;
+  if (mustNotReason(json, capabilities)) return unreasoned(json, capabilities);
   const unasked = byDefault === undefined ? (taken?.length ?? 0) > 0 : byDefault !== "none";
   if (asked === undefined) return { changes: {}, dropped: [], reasons: unasked };
   if (taken === undefined) return { changes: {}, dropped: [], reasons: asked !== "none" };
   const fitted = takenFor(asked, taken, capabilities);
   if (fitted === undefined) return { changes: { [key]: undefined }, dropped: [key], reasons: unasked };
-  const reasons = fitted !== "none";
-  if (place === key) return { changes: fitted === asked ? {} : { [key]: fitted }, dropped: [], reasons };
-  return { changes: { [key]: undefined, ...placed(json, place, fitted) }, dropped: [], reasons };
+  return { changes: changesFor(json, fitted, capabilities), dropped: [], reasons: fitted !== "none" };
+}
+
+function changesFor(
+  json: JsonObject,
+  effort: Effort,
+  { effort_key: place = key, effort_none: off }: Capabilities,
+): Changes {
+  if (effort === "none" && off) return { [key]: undefined, ...off };
+  if (place === key) return effort === json[key] ? {} : { [key]: effort };
+  return { [key]: undefined, ...placed(json, place, effort) };
+}
+
+/** mustNotReason reports whether a request demands a call of a server that takes that only while the model does not reason. */
+export function mustNotReason(json: JsonObject, { demanded_calls: taken, efforts: words }: Capabilities): boolean {
+  return taken === "unreasoned" && (words?.includes("none") ?? false) && demandsCall(json);
+}
+
+function demandsCall({ tool_choice: choice, function_call: legacy }: JsonObject): boolean {
+  if (!isObject(choice)) return choice === "required" || isObject(legacy);
+  const { allowed_tools: allowed, mode } = choice;
+  return choice.type !== "allowed_tools" || (isObject(allowed) ? allowed.mode : mode) === "required";
+}
+
+/** unreasoned switches the reasoning off, and names what the caller has asked for in its place. */
+function unreasoned(json: JsonObject, capabilities: Capabilities): FittedEffort {
+  const changes = changesFor(json, "none", capabilities);
+  const isAsked = (json[key] ?? "none") !== "none";
+  const others = Object.entries(changes).filter(([name, value]) => {
+    const { [name]: asked = null } = json;
+    return name !== key && asked !== null && JSON.stringify(asked) !== JSON.stringify(value);
+  });
+  return { changes, dropped: [...(isAsked ? [key] : []), ...others.map(([name]) => name)], reasons: false };
 }
 
 function takenFor(

@@ -96,14 +96,18 @@ function effortsOf({ efforts, efforts_responses: further = [] }: Capabilities): 
 }
 
 /** A server that takes no effort refuses the whole of `reasoning`. */
-function fitReasoning({ reasoning }: JsonObject, capabilities: Capabilities) {
+function fitReasoning({ reasoning, tool_choice: choice = null }: JsonObject, capabilities: Capabilities) {
   const asked = isObject(reasoning) ? reasoning : {};
   const { effort = null } = asked;
-  const requested: JsonObject = effort === null ? {} : { reasoning_effort: effort };
-  const taken = { ...capabilities, efforts: effortsOf(capabilities), effort_key: "reasoning_effort" };
+  const requested: JsonObject = { tool_choice: choice, ...(effort === null ? {} : { reasoning_effort: effort }) };
+  const words = { efforts: effortsOf(capabilities), effort_key: "reasoning_effort", effort_none: undefined };
+  const taken = { ...capabilities, ...words };
   const { changes, dropped, reasons } = fitEffort(requested, taken);
   const named = dropped.map(() => "reasoning.effort");
-  if (!isObject(reasoning)) return { changes: {}, dropped: [], reasons };
+  if (!isObject(reasoning)) {
+    const { reasoning_effort: own } = changes;
+    return { changes: own === undefined ? {} : { reasoning: { effort: own } }, dropped: [], reasons };
+  }
   if (taken.efforts?.length === 0) return { changes: { reasoning: undefined }, dropped: named, reasons };
   if (Object.keys(changes).length === 0) return { changes: {}, dropped: named, reasons };
   const { effort: _, ...rest } = asked;

@@ -10,7 +10,7 @@ import { isObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { RequestFitter } from "../contract.ts";
 import { inMessages } from "./call-arguments.ts";
-import { fitEffort } from "./effort.ts";
+import { fitEffort, mustNotReason } from "./effort.ts";
 import { type FittedJson, fitWith } from "./fit-json.ts";
 import { fitResponse } from "./fit-response.ts";
 import { marksBeside } from "./keys/cache-marks.ts";
@@ -95,7 +95,9 @@ function* fitUsual(json: JsonObject, capabilities: Capabilities, isOwn: boolean)
   const effort = fitEffort(asked, capabilities);
   const messages = yield* fitMessages(
     json,
-    thinksNot(asked) ? { ...capabilities, thoughts_demanded: false } : capabilities,
+    thinksNot(asked) || mustNotReason(json, capabilities)
+      ? { ...capabilities, thoughts_demanded: false }
+      : capabilities,
     isOwn,
   );
   const marking = { taken: capabilities.cache_marks, dropped: [] as string[] };

@@ -9,11 +9,11 @@ import type { ProfileConfig, ProfileRule } from "../../config/schema-profile.ts"
 
 /** Capabilities is what a server takes of requests to one model, as far as stated. */
 export type Capabilities = Omit<ProfileRule, "match">;
-/** KnownKeys are lists of all keys that a server takes: there is none that nearly every server has. */
-type KnownKeys = "request_keys" | "message_keys";
+/** OwnFacts are lists of all keys that a server takes, and what switches its reasoning off: there is none that nearly every server has. */
+type OwnFacts = "request_keys" | "message_keys" | "effort_none";
 /** AllCapabilities leaves nothing else out. */
-export type AllCapabilities = Pick<Capabilities, KnownKeys> & {
-  readonly [fact in Exclude<keyof Capabilities, KnownKeys>]-?: NonNullable<Capabilities[fact]>;
+export type AllCapabilities = Pick<Capabilities, OwnFacts> & {
+  readonly [fact in Exclude<keyof Capabilities, OwnFacts>]-?: NonNullable<Capabilities[fact]>;
 };
 
 export interface ModelProfile {
@@ -63,6 +63,7 @@ const conservative: AllCapabilities = {
   efforts_instead: {},
   effort_key: "reasoning_effort",
   effort_default: "none",
+  demanded_calls: "any",
   tools: ["function"],
   thoughts: "reasoning_content",
   thoughts_demanded: false,

@@ -36,11 +36,14 @@ const chatWords: ReadonlyMap<string, ChatWord> = new Map([
   ...["max_new_tokens", "max_completion_tokens", "token_limit", "time_limit"].map(meaning("length")),
   ...["model_context_window_exceeded", "context_length_exceeded", "error_limit"].map(meaning("length")),
   ...["length_limit", "max_tokens_reached", "output_limit", "truncated", "incomplete", "limit"].map(meaning("length")),
+  // vLLM cuts off a text that repeats itself.
+  ["repetition", "length"],
   ...["tool_calls", "tool_call", "tool_use", "tool_calling", "function_calls"].map(meaning("tool_calls")),
   ...["content_filter", "content_filtered", "safety", "recitation", "prohibited_content", "blocklist"].map(
     meaning("content_filter"),
   ),
   ...["spii", "image_safety", "error_toxic", "refusal", "sensitive"].map(meaning("content_filter")),
+  ...["image_prohibited_content", "image_recitation"].map(meaning("content_filter")),
   ...["guardrail_intervened", "model_armor", "language", "blocked", "filtered"].map(meaning("content_filter")),
   ["function_call", "function_call"],
 ]);

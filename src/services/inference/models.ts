@@ -66,5 +66,12 @@ function modelInit(model: Model): MessageInitShape<typeof ModelSchema> {
     kind: model.kind,
     ...(contextWindow === undefined ? {} : { maxInputTokens: contextWindow }),
     ...(maxOutputTokens === undefined ? {} : { maxTokens: maxOutputTokens }),
+    extra: whileActive,
   };
 }
+
+/**
+ * whileActive are members without which Anthropic's typed clients take no model. What is not known of a model, as its capabilities, is left out: there
+ * clients that validate take no null.
+ */
+const whileActive = { deprecated_at: null, retires_at: null } as const;

@@ -742,8 +742,7 @@ describe("for any stream of the upstream", () => {
       calls: fc.array(
         fc.tuple(
           fc.dictionary(
-            // Behind `{"` a piece `{"` may be a key that begins so, or all of the input once more, as some servers write it.
-            fc.string({ maxLength: 3 }).filter((key) => key !== "__proto__" && !key.startsWith("{")),
+            fc.string({ maxLength: 3 }).filter((key) => key !== "__proto__"),
             fc.string({ maxLength: 5 }),
             { maxKeys: 3 },
           ),

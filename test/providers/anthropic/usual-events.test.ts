@@ -68,6 +68,7 @@ describe.each<[string, Json[], Json[]]>([
       ["an empty object before its input", input("{}"), input('{"city":'), input('"Rome"}')],
       ["its input twice", input('{"city":"Rome"}'), input('{"city":"Rome"}')],
       ["its input as a JSON string", input('"{\\"city\\":'), input('\\"Rome\\"}"')],
+      ["all of its input so far in each piece", input('{"city":'), input('{"city":"Rome"}')],
       ["its input as an object", { type: "input_json_delta", partial_json: { city: "Rome" } }],
     ] as const
   ).map(([name, ...deltas]): [string, Json[], Json[]] => [

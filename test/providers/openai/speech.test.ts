@@ -173,3 +173,17 @@ test("the media type is that of the bytes, of the label, or of the format that w
   expect(audioType(of("\x00\x01"), "text/plain", "pcm")).toBe("audio/pcm");
   expect(audioType(of("\x00\x01"), undefined, "midi")).toBe("application/octet-stream");
 });
+
+test.each(["mulaw", "ogg"])(
+  "a format that a server has besides OpenAI's, as %s, is asked for",
+  async (response_format) => {
+    const { status, body } = await hear(answered(mp3, "audio/basic"), { response_format });
+    expect([status, body]).toEqual([200, mp3]);
+    expect(upstream.lastAsked).toMatchObject({ response_format });
+  },
+);
+
+test("what is no name of a format is refused", async () => {
+  for (const response_format of [7, ["mp3"], { type: "mp3" }])
+    expect((await hear(answered(mp3), { response_format })).status).toBe(400);
+});

@@ -235,7 +235,7 @@ describe("content in parts, as Mistral's reasoning models write it,", () => {
   });
 
   test("passes as it came where a part is more than that", async () => {
-    const content = [...said("See "), { type: "reference", reference_ids: [1] }];
+    const content = [...said("See "), { type: "audio_url", audio_url: { url: "https://a.example" } }];
     upstream.script = (exchange) => exchange.json(200, chatAnswer({ content }));
     const { json } = await ask(gateway, "/v1/chat/completions", asked);
     expect(json.choices[0].message.content).toEqual(content);

@@ -161,6 +161,17 @@ const unfinished = {
   "/responses": { store: false, input: lastTurn },
 };
 
+/** A demand for a call, as frameworks send it for answers in a form, with an effort and a history. */
+const demands = {
+  "/chat/completions": {
+    ...conversations["/chat/completions"],
+    reasoning_effort: "high",
+    tool_choice: { type: "function", function: { name: "weather" } },
+  },
+  "/messages": { ...conversations["/messages"], tool_choice: { type: "any" } },
+  "/responses": { ...conversations["/responses"], reasoning: { effort: "high" }, tool_choice: "required" },
+};
+
 describe.each(strictServers)("$model at $vendor", (server) => {
   let asked: ChatRequest[] = [];
   const { gateway } = scriptedStage(servedBy(server), {
@@ -178,6 +189,7 @@ describe.each(strictServers)("$model at $vendor", (server) => {
     settings: requests,
     conversation: conversations,
     "a last turn of the model's": unfinished,
+    "a demand for a call": demands,
   }).flatMap(([what, all]) =>
     Object.entries(all).flatMap(([path, body]) => [false, true].map((stream) => ({ what, path, body, stream }))),
   );
@@ -186,7 +198,8 @@ describe.each(strictServers)("$model at $vendor", (server) => {
     asked = [];
     // A chat caller of an unknown server uses the server's own words.
     const isOwn = path === "/chat/completions" && server.vendor === "nobody's";
-    const sent = isOwn ? { ...body, messages: [{ role: "user", content: text }] } : body;
+    const own = { messages: [{ role: "user", content: text }], reasoning_effort: undefined };
+    const sent = isOwn ? { ...body, ...own } : body;
     const answer = await fetch(`${gateway.baseUrl}${path}`, {
       method: "POST",
       headers: { authorization: `Bearer ${gateway.apiKey}`, "content-type": "application/json" },
@@ -196,6 +209,7 @@ describe.each(strictServers)("$model at $vendor", (server) => {
     expect([answer.status, said.slice(0, 300)]).toEqual([200, expect.stringContaining("")]);
     expect(asked).toHaveLength(1);
     expect(JSON.stringify(asked)).toContain(text);
+    expect("tool_choice" in body).toBe(asked[0]?.tool_choice !== undefined);
   });
 });
 

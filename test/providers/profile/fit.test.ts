@@ -35,6 +35,7 @@ test.each([
   ["openai", "gpt-6.2-astra", { reasoning_effort: "none" }, { reasoning_effort: "low" }],
   ["openai", "o3-mini", { stop: ["END"] }, {}],
   ["openai", "o3", { stop: ["END"] }, { stop: undefined }],
+  ["deepseek", "deepseek-flash", { reasoning_effort: "xhigh" }, { reasoning_effort: "high" }],
   ["groq", "qwen/qwen3-32b", { reasoning_effort: "none" }, {}],
   ["groq", "qwen/qwen3-32b", { reasoning_effort: "high" }, { reasoning_effort: undefined }],
 ])("a setting that %s takes for %s reaches it: %j, changed by %j", (vendor, model, asked, changes) => {
@@ -46,6 +47,47 @@ test.each([
     const dropped = Object.entries(changes).flatMap(([key, value]) => (value === undefined ? [key] : []));
     expect([fitted.request.json(), fitted.dropped]).toEqual([{ ...json, ...changes }, dropped]);
   }
+});
+
+const disabled = { thinking: { type: "disabled" } };
+const off = { ...disabled, reasoning_effort: undefined };
+const named = { tool_choice: { type: "function", function: { name: "f" } } };
+const allowed = (mode: string) => ({ tool_choice: { type: "allowed_tools", allowed_tools: { mode, tools: [] } } });
+
+test.each([
+  ["deepseek", "deepseek-v4-pro", { reasoning_effort: "none" }, off, []],
+  ["moonshot", "kimi-k2.6", { reasoning_effort: "none" }, off, []],
+  ["alibaba", "qwen3.8-max", { reasoning_effort: "none" }, { enable_thinking: false, reasoning_effort: undefined }, []],
+  ["deepseek", "deepseek-v4-pro", { tool_choice: "required" }, off, []],
+  ["deepseek", "deepseek-v4-pro", allowed("required"), off, []],
+  ["deepseek", "deepseek-v4-pro", allowed("auto"), {}, []],
+  ["deepseek", "deepseek-v4-pro", { tool_choice: "none" }, {}, []],
+  ["deepseek", "deepseek-v4-pro", { ...named, ...disabled }, {}, []],
+  ["deepseek", "deepseek-v4-pro", { ...named, reasoning_effort: "max" }, off, ["reasoning_effort"]],
+  ["deepseek", "deepseek-v4-pro", { ...named, thinking: { type: "enabled" } }, off, ["thinking"]],
+  ["moonshot", "kimi-k3", named, {}, []],
+])("%s is told for %s how not to reason, where a call is demanded, too: %j, changed by %j", (...all) => {
+  const [vendor, model, asked, changes, dropped] = all;
+  const profile = createProfile(vendors.find(({ name }) => name === vendor)?.profile ?? {});
+  const tools = [{ type: "function", function: { name: "f" } }];
+  const json = { model, messages: [{ role: "user", content: "hi" }], tools, ...asked };
+  const request = Wire.ofJson(CreateChatCompletionRequestSchema, json as never);
+  for (const isOwn of [false, true]) {
+    const fitted = runNow(fittingOf(profile.of(model), undefined).fit("chat", request, isOwn));
+    expect([fitted.request.json(), fitted.dropped]).toEqual([{ ...json, ...changes }, dropped]);
+  }
+});
+
+test.each([
+  [{}, { effort: "none" }, []],
+  [{ reasoning: { effort: "max", summary: "auto" } }, { effort: "none", summary: "auto" }, ["reasoning.effort"]],
+])("a response of DeepSeek's with a demand for a call, and %j, is asked for with %j", (asked, reasoning, dropped) => {
+  const profile = createProfile(vendors.find(({ name }) => name === "deepseek")?.profile ?? {});
+  const tools = [{ type: "function", name: "f", parameters: {} }];
+  const json = { model: "deepseek-flash", input: "hi", tools, tool_choice: "required", ...asked };
+  const request = Wire.ofJson(CreateResponseRequestSchema, json as never);
+  const fitted = runNow(fittingOf(profile.of("deepseek-flash"), undefined).fit("responses", request, true));
+  expect([fitted.request.json(), fitted.dropped]).toEqual([{ ...json, reasoning }, dropped]);
 });
 
 test.each([

@@ -147,7 +147,7 @@ export function checkTokenCount(answer: Any): void {
 // Both.
 
 /** What validating clients take as absent and not as null, where it is unknown. Whoever reads the rest asks Anthropic itself. */
-const unknownOfModels = ["capabilities", "deprecated_at", "line", "max_input_tokens", "max_tokens", "retires_at"];
+const unknownOfModels = ["capabilities", "line", "max_input_tokens", "max_tokens"];
 
 export function checkModel(model: Any): void {
   checkSdkType("OpenAiModel", model);
@@ -157,6 +157,7 @@ export function checkModel(model: Any): void {
   nonEmpty(model.owned_by, "owned_by");
   nonEmpty(model.display_name, "display_name");
   expect([model.object, model.type, model.lifecycle]).toEqual(["model", "model", "active"]);
+  expect([model.deprecated_at, model.retires_at]).toEqual([null, null]);
   expect(model.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
   expect(Date.parse(model.created_at)).toBe(model.created * 1000);
 }

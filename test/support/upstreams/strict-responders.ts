@@ -178,6 +178,14 @@ const instructionsFirst: ResponseRule = (request) => {
   return isLate ? "System message must be at the beginning." : undefined;
 };
 
+/** As DeepSeek's models want it: reasoning has its text, and a call cannot be demanded of it. `response_format` is not read here. */
+const reasonsOpenly: ResponseRule = ({ reasoning, tool_choice: choice = null }) => {
+  const { effort = "high" } = (reasoning ?? {}) as Json;
+  if (!["none", "low", "high", "max"].includes(effort as string)) return `unsupported effort ${effort}`;
+  const isDemanded = choice !== null && choice !== "auto" && choice !== "none";
+  return effort !== "none" && isDemanded ? "Thinking mode does not support this tool_choice" : undefined;
+};
+
 const noEncrypted: ResponseRule = (request) =>
   itemsOf(request).some(({ type, content }) => type === "reasoning" && !Array.isArray(content))
     ? "reasoning without content"
@@ -220,6 +228,16 @@ export const xaiResponses: readonly ResponseRule[] = [
     return effort === null || ["low", "medium", "high"].includes(effort as string) ? undefined : `effort ${effort}`;
   },
   (request) => (Object.keys(request).every((key) => grok.has(key)) ? undefined : "unknown key"),
+];
+
+export const deepseekResponses: readonly ResponseRule[] = [
+  keepsNothing,
+  onlyFunctions,
+  plainItems,
+  noEncrypted,
+  noOrphans,
+  reasonsOpenly,
+  (request) => (itemsOf(request).some(({ role }) => role === "developer") ? "developer is a user here" : undefined),
 ];
 
 export const groqResponses: readonly ResponseRule[] = [

@@ -3,6 +3,7 @@
  * its source, or what its users have met. Written apart from the profiles, so that each holds the other to it.
  */
 import {
+  deepseekResponses,
   groqResponses,
   openAiResponses,
   openRouterResponses,
@@ -131,10 +132,21 @@ const noLastAssistant: Rule = ({ messages }) =>
     : undefined;
 
 /** As DeepSeek's and Moonshot's models want it while they think. */
-const thoughtful: Rule = ({ messages }) =>
-  messages.some(({ role, reasoning_content: thought }) => role === "assistant" && !thought)
+const thoughtful: Rule = (request) =>
+  !isThinkingDisabled(request) &&
+  request.messages.some(({ role, reasoning_content: thought }) => role === "assistant" && !thought)
     ? "The `reasoning_content` in the thinking mode must be passed back to the API."
     : undefined;
+
+/** As the models of DeepSeek, Moonshot and Alibaba have it: `isOff` says whether a request switches their thinking off. */
+const noDemandWhileThinking =
+  (isOff: (request: ChatRequest) => boolean): Rule =>
+  (request) => {
+    const { tool_choice: choice = null } = request;
+    const isDemanded = choice !== null && choice !== "auto" && choice !== "none";
+    return isDemanded && !isOff(request) ? "Thinking mode does not support this tool_choice" : undefined;
+  };
+const isThinkingDisabled = ({ thinking }: ChatRequest) => (thinking as Json | undefined)?.type === "disabled";
 
 /** Finds a schema of the tools that breaks a rule. */
 const schemas =
@@ -210,7 +222,12 @@ export const strictServers: readonly StrictServer[] = [
   {
     vendor: "alibaba",
     model: "qwen3.8-max",
-    rules: [noDeveloper, systemFirst, without("frequency_penalty", "reasoning_effort")],
+    rules: [
+      noDeveloper,
+      systemFirst,
+      without("frequency_penalty", "reasoning_effort"),
+      noDemandWhileThinking(({ enable_thinking: isThinking }) => isThinking === false),
+    ],
   },
   {
     vendor: "azure",
@@ -236,7 +253,9 @@ export const strictServers: readonly StrictServer[] = [
       noSchema,
       efforts("low", "high", "max"),
       thoughtful,
+      noDemandWhileThinking(isThinkingDisabled),
     ],
+    responses: deepseekResponses,
   },
   {
     vendor: "google",
@@ -287,6 +306,18 @@ export const strictServers: readonly StrictServer[] = [
       nineSigns,
       noUserAfterTool,
       noLastAssistant,
+    ],
+  },
+  {
+    vendor: "moonshot",
+    model: "kimi-k2.6",
+    rules: [
+      noMarks,
+      noDeveloper,
+      without("temperature", "top_p", "presence_penalty", "frequency_penalty", "reasoning_effort"),
+      thoughtful,
+      flavored,
+      noDemandWhileThinking(isThinkingDisabled),
     ],
   },
   {

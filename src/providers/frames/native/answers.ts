@@ -6,6 +6,7 @@
 import { newId } from "../../../runtime/ids.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import { chatWordOf } from "../../usage/finish-word.ts";
+import { citedIn, groundedIn, imagesIn } from "./native-sources.ts";
 import { endOfResponse, messageOfItems } from "./response-events.ts";
 import { writtenInput } from "./said.ts";
 
@@ -113,9 +114,9 @@ function choiceOfFirstCohere({ text = "", tool_calls: called, finish_reason: end
 }
 
 function choiceOfCandidate(candidate: JsonObject, place: number): JsonObject[] {
-  const { content, finishReason = null } = candidate;
+  const { content, finishReason = null, groundingMetadata: grounding } = candidate;
   const parts = isObject(content) ? content.parts : undefined;
-  return choiceOfParts(indexIn(candidate, place), parts, finishReason);
+  return choiceOfParts(indexIn(candidate, place), parts, finishReason, grounding);
 }
 
 /** isBlocked reports that Gemini has refused the prompt: then there are no candidates. */
@@ -138,10 +139,15 @@ function choice(index: number, message: JsonObject, finish_reason: JsonValue): J
   return { index, message, finish_reason };
 }
 
-/** plainMessage returns a message as it is, but for calls, whose arguments become text. */
-function plainMessage(message: JsonObject): JsonObject {
-  const { tool_calls: calls = null, ...rest } = message;
-  return Array.isArray(calls) && calls.length > 0 ? { ...rest, tool_calls: calls.map(plainCall) } : rest;
+/** plainMessage returns a message as it is, but for calls, whose arguments become text, and Cohere's plans and citations. */
+function plainMessage({ tool_calls: calls = null, tool_plan: plan, citations, ...rest }: JsonObject): JsonObject {
+  const annotations = citedIn(citations);
+  return {
+    ...rest,
+    ...(textOrEmpty(plan) === "" ? {} : { reasoning_content: plan as JsonValue }),
+    ...(annotations.length > 0 ? { annotations } : {}),
+    ...(Array.isArray(calls) && calls.length > 0 ? { tool_calls: calls.map(plainCall) } : {}),
+  };
 }
 
 function plainCall(call: JsonValue): JsonValue {
@@ -155,17 +161,27 @@ function callOf({ id, name = "", input = {} }: NativeCall): JsonObject {
   return { ...(id === "" ? {} : { id }), type: "function", function: { name, arguments: writtenInput(input) } };
 }
 
-function choiceOfParts(index: number, parts: JsonValue | undefined, end: JsonValue): JsonObject[] {
+function choiceOfParts(
+  index: number,
+  parts: JsonValue | undefined,
+  end: JsonValue,
+  grounding?: JsonValue,
+): JsonObject[] {
   const said = Array.isArray(parts) ? parts.filter(isObject) : [];
   const text = said.map(textIn).join("");
   const thinking = said.map(thinkingIn).join("");
   const calls = said.flatMap(callIn).map(callOf);
   const signed = said.map(inMessagesWords).filter(isSigned);
-  if (text === "" && thinking === "" && calls.length === 0 && !isToldBy(end)) return [];
+  const images = imagesIn(said);
+  const annotations = groundedIn(grounding, text);
+  const isSilent = [text, thinking, calls, images, annotations].every(({ length }) => length === 0);
+  if (isSilent && !isToldBy(end)) return [];
   const message = {
     ...{ role: "assistant", content: text === "" && calls.length > 0 ? null : text },
     ...(thinking === "" ? {} : { reasoning_content: thinking }),
     ...(signed.length === 0 ? {} : { thinking_blocks: signed }),
+    ...(images.length === 0 ? {} : { images }),
+    ...(annotations.length === 0 ? {} : { annotations }),
     ...(calls.length > 0 ? { tool_calls: calls } : {}),
   };
   return [choice(index, message, end)];

@@ -1,6 +1,7 @@
 /** Reads the events of Cohere's own API, of its second version and its first, in place of chunks of a chat. */
 import { isObject, type JsonObject, textOrEmpty } from "../../../wire/json.ts";
 import { membersOf } from "../../usage/count.ts";
+import { citedIn } from "./native-sources.ts";
 import { type ReadEvent, type Said, StreamedCalls, writtenInput } from "./said.ts";
 
 export function createCohereEvents(): ReadEvent {
@@ -11,7 +12,7 @@ export function createCohereEvents(): ReadEvent {
 function secondVersion(event: JsonObject, calls: StreamedCalls): Said | undefined {
   const { type, id, index = 0 } = event;
   const delta = membersOf(event.delta);
-  const { content, tool_plan: plan, tool_calls: called } = membersOf(delta.message);
+  const { content, tool_plan: plan, tool_calls: called, citations } = membersOf(delta.message);
   const { text, thinking } = membersOf(content);
   const call = membersOf(Array.isArray(called) ? called[0] : called);
   const { name, arguments: input } = membersOf(call.function);
@@ -29,6 +30,10 @@ function secondVersion(event: JsonObject, calls: StreamedCalls): Said | undefine
       return { delta: calls.add(index, input) };
     case "tool-call-end":
       return { delta: calls.end(index) };
+    case "citation-start": {
+      const annotations = citedIn(citations);
+      return annotations.length > 0 ? { delta: { annotations } } : {};
+    }
     case "message-end":
       return { end: delta.finish_reason, usage: delta.usage ?? event.usage, isLast: true };
     default:
