@@ -9,7 +9,7 @@ import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
-import { LockedError } from "../../../runtime/write-trouble.ts";
+import { LockedError, StorageError } from "../../../runtime/write-trouble.ts";
 import { createSegments, journalFolder, type Segments } from "../../journal/segments.ts";
 import type { Tables } from "../../schema.ts";
 import type { Engine, Statement, WriteBehind } from "../engine.ts";
@@ -94,6 +94,11 @@ export function keepAlone(path: string): (() => void) | undefined {
   if (takes(lock, "BEGIN EXCLUSIVE")) return release;
   lock.close();
   return undefined;
+}
+
+/** usedError is what whoever needs the database at a path for itself alone gets while anybody works on it. */
+export function usedError(path: string): StorageError {
+  return new StorageError(`a gateway, or another command, works on ${path}. Stop it first`);
 }
 
 /**
