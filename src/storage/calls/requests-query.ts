@@ -1,6 +1,7 @@
 /** Selects calls, by a query that follows an index. */
 import { firstIdAt } from "../../runtime/ids.ts";
-import type { Database } from "../engines/scope.ts";
+import { type Database, stated } from "../engines/scope.ts";
+import { answered } from "./outcomes.ts";
 
 export interface RequestFilter {
   readonly accountId: string;
@@ -23,9 +24,6 @@ export type AllFilter = Omit<RequestFilter, "accountId">;
 
 /** Sorts behind all ids. */
 const last = "~";
-
-/** A number of the proto's Outcome: how nearly all calls end. */
-export const answered = 1;
 
 /** IdSpan is the ids from `least` on that are before `below`. */
 export interface IdSpan {
@@ -65,13 +63,10 @@ export function pageQuery(db: Database, filter: Partial<RequestFilter>, { least,
     db
       .selectFrom("requests")
       .selectAll()
-      .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as string))
+      .where((is) => is.and(stated({ account_id: accountId, key_id: keyId, model, upstream })))
       .where("id", ">=", least)
       .where("id", "<", below)
-      .$if(keyId !== undefined, (query) => query.where("key_id", "=", keyId as string))
       .$if(keyIds !== undefined, (query) => query.where("key_id", "in", listed(keyIds)))
-      .$if(model !== undefined, (query) => query.where("model", "=", model as string))
-      .$if(upstream !== undefined, (query) => query.where("upstream", "=", upstream as string))
       .$if(isCharged, (query) => query.where("cost", ">", 0))
       .$if(outcomes.length > 0, (query) => query.where("outcome", "in", outcomes))
       // The condition as the index has it, which leaves answered calls out.

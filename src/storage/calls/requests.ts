@@ -7,7 +7,7 @@
  */
 import { sql } from "kysely";
 import { type CallRow, type SummedColumn, summedColumns } from "../columns.ts";
-import type { Database, Scope } from "../engines/scope.ts";
+import { type Database, type Scope, stated } from "../engines/scope.ts";
 import { type MeasureFilter, type MeasureLimits, type Measures, measureAttempts } from "./attempt-measures.ts";
 import { type AllFilter, pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
 import { type Asker, createSearch, type Found, isSought, searchAll } from "./search.ts";
@@ -147,8 +147,7 @@ function sumsQuery(db: Database, filter: UsageFilter) {
       .where("account_id", "=", accountId)
       .where("hour", ">=", from)
       .where("hour", "<", to)
-      .$if(keyId !== undefined, (query) => query.where("key_id", "=", keyId as string))
-      .$if(model !== undefined, (query) => query.where("model", "=", model as string))
+      .where((is) => is.and(stated({ key_id: keyId, model })))
       .groupBy(
         byKey && byModel
           ? [begins, "key_id", "model"]

@@ -9,10 +9,10 @@
 import { setImmediate } from "node:timers/promises";
 import { timeOfId } from "../../runtime/ids.ts";
 import type { CallRow } from "../columns.ts";
-import type { Database } from "../engines/scope.ts";
+import { type Database, stated } from "../engines/scope.ts";
 import { hourMs } from "../money/totals.ts";
+import { answered } from "./outcomes.ts";
 import {
-  answered,
   type IdSpan,
   isRare,
   listed,
@@ -152,9 +152,8 @@ function createSteps(db: Database) {
         .selectFrom(table)
         .select((all) => ["hour", all.fn.max<number>("cost").as("cost")])
         .where("account_id", "=", accountId)
-        .$if(keyId !== undefined, (query) => query.where("key_id", "=", keyId as string))
+        .where((is) => is.and(stated({ key_id: keyId, model })))
         .$if(keyIds !== undefined, (query) => query.where("key_id", "in", listed(keyIds)))
-        .$if(model !== undefined, (query) => query.where("model", "=", model as string))
         .where("hour", "<", before)
         .groupBy("hour")
         .orderBy("hour", "desc")
@@ -167,7 +166,7 @@ function createSteps(db: Database) {
       const query = db
         .selectFrom("requests")
         .select("id")
-        .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as string))
+        .where((is) => is.and(stated({ account_id: accountId })))
         .where("id", ">=", least)
         .where("id", "<", below)
         .$if(isRare(filter), (query) => query.where((where) => where("outcome", "!=", where.lit(answered))))

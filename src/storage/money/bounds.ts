@@ -3,9 +3,6 @@
 /** maxHeld is what may be held of an account before a call, and by one, at most: the sum of both is still exact. */
 export const maxHeld = 3e15;
 
-/** A number of the proto's Outcome, which storage does not import: of a call that was lost with its process. */
-export const lost = 5;
-
 /** The most that any sum of money may come to: a double still holds it exactly. Holds of a key that has spent so much are refused. */
 export const maxSum = 9e15;
 

@@ -1,7 +1,9 @@
 /** The statements that write holds and charges. Each changes one sum; the caller keeps all of them true to each other. */
+
+import { lost } from "../../../calls/outcomes.ts";
 import { type CallRow, columnNames, defaultOf, summedColumns } from "../../../columns.ts";
 import { compileValues } from "../../../compile-row.ts";
-import { lost, maxHeld, maxOwed, maxSum } from "../../../money/bounds.ts";
+import { maxHeld, maxOwed, maxSum } from "../../../money/bounds.ts";
 import { hourColumns } from "../../../money/totals.ts";
 import type { Connection } from "../../engine.ts";
 

@@ -8,11 +8,12 @@
  * than there is.
  */
 
+import { lost } from "../../../calls/outcomes.ts";
 import { noSums } from "../../../columns.ts";
 import type { SentCall } from "../../../journal/sent-log.ts";
 import { availableOf, countableOf, type Room } from "../../../money/available.ts";
 import { type DecidedHold, type Granted, type HoldEntry, holdMs } from "../../../money/books.ts";
-import { lost, maxHeld, maxOwed, maxSum, unreachedLimit } from "../../../money/bounds.ts";
+import { maxHeld, maxOwed, maxSum, unreachedLimit } from "../../../money/bounds.ts";
 import type { BudgetLeft } from "../../../money/budgets.ts";
 import type { Available, Capture, Captured, Held, HoldInit } from "../../../money/contract.ts";
 import { leaseFor } from "../../../money/lease-size.ts";

@@ -1,8 +1,8 @@
 /** Does what nodes do for each other: merging what is due, expiring what is held by nodes that died, moving deadlines on. */
 
+import { lost } from "../../../../calls/outcomes.ts";
 import { columnNames, defaultOf, summedColumns } from "../../../../columns.ts";
 import { holdMs, sweepMs } from "../../../../money/books.ts";
-import { lost } from "../../../../money/bounds.ts";
 import { dueQuarter } from "../../../tables/calls.ts";
 import { dueColumns, dueCounts, hourOf, requestColumns } from "./call-columns.ts";
 import { booksFunction } from "./function.ts";
