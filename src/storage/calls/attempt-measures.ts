@@ -9,7 +9,7 @@ import { answered, broken, failed, lost } from "./outcomes.ts";
 import { countIn, type Percentiles, percentilesOf } from "./percentiles.ts";
 import { readCalls } from "./read-calls.ts";
 import { type IdSpan, pageQuery, spanOf, stride } from "./requests-query.ts";
-import type { Asker } from "./search.ts";
+import type { CallerSignal } from "./search.ts";
 import { addTo, newTallies, sumsByTime, type Tallies } from "./tallies.ts";
 
 export interface MeasureFilter {
@@ -65,7 +65,7 @@ export async function measureAttempts(
   db: Database,
   filter: MeasureFilter,
   limits: MeasureLimits,
-  asker?: Asker,
+  signal?: CallerSignal,
 ): Promise<Measures> {
   const tallies = newTallies(newTally);
   const partsOf = filter.of === "calls" ? callsOf : attemptsOf;
@@ -73,7 +73,7 @@ export async function measureAttempts(
     span: spanOf(filter, undefined),
     step: (span) => stepQuery(db, filter, span).execute(),
     most: limits.calls,
-    asker,
+    signal,
     onCall: (row) => {
       for (const attempt of partsOf(row)) add(tallies, attempt, filter);
     },

@@ -9,7 +9,7 @@ import { answered, broken, failed, lost } from "./outcomes.ts";
 import { countIn, type Percentiles, percentilesOf } from "./percentiles.ts";
 import { readCalls } from "./read-calls.ts";
 import { pageQuery, type RequestFilter, spanOf, stride } from "./requests-query.ts";
-import type { Asker } from "./search.ts";
+import type { CallerSignal } from "./search.ts";
 import { addTo, newTallies, sumsByTime, type Tallies } from "./tallies.ts";
 
 export type GroupColumn = "model" | "key_id" | "upstream" | "outcome" | "operation" | "account_id";
@@ -70,14 +70,14 @@ export async function summarize(
   db: Database,
   filter: SummaryFilter,
   limits: SummaryLimits,
-  asker?: Asker,
+  signal?: CallerSignal,
 ): Promise<Summary> {
   const sums = newTallies(newTally);
   const completeFrom = await readCalls({
     span: spanOf(filter, undefined),
     step: (span) => stepQuery(db, filter, span).execute(),
     most: limits.calls,
-    asker,
+    signal,
     onCall: (row) => add(sums, row, filter),
   });
   return { ...summaryOf(sums, limits.groups), completeFrom };

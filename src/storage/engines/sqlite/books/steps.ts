@@ -185,8 +185,9 @@ function createCapture(
     captureOfKey.run(freed, cost, key_id);
     captureOfAccount.run(freed, cost, account_id);
     budgets.charging()?.(call, cost);
-    insertRequest.run(...requestValues({ ...call, cost, waived }));
-    addToHour.run(...hourValues(hourTotalOf(call, cost, 1, waived)));
+    const row = { ...call, cost, waived };
+    insertRequest.run(...requestValues(row));
+    addToHour.run(...hourValues(hourTotalOf(row)));
     return { cost, waived };
   };
 }
@@ -212,7 +213,7 @@ function insertLost(
   now: number,
 ): void {
   const call = { id, ...lostCall, ...nothingUsed, outcome: lost, duration_ms: now - lostCall.created_at };
-  if (insertRequest.run(...requestValues(call)) === 1) addToHour.run(...hourValues(hourTotalOf(call, 0, 0)));
+  if (insertRequest.run(...requestValues(call)) === 1) addToHour.run(...hourValues(hourTotalOf(call)));
 }
 
 function createExpire(books: Connection, statements: LedgerStatements): Steps["expire"] {
