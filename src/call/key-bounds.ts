@@ -13,7 +13,7 @@ import {
   TokenRateSchema,
 } from "../../gen/modelgateway/v1/keys_pb.ts";
 
-/** The most that a key's limits may be, and the most entries that its lists may have. */
+/** mostOfKey is the most that a key's limits may be, and the most entries that its lists may have. */
 export const mostOfKey = {
   requestsPerMinute: numberOf(RequestRateSchema),
   tokensPerMinute: numberOf(TokenRateSchema),

@@ -32,7 +32,7 @@ export interface Manner {
   readonly region: string;
 }
 
-/** The parts that an upstream reported. */
+/** ToldManner are the parts that an upstream reported. */
 export type ToldManner = { readonly [part in keyof Manner]?: string | undefined };
 export type ToldUsage = { readonly [part in keyof Usage]?: number | undefined } & {
   /** manner is how the upstream served the call. */

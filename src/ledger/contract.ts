@@ -33,7 +33,7 @@ export interface Hold extends Slotted {
 /** Short says that nothing was held, and what is left of what. */
 export type Short = Extract<Held, { kind: "short" }>;
 
-/** The most that can be held for one call, in millionths of the unit. */
+/** maxHold is the most that can be held for one call, in millionths of the unit. */
 export const maxHold = 3e15;
 /** closeMs is how long closing waits for calls to be captured, all of which were aborted before. */
 export const closeMs = 10_000;

@@ -19,7 +19,7 @@ export interface Unwritten {
   lastSeq(): number;
 }
 
-/** `clock` returns milliseconds since 1970. */
+/** createUnwritten keeps what could not be written yet. `clock` returns milliseconds since 1970. */
 export function createUnwritten(clock: () => number): Unwritten {
   let added: Entry[] = [];
   let sealed: JournalRecord[] = [];

@@ -23,7 +23,7 @@ export interface EndedCall {
   readonly refusal: Refusal | undefined;
 }
 
-/** An Observer is told of calls. It never throws, and no call waits for it. */
+/** Observer is told of calls. It never throws, and no call waits for it. */
 export interface Observer {
   /** Called when an admitted call begins, before anything is recorded of it. */
   began?(call: Call): void;

@@ -9,8 +9,8 @@ import { overScope, type Storage } from "./storage.ts";
 export type { PostgresOptions } from "./engines/postgres/database.ts";
 
 /**
- * Connects to the database, makes its tables if need be, and brings them up to date. Throws a StorageError. The driver is loaded here, for
- * those alone who use it.
+ * openStorageOnPostgres connects to the database, makes its tables if need be, and brings them up to date. Throws a StorageError. The driver
+ * is loaded here, for those alone who use it.
  */
 export async function openStorageOnPostgres(options: PostgresOptions): Promise<Storage> {
   const { openPostgres } = await import("./engines/postgres/database.ts");

@@ -28,7 +28,7 @@ export interface Model {
   readonly targets: readonly Target[];
 }
 
-/** A Target is a model at an upstream. */
+/** Target is a model at an upstream. */
 export interface Target {
   readonly upstream: string;
   /** The model's name at the upstream. */
@@ -54,7 +54,7 @@ export function mayRelay({ completions }: Model, operation: string): boolean {
   return operation !== "completions" || completions === "native";
 }
 
-/** A ModelTable is a catalog whose models may change. A call that is under way keeps the model that it found. */
+/** ModelTable is a catalog whose models may change. A call that is under way keeps the model that it found. */
 export interface ModelTable extends Catalog {
   /**
    * Makes all models anew, and returns what puts them in the place of the others. Models and targets that have not changed stay the

@@ -4,7 +4,7 @@
  */
 import type { Targets } from "./targets.ts";
 
-/** An upstream with health checks. */
+/** Checked is an upstream with health checks. */
 export interface Checked {
   readonly upstream: string;
   readonly intervalMs: number;

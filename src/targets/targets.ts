@@ -37,7 +37,7 @@ export interface Targets {
   passesChecks(upstream: string): boolean | undefined;
 }
 
-/** State is kept by Target object. The catalogue makes each target once; a state goes with its target. */
+/** createTargets keeps the state of each target, by its Target object. The catalogue makes each target once; a state goes with its target. */
 export function createTargets({ settings, clock, onResting = () => {} }: TargetsOptions): Targets {
   const states = new WeakMap<Target, TargetState>();
   const checks = new Map<string, boolean>();

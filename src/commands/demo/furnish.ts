@@ -40,7 +40,7 @@ export interface FurnishOptions {
   readonly now: number;
 }
 
-/** Furnishes once: nothing happens where the accounts are there already. */
+/** furnish makes the demo's accounts and calls, once: nothing happens where the accounts are there already. */
 export async function furnish({ config, storage, accountId, now }: FurnishOptions): Promise<void> {
   const last = plannedAccounts.at(-1)?.name ?? "";
   if (await storage.accounts.find(last)) return;

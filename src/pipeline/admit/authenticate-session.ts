@@ -30,7 +30,7 @@ export interface AuthenticateSessionOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Returns undefined for a call without a cookie. Throws a Refusal where the session is not valid, now or later. */
+/** AuthenticateSession finds the session of a call; undefined without a cookie. Throws a Refusal where the session is not valid, now or later. */
 export type AuthenticateSession = (
   arrival: Pick<Arrival, "header" | "peer">,
 ) => MaybePromise<SessionWithUser | undefined>;

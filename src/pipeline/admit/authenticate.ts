@@ -66,7 +66,7 @@ export interface Authenticated {
   readonly counted: Counted | undefined;
 }
 
-/** Throws a Refusal, now or later. A key that is known already is answered now. */
+/** Authenticate finds whose credential a call has. Throws a Refusal, now or later. A key that is known already is answered now. */
 export type Authenticate = (arrival: Arrival) => MaybePromise<Authenticated>;
 
 /** A key's last use is recorded at most this often, in milliseconds. */

@@ -25,7 +25,7 @@ import { type LimitName, nearer, nearestHeader, nearestOf } from "./nearest-limi
 import { apartId, ownId, perSecond, requestsOf, tokensId, tokensOf, wholeOne } from "./rate-buckets.ts";
 import { rateHeaders } from "./rate-headers.ts";
 
-/** The account, user or address that a limit counts. */
+/** LimitedAccount is the account, user or address that a limit counts. */
 export interface LimitedAccount {
   readonly id: string;
   readonly tier: Tier;

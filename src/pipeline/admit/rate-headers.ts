@@ -15,7 +15,9 @@ export interface Available {
   readonly creditRemaining: number | undefined;
 }
 
-/** `now` is in milliseconds since 1970. Only Anthropic's headers use it. */
+/**
+ * rateHeaders returns the headers that report what is left of a rate. `now` is in milliseconds since 1970. Only Anthropic's headers use it.
+ */
 export function rateHeaders(family: Family, available: Available, now: number): AnswerHeaders {
   const { creditRemaining } = available;
   const headers = family === Family.ANTHROPIC ? anthropicHeaders(available, now) : openaiHeaders(available);

@@ -77,7 +77,7 @@ export interface AttemptOptions {
   readonly clock: () => number;
 }
 
-/** Runs an attempt, and returns it with its answer. Throws a Refusal, now or later. */
+/** RunAttempt runs an attempt, and returns it with its answer. Throws a Refusal, now or later. */
 export type RunAttempt = (attempt: CallAttempt) => MaybePromise<CallAttempt>;
 
 export function createRunAttempt({ ledger, modelRates, clock }: AttemptOptions): RunAttempt {

@@ -42,7 +42,7 @@ export function* translate(
   return fit.request === translated.request ? fit : { ...fit, request: yield* counted(fit.request, part) };
 }
 
-/** Fits a translated request to what its upstream accepts. */
+/** fitted fits a translated request to what its upstream accepts. */
 export function* fitted(
   { path, operation, fitting }: Pick<Candidate, "path" | "operation" | "fitting">,
   translated: Translated<Operation, Operation>,

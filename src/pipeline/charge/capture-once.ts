@@ -14,14 +14,14 @@ import { forEach, pushStream, stopPulling } from "../../runtime/push-stream.ts";
 import type { CallStreams } from "../attempt/call-streams.ts";
 import type { CallMeter } from "./meter.ts";
 
-/** Captures a call, and returns the headers that report its cost. `firstByteAt` is when its caller got the first byte. */
+/** ChargeCall captures a call, and returns the headers that report its cost. `firstByteAt` is when its caller got the first byte. */
 export type ChargeCall = (
   outcome: Outcome,
   endedAt: number,
   firstByteAt: number | undefined,
 ) => MaybePromise<AnswerHeaders>;
 
-/** A call that will be captured: a ModelCall, or one that is answered from the cache. */
+/** CapturedCall is a call that will be captured: a ModelCall, or one that is answered from the cache. */
 export interface CapturedCall {
   readonly call: Call;
   /** Milliseconds since 1970. */

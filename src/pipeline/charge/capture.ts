@@ -38,7 +38,7 @@ export interface CaptureOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Runs a call to its answer, and captures its charge. Throws what `work` throws, once that is captured: now or later. */
+/** CaptureCall runs a call to its answer, and captures its charge. Throws what `work` throws, once that is captured: now or later. */
 export type CaptureCall = <A extends Answer>(modelCall: ModelCall, work: () => MaybePromise<A>) => MaybePromise<A>;
 
 export function createCapture(options: CaptureOptions): CaptureCall {

@@ -17,7 +17,7 @@ import { conversationOf } from "./conversation.ts";
 import { countParts } from "./parts.ts";
 import { route } from "./route.ts";
 
-/** A Candidate is a target of a model, and how a call is put to it. */
+/** Candidate is a target of a model, and how a call is put to it. */
 export interface Candidate {
   readonly model: Model;
   readonly target: Target;
@@ -47,7 +47,7 @@ export interface CandidatesOptions {
   readonly random: () => number;
 }
 
-/** Returns at least one candidate; all of them ask their upstreams in the same number of requests. Throws a Refusal. */
+/** CandidatesFor returns the candidates of a call, one at least; all of them ask their upstreams in the same number of requests. Throws a Refusal. */
 export type CandidatesFor = (asked: Operation, call: Call) => readonly [Candidate, ...Candidate[]];
 
 export function createCandidatesFor(options: CandidatesOptions): CandidatesFor {

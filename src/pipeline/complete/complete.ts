@@ -56,7 +56,7 @@ export interface CompleteOptions {
   readonly clock: () => number;
 }
 
-/** Answers an operation in the form that is asked for. Throws a Refusal, now or later. */
+/** Complete answers an operation in the form that is asked for. Throws a Refusal, now or later. */
 export type Complete = <O extends Operation, F extends Form>(
   operation: O,
   form: F,

@@ -35,13 +35,13 @@ import type { Candidate, CandidatesFor } from "./candidates.ts";
 import type { CallSettings } from "./model-call.ts";
 import { firstPart } from "./parts.ts";
 
-/** The operation that is explained, and the form of its answer. */
+/** Explaining is the operation that is explained, and the form of its answer. */
 export interface Explaining {
   readonly asked: Operation;
   readonly form: Form;
 }
 
-/** Prepares a request as its service does before the model call begins. Throws a Refusal. */
+/** Prepare prepares a request as its service does before the model call begins. Throws a Refusal. */
 export type Prepare = (asked: Operation, call: Call) => Promise<Call>;
 
 export interface Explained {
@@ -69,7 +69,7 @@ export interface ExplainedTarget {
   readonly hold: ExplainedHold | undefined;
 }
 
-/** Money is in millionths of the unit. */
+/** ExplainedHold is what a call would hold. Money is in millionths of the unit. */
 export interface ExplainedHold {
   readonly max: number;
   readonly min: number;

@@ -29,7 +29,7 @@ export interface CacheHitOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Throws a Refusal. */
+/** AnswerHit answers a call from the cache, and charges it. Throws a Refusal. */
 export type AnswerHit = (hit: CachedAnswer, asked: Operation, form: Form, call: Call) => MaybePromise<Answer>;
 
 /** A call that is answered from the cache. */

@@ -26,7 +26,7 @@ export interface ReplayOptions extends ClaimsOptions {
   readonly ledger: Pick<Ledger, "begin">;
 }
 
-/** Wraps the handler of a model call. */
+/** Replays wraps the handler of a model call. */
 export type Replays = (asked: Operation, form: Form, handler: Handler) => Handler;
 
 /** Identity is what a call and its repetition have in common. */

@@ -31,7 +31,7 @@ export interface IdSpan {
   readonly below: string;
 }
 
-/** A call gets its id before its body is read, and its time after: reading takes an hour at most. */
+/** maxBodyMs is how long reading a body takes at most, in milliseconds: a call gets its id before that, and its time after. */
 export const maxBodyMs = 3_600_000;
 
 /** stride is how many calls are read in one step of many: between two steps the event loop goes on. */
@@ -51,7 +51,7 @@ export function isRare({ outcomes = [] }: Pick<RequestFilter, "outcomes">): bool
   return outcomes.length > 0 && !outcomes.includes(answered);
 }
 
-/** An empty list is no SQL; no key has the empty id. */
+/** listed returns the ids for a condition: an empty list is no SQL, and no key has the empty id. */
 export function listed(ids: readonly string[] = []): readonly string[] {
   return ids.length === 0 ? [""] : ids;
 }

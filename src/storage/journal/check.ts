@@ -88,7 +88,7 @@ export function checkJournal(
   return { records: read.records, rejected: read.rejected, faults, at, isOlder };
 }
 
-/** The fault of a journal whose file is gone. */
+/** lostFault is the fault of a journal whose file is gone. */
 export const lostFault: JournalFault = {
   kind: "lost",
   reason: "its file is gone, and charges of the last moments of its process with it",

@@ -21,10 +21,10 @@ interface TotalKey {
 }
 
 export const hourColumns = ["account_id", "hour", "key_id", "model", "requests", ...summedColumns] as const;
-/** The columns that are counted, which follow those that name what is counted. */
+/** countedColumns are the columns that are counted, which follow those that name what is counted. */
 export const countedColumns = ["requests", ...summedColumns, "spent", "freed"] as const;
 
-/** Lists the values of `hourColumns`. */
+/** hourValues lists the values of `hourColumns`. */
 export const hourValues = compileValues<HourTotal, string | number>(hourColumns);
 
 const addSummed = compileAdd(summedColumns, defaultOf);

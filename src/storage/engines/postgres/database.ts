@@ -86,7 +86,7 @@ export interface Opened extends Pick<Management, "db">, Changes {
   close(): Promise<void>;
 }
 
-/** The folder for what is kept while the database is away. */
+/** spoolFolder is the folder for what is kept while the database is away. */
 export const spoolFolder = "postgres.notes";
 /** statementTimeoutMs is how long a statement of management may take, in milliseconds. */
 const statementTimeoutMs = 30_000;

@@ -68,7 +68,7 @@ export type Durability = "process" | "power";
 /** RawConnection is a connection to a file as it is. */
 export type RawConnection = Sqlite.Database;
 
-/** Connects to the file of a database, which must exist, and leaves its tables as they are. Throws SQLite's error. */
+/** connect opens a connection to the file of a database, which must exist, and leaves its tables as they are. Throws SQLite's error. */
 export function connect(
   path: string,
   options: { readonly timeout?: number; readonly readonly?: boolean } = {},

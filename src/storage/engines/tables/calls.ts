@@ -72,7 +72,7 @@ export const refusedMinutes: Described<"refused_minutes"> = {
   use: "hot",
 };
 
-/** The last refused calls of each account. */
+/** refusedCalls are the last refused calls of each account. */
 export const refusedCalls: Described<"refused_calls"> = {
   name: "refused_calls",
   columns: {

@@ -31,7 +31,7 @@ export interface IndexShape {
   readonly only?: Dialect;
 }
 
-/** A condition that Postgres holds besides: SQLite cannot be given one later. */
+/** Check is a condition that Postgres holds besides: SQLite cannot be given one later. */
 export type Check = string;
 
 export interface TableShape {

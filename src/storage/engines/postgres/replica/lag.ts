@@ -20,7 +20,7 @@ interface Seen {
 /** More than are needed for the longest lag that may be allowed. */
 const mostSeen = 4000;
 
-/** `clock` is in milliseconds, and never goes back. */
+/** createLag creates what knows how far a replica is behind. `clock` is in milliseconds, and never goes back. */
 export function createLag(clock: () => number = () => performance.now()): Lag {
   /** seen is what was seen of the primary and is not known to be at the replica, behind the last that is. */
   let seen: Seen[] = [];

@@ -49,7 +49,7 @@ export interface SqliteBooks extends Books {
 const postMs = 100;
 const nothing: Recalled = { records: [], leases: [] };
 
-/** Without hooks every record is applied when it is written. */
+/** createBooks creates the books of a file. Without hooks every record is applied when it is written. */
 export function createBooks(
   parts: BooksParts,
   options: BooksOptions,

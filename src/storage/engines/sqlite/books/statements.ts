@@ -22,10 +22,10 @@ type HoldValues = readonly [
 
 type Value = string | number | null;
 
-/** A row to insert: columns that it lacks get their defaults. */
+/** NewCallRow is a row to insert: columns that it lacks get their defaults. */
 export type NewCallRow = Partial<CallRow> & Pick<CallRow, "id" | "cost">;
 
-/** Lists the values that `insertRequest` binds. */
+/** requestValues lists the values that `insertRequest` binds. */
 export const requestValues = compileValues<NewCallRow, Value>(columnNames, defaultOf);
 
 export type LedgerStatements = ReturnType<typeof ledgerStatements>;
