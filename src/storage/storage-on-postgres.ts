@@ -14,37 +14,17 @@ export type { PostgresOptions } from "./engines/postgres/database.ts";
  */
 export async function openStorageOnPostgres(options: PostgresOptions): Promise<Storage> {
   const { openPostgres } = await import("./engines/postgres/database.ts");
-  const {
-    scope,
-    openBooks,
-    available,
-    recall,
-    allKnow,
-    journalRejects,
-    version,
-    changedSince,
-    writable,
-    state,
-    replica,
-    close,
-  } = await openPostgres(options);
+  const { scope, openBooks, state, replica, ...others } = await openPostgres(options);
   const stores = overScope(scope);
   const findings = (asked: ReconcileOptions = {}) => proveAndRepair(scope.db, { now: state.now(), ...asked });
   return {
     ...stores,
+    ...others,
     ...(replica && { requests: requestsOnReplica(requestStore(replica), stores.requests, replica.read) }),
     // What it writes in place of a journal is a part of the books.
     openBooks: () => openBooks,
-    available,
-    recall,
-    allKnow,
-    journalRejects,
-    version,
-    changedSince,
-    writable,
     database: state,
     findings,
     reconcile: (asked) => reconciled(findings(asked)),
-    close,
   };
 }
