@@ -40,12 +40,12 @@ export interface CallRecord extends Slotted {
   drainedMs?: number;
   /** Set where the caller has disconnected and the call is still drained: it ends when this resolves, and is captured then. */
   pendingCapture?: PromiseLike<void>;
-  /** In millionths of the unit. */
+  /** cost is in millionths of the unit. */
   cost?: number;
   waived?: number;
   /** The store that the answer came from; unset if an upstream was asked. */
   replayed?: "cache" | "idempotency";
-  /** Unset where no traces are kept. */
+  /** trace is unset where no traces are kept. */
   trace?: CallTrace;
 }
 

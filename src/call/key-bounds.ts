@@ -18,7 +18,7 @@ export const mostOfKey = {
   requestsPerMinute: numberOf(RequestRateSchema),
   tokensPerMinute: numberOf(TokenRateSchema),
   maxConcurrent: numberOf(ConcurrencySchema),
-  /** In millionths of the unit. */
+  /** creditLimit is in millionths of the unit. */
   creditLimit: numberOf(CreditLimitSchema),
   modelRates: itemsOf(ModelRatesSchema),
   allowedIps: itemsOf(AddressListSchema),

@@ -13,10 +13,10 @@ import { modelNamed } from "./refused/named-model.ts";
 /** A call that has ended. */
 export interface EndedCall {
   readonly arrival: Arrival;
-  /** Undefined where the call was refused before its caller was known. */
+  /** caller is undefined where the call was refused before its caller was known. */
   readonly caller: Caller | undefined;
   readonly record: CallRecord;
-  /** Milliseconds since 1970. */
+  /** begunAt is in milliseconds since 1970. */
   readonly begunAt: number;
   readonly endedAt: number;
   /** refusal is what the call ended with; undefined where it ended well. */
@@ -36,7 +36,7 @@ export interface Observer {
 
 export interface ObserveOptions {
   readonly observers: readonly Observer[];
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 

@@ -17,13 +17,13 @@ export interface Model {
   readonly maxOutputTokens: number | undefined;
   /** The model's maker; empty where the configuration does not say. */
   readonly vendor: string;
-  /** In milliseconds since 1970; 0 where the configuration does not say. */
+  /** releasedAt is in milliseconds since 1970; 0 where the configuration does not say. */
   readonly releasedAt: number;
   /** sticky is whether a conversation goes to the same one of equal targets each time, to find its prompt cache there. */
   readonly sticky: boolean;
   /** reasons is whether it reasons before it answers; undefined: unknown, and what its targets report decides. */
   readonly reasons: boolean | undefined;
-  /** Undefined where any part of what a call may cost is unknown. */
+  /** price is undefined where any part of what a call may cost is unknown. */
   readonly price: Price | undefined;
   readonly targets: readonly Target[];
 }

@@ -33,7 +33,7 @@ export interface Targets {
   restMs(target: Target): number;
   /** Notes whether an upstream is healthy; undefined where it is not checked any more. */
   checked(upstream: string, passes: boolean | undefined): void;
-  /** Undefined where the upstream is not checked, or not yet. */
+  /** passesChecks is undefined where the upstream is not checked, or not yet. */
   passesChecks(upstream: string): boolean | undefined;
 }
 

@@ -36,7 +36,7 @@ export interface FurnishOptions {
   readonly storage: Storage;
   /** The demo's own account, which has the first plan. */
   readonly accountId: string;
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
 }
 

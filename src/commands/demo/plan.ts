@@ -8,7 +8,7 @@ export interface PlannedKey {
   readonly habit: keyof typeof habits;
   /** age is how many days ago it was created. */
   readonly age: number;
-  /** In units. */
+  /** limit is in units. */
   readonly limit?: number;
   readonly isDisabled?: true;
   readonly isAdmin?: true;

@@ -24,7 +24,7 @@ const touchMs = 60_000;
 
 export interface AuthenticateSessionOptions {
   readonly sessions: Pick<SessionStore, "findByTokenHash" | "touch">;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Called where a session's last use cannot be recorded. */
   readonly onError: (error: unknown) => void;

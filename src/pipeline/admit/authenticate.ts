@@ -42,7 +42,7 @@ export interface AuthenticateOptions {
   readonly isFreeUnpriced?: (accountId: string) => MaybePromise<boolean>;
   /** The operator's credential; undefined where none is configured. */
   readonly operatorKey: string | undefined;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Called now and then for a key that is in use. */
   readonly onUsed: (keyId: string, now: number) => void;

@@ -74,7 +74,7 @@ export function withGuesses(handle: Handler, methods: readonly DescMethod[], gue
 
 export interface ReportOptions {
   readonly newId: (prefix: string, now: number) => string;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Called with the error of a report that could not be written. */
   readonly onError: (error: unknown) => void;

@@ -9,9 +9,9 @@ import { formatDecimal } from "../../runtime/decimal.ts";
 /** Available is what a caller has left. */
 export interface Available {
   readonly requests: Decision;
-  /** Undefined where the tier does not limit tokens. */
+  /** tokens is undefined where the tier does not limit tokens. */
   readonly tokens: Decision | undefined;
-  /** In millionths of the unit; undefined where nothing limits it. */
+  /** creditRemaining is in millionths of the unit; undefined where nothing limits it. */
   readonly creditRemaining: number | undefined;
 }
 

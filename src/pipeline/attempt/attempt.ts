@@ -73,7 +73,7 @@ export interface AttemptOptions {
   readonly ledger: Ledger;
   /** Takes from a key's own rates for single models. Omitted: it has none. */
   readonly modelRates?: Pick<ModelRates, "take" | "giveBack"> | undefined;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 

@@ -25,7 +25,7 @@ const maxGrowth = 6;
 
 export interface TranslateOptions {
   readonly form: Form;
-  /** Milliseconds since 1970. */
+  /** arrivedAt is in milliseconds since 1970. */
   readonly arrivedAt: number;
 }
 

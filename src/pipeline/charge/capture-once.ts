@@ -24,17 +24,17 @@ export type ChargeCall = (
 /** CapturedCall is a call that will be captured: a ModelCall, or one that is answered from the cache. */
 export interface CapturedCall {
   readonly call: Call;
-  /** Milliseconds since 1970. */
+  /** arrivedAt is in milliseconds since 1970. */
   readonly arrivedAt: number;
   /** Knows whether the end of the answer has been seen, before the batch that holds it is sent. */
   readonly meter: Pick<CallMeter, "isOver">;
-  /** Undefined where it reads no upstream stream. */
+  /** streams is undefined where it reads no upstream stream. */
   readonly streams?: Pick<CallStreams, "isDraining"> | undefined;
 }
 
 export interface CaptureOnceOptions {
   readonly ledger: Pick<Ledger, "begin">;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Called with errors that no caller waits for. */
   readonly onError: (error: unknown) => void;

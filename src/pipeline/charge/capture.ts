@@ -26,7 +26,7 @@ import { createPriceUsage, type PriceUsage, unpriced } from "./price-usage.ts";
 export interface CaptureOptions {
   readonly ledger: Ledger;
   readonly keptPrices: KeptPrices;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Called with the tokens that a call used of a model, input and output together. */
   readonly onUsed: (caller: Caller, model: Model, tokens: number) => void;

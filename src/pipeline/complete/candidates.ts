@@ -43,7 +43,7 @@ export interface CandidatesOptions {
   /** Returns the providers in force, by the upstream's name. They change in one step with the catalogue. */
   readonly providers: () => ReadonlyMap<string, Provider>;
   readonly targets: Targets;
-  /** From 0 (inclusive) to 1 (exclusive). */
+  /** random returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
 }
 

@@ -52,7 +52,7 @@ export interface CompleteOptions {
   /** Omitted: no stream is drained after its caller has disconnected. */
   readonly drains?: Drains;
   readonly settings: () => CallSettings;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 

@@ -73,7 +73,7 @@ export interface ExplainedTarget {
 export interface ExplainedHold {
   readonly max: number;
   readonly min: number;
-  /** Undefined where the credit is unlimited. */
+  /** available is undefined where the credit is unlimited. */
   readonly available: number | undefined;
   /** The output bound that the gateway would set, in tokens. */
   readonly outputBound: number | undefined;
@@ -95,7 +95,7 @@ export interface ExplainOptions {
   /** Throws a Refusal where the caller accepts only a cached answer and there is none. */
   readonly cacheState: (asked: Operation, form: Form, call: Call) => CacheState;
   readonly settings: () => Pick<CallSettings, "unit">;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 
@@ -224,7 +224,7 @@ async function explainTarget(
 /** ExplainedCredit is what is left for a call: of the credit, and of a budget where there is any. */
 interface ExplainedCredit extends Available {
   readonly budget: BudgetLeft | undefined;
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
 }
 

@@ -23,7 +23,7 @@ export interface CacheHitOptions {
   readonly ledger: Ledger;
   /** Returns the share of its first cost that a cached answer costs, 0 to 1; undefined where the cache is off. */
   readonly settings: () => { readonly cache: { readonly priceShare: number } | undefined; readonly unit: Unit };
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Called with errors that no caller waits for. */
   readonly onError: (error: unknown) => void;
@@ -37,7 +37,7 @@ interface HitCall {
   readonly hit: CachedAnswer;
   readonly call: Call;
   readonly operation: Operation;
-  /** In millionths of the unit. */
+  /** cost is in millionths of the unit. */
   readonly cost: number;
   /** The share of its first cost, in millionths. */
   readonly share: number;

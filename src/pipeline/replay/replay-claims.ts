@@ -28,7 +28,7 @@ export interface ClaimsOptions {
   readonly store: ReplayStore;
   /** The id of this process among those that share the database. */
   readonly node: string;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Called with errors that no caller waits for. */
   readonly onError: (error: unknown) => void;

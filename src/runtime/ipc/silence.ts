@@ -8,7 +8,7 @@
 const [lookMs, mostMs] = [50, 100];
 
 export interface Silence {
-  /** Says that the other has answered. */
+  /** heard says that the other has answered. */
   heard(): void;
   /** Counts the time since the look before. */
   look(): void;

@@ -12,7 +12,7 @@ export interface ChainedLine {
   readonly text: string;
   readonly after: string;
   readonly sum: string;
-  /** Says whether the line is as it was written. */
+  /** isWhole says whether the line is as it was written. */
   readonly isWhole: boolean;
 }
 

@@ -29,7 +29,7 @@ export interface EntryInit {
   /** The amount, more than 0, of a refund too. */
   readonly amount: number;
   readonly note: string | null;
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
 }
 

@@ -19,7 +19,7 @@ export interface Claim {
   readonly accountId: string;
   /** The id that the recharge gets. */
   readonly entryId: string;
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
 }
 

@@ -6,7 +6,7 @@ export interface Place {
   /** The words before it, as `keys create`; empty at the beginning. */
   readonly words: string;
   readonly offers: readonly Offer[];
-  /** Set where a file or a folder may follow. */
+  /** takes is set where a file or a folder may follow. */
   readonly takes?: "file" | "folder" | undefined;
 }
 

@@ -4,9 +4,9 @@
  */
 
 export interface Lag {
-  /** Says where the primary's log ends at this moment. */
+  /** primaryAt says where the primary's log ends at this moment. */
   primaryAt(position: number): void;
-  /** Says up to where the replica has it. */
+  /** replicaAt says up to where the replica has it. */
   replicaAt(position: number): void;
   /** Returns for how long what the replica has was not looked at or was not all, in milliseconds; undefined where nobody knows. */
   ms(): number | undefined;
