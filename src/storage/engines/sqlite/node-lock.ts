@@ -25,10 +25,7 @@ export interface NodeLocks {
 /** ending is how the name of each lock file ends. */
 const ending = ".lock";
 
-/**
- * createNodeLocks creates the locks by which processes see that a node lives. `onError` receives why a lock cannot be kept: other processes
- * then go by what the database says of the node.
- */
+/** `onError` receives why a lock cannot be kept: other processes then go by what the database says of the node. */
 export function createNodeLocks(folder: string, onError: (error: unknown) => void): NodeLocks {
   const fileOf = (node: string) => join(folder, node + ending);
   const kept = new Map<string, () => void>();
