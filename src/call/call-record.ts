@@ -6,7 +6,10 @@ import type { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import type { Slotted } from "../runtime/slot-set.ts";
 import type { CallUsage, Usage } from "./usage.ts";
 
-/** Members are set as far as the call came. Durations are in milliseconds, moments in milliseconds since 1970. */
+/**
+ * CallRecord is what is recorded of a call. Members are set as far as the call came. Durations are in milliseconds, moments in milliseconds
+ * since 1970.
+ */
 export interface CallRecord extends Slotted {
   /** An operation of `operations.ts`; unset where the call is not put to a model. */
   operation?: string;
@@ -37,12 +40,12 @@ export interface CallRecord extends Slotted {
   drainedMs?: number;
   /** Set where the caller has disconnected and the call is still drained: it ends when this resolves, and is captured then. */
   pendingCapture?: PromiseLike<void>;
-  /** In millionths of the unit. */
+  /** cost is in millionths of the unit. */
   cost?: number;
   waived?: number;
   /** The store that the answer came from; unset if an upstream was asked. */
   replayed?: "cache" | "idempotency";
-  /** Unset where no traces are kept. */
+  /** trace is unset where no traces are kept. */
   trace?: CallTrace;
 }
 

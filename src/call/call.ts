@@ -52,7 +52,7 @@ export interface CallerBudgets {
   readonly ofKey: string | null;
 }
 
-/** The caller of a call without a credential. */
+/** nobody is the caller of a call without a credential. */
 export const nobody: Caller = {
   rights: "nobody",
   accountId: "",
@@ -65,7 +65,7 @@ export const nobody: Caller = {
   tier: undefined,
 };
 
-/** The operator: by the configured credential, or on the command line. */
+/** operatorCaller is the operator: by the configured credential, or on the command line. */
 export const operatorCaller: Caller = { ...nobody, rights: "operator" };
 
 /** Peer is the client's end of a connection. Its members are computed when they are read. */
@@ -76,7 +76,7 @@ export interface Peer {
   readonly rootUrl: string;
 }
 
-/** The peer of calls from the command line. */
+/** here is the peer of calls from the command line. */
 export const here: Peer = { address: "", rootUrl: "" };
 
 /** Admission is an admitted caller, and the headers of every answer to it: its rate limits and credit. */
@@ -150,7 +150,7 @@ export interface AnswerRoom {
 /** The room of an answer that nobody counts. */
 const anyAnswerRoom: AnswerRoom = { hold: () => undefined, tryHold: () => true, leave() {}, release() {} };
 
-/** The room of calls that came through no door. */
+/** anyRoom is the room of calls that came through no door. */
 export const anyRoom: BodyRoom = {
   ...{ bytes: 0, maxBytes: Number.POSITIVE_INFINITY, grow() {}, growTo() {} },
   openAnswer: () => anyAnswerRoom,
@@ -200,7 +200,7 @@ export interface Call<I extends DescMessage = DescMessage> extends Asked<I> {
  */
 export type Frames<O extends DescMessage = DescMessage> = AsyncIterable<readonly Wire<O>[]>;
 
-/** Headers by their lower-case names. */
+/** AnswerHeaders are headers by their lower-case names. */
 export type AnswerHeaders = Readonly<Record<string, string>>;
 
 export type Answer<O extends DescMessage = DescMessage> =
@@ -213,10 +213,10 @@ export type Answer<O extends DescMessage = DescMessage> =
       readonly trailers?: () => AnswerHeaders;
     };
 
-/** Throws a Refusal, now or later. */
+/** Handler answers a call. Throws a Refusal, now or later. */
 export type Handler = (call: Call) => MaybePromise<Answer>;
 
-/** The implementation of a proto service: a function for each RPC. */
+/** ServiceImplementation is the implementation of a proto service: a function for each RPC. */
 export type ServiceImplementation<S extends DescService> = {
   readonly [M in keyof S["method"]]: (
     call: Call<S["method"][M]["input"]>,

@@ -13,12 +13,12 @@ import {
   TokenRateSchema,
 } from "../../gen/modelgateway/v1/keys_pb.ts";
 
-/** The most that a key's limits may be, and the most entries that its lists may have. */
+/** mostOfKey is the most that a key's limits may be, and the most entries that its lists may have. */
 export const mostOfKey = {
   requestsPerMinute: numberOf(RequestRateSchema),
   tokensPerMinute: numberOf(TokenRateSchema),
   maxConcurrent: numberOf(ConcurrencySchema),
-  /** In millionths of the unit. */
+  /** creditLimit is in millionths of the unit. */
   creditLimit: numberOf(CreditLimitSchema),
   modelRates: itemsOf(ModelRatesSchema),
   allowedIps: itemsOf(AddressListSchema),

@@ -1,6 +1,6 @@
-/** The limits that a key has of its own, beside those of its account's tier. */
+/** KeyLimits are the limits that a key has of its own, beside those of its account's tier. */
 export interface KeyLimits {
-  /** Undefined where the key has no such limit. */
+  /** requestsPerMinute is undefined where the key has no such limit. */
   readonly requestsPerMinute: number | undefined;
   /** Input and output together. */
   readonly tokensPerMinute: number | undefined;

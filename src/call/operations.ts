@@ -22,7 +22,7 @@ import {
 } from "../../gen/modelgateway/v1/responses_pb.ts";
 import { CreateSpeechRequestSchema, SpeechChunkSchema, SpeechSchema } from "../../gen/modelgateway/v1/speech_pb.ts";
 
-/** The kind of model that each operation needs, its request, and its answer in either form. */
+/** operations says of each operation which kind of model it needs, its request, and its answer in either form. */
 export const operations = {
   chat: {
     kind: "chat",
@@ -60,7 +60,7 @@ export const operations = {
 
 export type Operation = keyof typeof operations;
 
-/** The form of an answer: one message, or a stream of messages. Embeddings and token counts have the first form only. */
+/** Form is the form of an answer: one message, or a stream of messages. Embeddings and token counts have the first form only. */
 export type Form = "whole" | "stream";
 
 export type Input<O extends Operation> = (typeof operations)[O]["input"];

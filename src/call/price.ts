@@ -16,21 +16,21 @@ export interface Rates {
   readonly outputAudio?: number | undefined;
 }
 
-/** The rates of a whole call whose prompt has more than `above` tokens, cached ones included. */
+/** Band has the rates of a whole call whose prompt has more than `above` tokens, cached ones included. */
 export interface Band extends Rates {
   readonly above: number;
 }
 
-/** Rates, and the bands for long prompts, ascending. */
+/** RateCard has the rates, and the bands for long prompts, ascending. */
 export interface RateCard extends Rates {
   readonly long?: readonly Band[] | undefined;
 }
 
-/** The service tiers and speeds that have rates of their own. */
+/** modes are the service tiers and speeds that have rates of their own. */
 export const modes = ["priority", "fast", "ultrafast", "flex", "batch"] as const;
 export type Mode = (typeof modes)[number];
 
-/** All parts of a model's price. A part that is unset has no price. */
+/** Price has all parts of a model's price. A part that is unset has no price. */
 export interface Price extends RateCard {
   /** By service tier or speed. */
   readonly modes?: { readonly [mode in Mode]?: RateCard } | undefined;
@@ -43,7 +43,7 @@ export interface Price extends RateCard {
 }
 
 export const kinds = ["input", "cacheRead", "cacheWrite", "cacheWriteHour", "output", "characters"] as const;
-/** Kinds that are also counted within another kind, and have its rate by default. */
+/** rareKinds are kinds that are also counted within another kind, and have its rate by default. */
 export const rareKinds = [
   ["inputAudio", "input"],
   ["inputImage", "input"],

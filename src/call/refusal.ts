@@ -164,7 +164,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The kinds of credentials that can be guessed. */
+/** CredentialKind are the kinds of credentials that can be guessed. */
 export type CredentialKind = (typeof credentialKinds)[number];
 
 export const credentialKinds = [

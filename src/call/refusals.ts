@@ -34,7 +34,7 @@ export function asRefusal(error: unknown): Refusal {
   return kind === "value" ? invalidValue(path, message) : invalidType(path, message);
 }
 
-/** Notes whom admission refuses, and returns the same error. */
+/** refusedTo notes whom admission refuses, and returns the same error. */
 export function refusedTo(caller: Caller, error: unknown): unknown {
   if (error instanceof Refusal) error.caller = caller;
   return error;
@@ -629,12 +629,12 @@ export function upstreamRefusedCredential(status: number): Refusal {
   return upstreamMisconfigured("credential", `status ${status}`, status);
 }
 
-/** Hides that the operator's account at the upstream lacks credit: callers must not take it for their own. */
+/** upstreamRefusedAccount hides that the operator's account at the upstream lacks credit: callers must not take it for their own. */
 export function upstreamRefusedAccount(status: number): Refusal {
   return upstreamMisconfigured("account", `credit or quota used up, status ${status}`, status);
 }
 
-/** Hides the model's name at the upstream, which the caller does not know; the log has it, where it is known. */
+/** upstreamLacksModel hides the model's name at the upstream, which the caller does not know; the log has it, where it is known. */
 export function upstreamLacksModel(status: number, model: string | undefined): Refusal {
   const which = model === undefined ? "" : ` for ${model}`;
   return upstreamMisconfigured("model", `status ${status}${which}`, status);

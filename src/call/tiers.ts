@@ -12,7 +12,7 @@ export interface Tier {
   readonly tokensPerMinute: number | undefined;
 }
 
-/** Source: SPEC 2, "Account tier". */
+/** defaultTiers are the tiers where the configuration has none. Source: SPEC 2, "Account tier". */
 export const defaultTiers: readonly Tier[] = [
   { name: "Free", recharge: 0, requestsPerMinute: 60, tokensPerMinute: undefined },
   { name: "VIP", recharge: 20_000_000, requestsPerMinute: 1_200, tokensPerMinute: undefined },

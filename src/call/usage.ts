@@ -32,16 +32,16 @@ export interface Manner {
   readonly region: string;
 }
 
-/** The parts that an upstream reported. */
+/** ToldManner are the parts that an upstream reported. */
 export type ToldManner = { readonly [part in keyof Manner]?: string | undefined };
 export type ToldUsage = { readonly [part in keyof Usage]?: number | undefined } & {
   /** manner is how the upstream served the call. */
   readonly manner?: ToldManner | undefined;
   /** The output that it reported before there was any: a placeholder, or all of it. No less was used. */
   readonly leastOutput?: number | undefined;
-  /** Set where it reported a count that is none, as a fraction, a text or a number below 0. */
+  /** isBroken is set where it reported a count that is none, as a fraction, a text or a number below 0. */
   readonly isBroken?: true | undefined;
-  /** Set where it reported counts only in other places, or by other names, than callers of its API look for. */
+  /** isElsewhere is set where it reported counts only in other places, or by other names, than callers of its API look for. */
   readonly isElsewhere?: true | undefined;
 };
 

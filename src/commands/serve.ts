@@ -9,7 +9,7 @@ import { readWorkers } from "../config/values.ts";
 import { helpHint, UsageError } from "./line/errors.ts";
 import { readOptions } from "./line/read-options.ts";
 
-/** Only what the process needs is loaded: a primary serves nothing itself. */
+/** serve runs the command. Only what the process needs is loaded: a primary serves nothing itself. */
 export async function serve(args: readonly string[]): Promise<void> {
   const { values } = readOptions("serve", args);
   const asked = workersAsked(values.workers);

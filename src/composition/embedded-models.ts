@@ -3,7 +3,7 @@ import { type ModelConfig, targetAt } from "../config/config.ts";
 import { embeddedUpstream } from "../config/references.ts";
 import { maxOutputTokens } from "../embedded/chat/bounds.ts";
 
-/** The models that need no upstream, for a fresh machine and for tests. They cost nothing, which is a price. */
+/** embeddedModels are the models that need no upstream, for a fresh machine and for tests. They cost nothing, which is a price. */
 export const embeddedModels: readonly ModelConfig[] = [
   embedded({ id: "embedded-chat", kind: "chat", context_window: 128_000, max_output_tokens: maxOutputTokens }),
   embedded({ id: "embedded-embedding", kind: "embedding", context_window: 128_000 }),

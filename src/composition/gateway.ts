@@ -75,7 +75,7 @@ export interface Gateway {
   activity(): Activity;
   /** Returns how many calls hold credit, of all processes on the database. */
   holds(): Promise<number>;
-  /** Says that it is ready, where it was started as one that is not yet. */
+  /** prepared says that it is ready, where it was started as one that is not yet. */
   prepared(): void;
   /**
    * Compiles what the first calls would wait for, while calls are taken. `withModels` loads the embedded models, too, which

@@ -33,7 +33,7 @@ export interface Limits {
 export interface LimitsParts {
   readonly config: Pick<Config, "redis">;
   readonly log: Pick<Logger, "info" | "warn">;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Undefined for a gateway of one process. */
   readonly worker?: WorkerPlace | undefined;

@@ -16,7 +16,7 @@ import type { LastMetrics, MetricsQuestions } from "./workers-metrics.ts";
 
 export interface Metrics {
   readonly observer: Observer;
-  /** Undefined where a worker's owner tells them. */
+  /** port is undefined where a worker's owner tells them. */
   readonly port: number | undefined;
   close(): Promise<void>;
 }

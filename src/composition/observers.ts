@@ -21,7 +21,7 @@ export interface Seeing {
   close(): Promise<void>;
 }
 
-/** `open` tells which connections are open. */
+/** createSeeing creates the observers that the configuration asks for. `open` tells which connections are open. */
 export async function createSeeing(parts: Parts, shared: Shared, open: () => ConnectionCounts): Promise<Seeing> {
   const { config, log } = parts;
   const refused = recordRefused(parts, shared);

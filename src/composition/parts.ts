@@ -36,9 +36,9 @@ export interface Parts {
   readonly live: LiveConfig;
   readonly storage: Storage;
   readonly log: Logger;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
-  /** From 0 (inclusive) to 1 (exclusive). */
+  /** random returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
   /** source is where the configuration comes from; undefined: it was given, and what is stored is checked by itself. */
   readonly source?: ConfigurationSource | undefined;

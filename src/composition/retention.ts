@@ -16,7 +16,7 @@ export interface RetentionOptions {
       readonly refusedMs?: number | undefined;
     };
   };
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   readonly onError: (error: unknown) => void;
 }

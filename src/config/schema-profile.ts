@@ -307,10 +307,12 @@ function checkRefusals({ models = [], ...all }: RefusingProfile, context: z.Refi
   const places = [{ one: all, at: [] }, ...models.map((one, i) => ({ one, at: ["models", i] }))];
   for (const { one, at } of places) {
     const bound = one.output_bound ?? all.output_bound;
-    for (const list of refusals)
-      for (const [i, key] of one[list]?.entries() ?? [])
-        if (needed.has(key) || (key === bound && list !== "refuses_responses"))
-          context.addIssue(issueOf(problem("KEY_INDISPENSABLE"), [...at, list, i]));
+    for (const list of refusals) {
+      // `/responses` bounds its output by another key.
+      const isNeeded = (key: string) => needed.has(key) || (key === bound && list !== "refuses_responses");
+      const wrong = [...(one[list]?.entries() ?? [])].filter(([, key]) => isNeeded(key));
+      for (const [i] of wrong) context.addIssue(issueOf(problem("KEY_INDISPENSABLE"), [...at, list, i]));
+    }
   }
 }
 

@@ -146,7 +146,7 @@ export const originSchema = z.union([z.literal("*"), urlSchema], faultTexts.ORIG
 /** secondsSchema is a duration in seconds. */
 export const secondsSchema = z.number().min(0.001).max(86_400);
 
-/** The most workers of a machine. */
+/** maxWorkers is the most workers of a machine. */
 export const maxWorkers = 256;
 
 /** readWorkers reads how many workers there are to be; undefined where the text says nothing of the kind. */

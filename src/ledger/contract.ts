@@ -24,7 +24,7 @@ export interface Hold extends Slotted {
   /** The lease that it was taken from, and what is written of that; undefined for one that the books decided on. */
   readonly lease: Lease | undefined;
   readonly entry: HoldEntry | undefined;
-  /** Says that the books decided on the hold, or that it may have expired: then they decide on the charge, too. */
+  /** isExact says that the books decided on the hold, or that it may have expired: then they decide on the charge, too. */
   isExact: boolean;
   /** The budget that the hold leaves least of, as the books decided; undefined for none. */
   readonly budget?: BudgetLeft | undefined;
@@ -33,14 +33,14 @@ export interface Hold extends Slotted {
 /** Short says that nothing was held, and what is left of what. */
 export type Short = Extract<Held, { kind: "short" }>;
 
-/** The most that can be held for one call, in millionths of the unit. */
+/** maxHold is the most that can be held for one call, in millionths of the unit. */
 export const maxHold = 3e15;
 /** closeMs is how long closing waits for calls to be captured, all of which were aborted before. */
 export const closeMs = 10_000;
 
 export interface LedgerOptions {
   readonly openBooks: OpenBooks;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Receives errors that no caller waits for. */
   readonly onError: (error: unknown) => void;

@@ -18,7 +18,7 @@ import { createWrites } from "./writes.ts";
 
 export interface GroupCommitOptions extends TurnOptions {
   readonly books: Pick<Books, "decide" | "write" | "note" | "holdDelayMs" | "writeEveryMs">;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Receives errors of what is tried again. */
   readonly onError: (error: unknown) => void;

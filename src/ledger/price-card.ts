@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import type { Price, Rates } from "../call/price.ts";
 
-/** Money is in millionths of the unit, as in `Price`. */
+/** PriceCard is a price as it is kept. Money is in millionths of the unit, as in `Price`. */
 export interface PriceCard extends Rates {
   /** For each web search, and for each request to an upstream. Default: 0. */
   readonly search?: number | undefined;

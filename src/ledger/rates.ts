@@ -20,7 +20,7 @@ export interface Asked extends Manner {
 export interface Served {
   readonly asked: Asked;
   readonly told: ToldManner | undefined;
-  /** Says that its upstream computes in one region, whatever is asked. */
+  /** isRegional says that its upstream computes in one region, whatever is asked. */
   readonly isRegional: boolean;
 }
 
@@ -51,9 +51,9 @@ export interface Holding {
   readonly asked: Asked;
   /** The most tokens that the prompt may have. */
   readonly prompt: number;
-  /** Says that some of its input is no text. */
+  /** hasAttachments says that some of its input is no text. */
   readonly hasAttachments: boolean;
-  /** Says that an upstream may be asked that computes in one region, whatever is asked. */
+  /** isRegional says that an upstream may be asked that computes in one region, whatever is asked. */
   readonly isRegional: boolean;
 }
 

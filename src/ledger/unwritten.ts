@@ -10,7 +10,7 @@ export interface Unwritten {
   withdraw(entry: Entry): boolean;
   /** Makes a record of the entries so far, and returns all records that are not written, oldest first. */
   seal(): readonly JournalRecord[];
-  /** Says that all records up to this number are written. */
+  /** written says that all records up to this number are written. */
   written(seq: number): void;
   /** Makes entries of all records again, since they could not be written. */
   unseal(): void;
@@ -19,7 +19,7 @@ export interface Unwritten {
   lastSeq(): number;
 }
 
-/** `clock` returns milliseconds since 1970. */
+/** createUnwritten keeps what could not be written yet. `clock` returns milliseconds since 1970. */
 export function createUnwritten(clock: () => number): Unwritten {
   let added: Entry[] = [];
   let sealed: JournalRecord[] = [];

@@ -9,9 +9,9 @@ import { attachedTo } from "../tokens/media/attachments.ts";
 import { isObject } from "../wire/is-object.ts";
 import type { Wire } from "../wire/wire.ts";
 
-/** The bound of an answer where the request has none and the catalogue does not know the model's own. */
+/** defaultOutputTokens is the bound of an answer where the request has none and the catalogue does not know the model's own. */
 export const defaultOutputTokens = 8192;
-/** The default of the legacy API, which not all servers follow. */
+/** defaultCompletionTokens is the default of the legacy API, which not all servers follow. */
 export const defaultCompletionTokens = 16;
 
 /** Tokens that vendors add to a conversation, and for tools: more than any of them does. */

@@ -68,7 +68,7 @@ export function createWrites(options: WritesOptions, unwritten: Unwritten): Writ
 
 function createWriteLane({ books, onError }: WritesOptions, unwritten: Unwritten): Writes {
   let running: PromiseLike<void> | undefined;
-  /** By `performance.now()`. */
+  /** runningSince is by `performance.now()`. */
   let runningSince = 0;
 
   function run(): MaybePromise<void> {
@@ -132,7 +132,7 @@ const maxTold = 5;
 /** Waiting is what waits for a write that has failed. */
 interface Waiting {
   readonly ending: Deferred<void>;
-  /** By `performance.now()`. */
+  /** since is by `performance.now()`. */
   readonly since: number;
 }
 

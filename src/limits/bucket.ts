@@ -18,8 +18,8 @@ export function newBucket({ capacity, windowMs }: Rate, now: number): Bucket {
 }
 
 /**
- * Refills a bucket up to now. A bucket whose rate has changed stays filled in the same proportion, and one in debt owes the same units as
- * before, or a window's worth of the new rate where that is less.
+ * refill fills a bucket up to now. A bucket whose rate has changed stays filled in the same proportion, and one in debt owes the same
+ * units as before, or a window's worth of the new rate where that is less.
  */
 export function refill(bucket: Bucket, { capacity, windowMs }: Rate, now: number): void {
   bucket.parts = Math.min(fullOf(bucket), bucket.parts + (now - bucket.at) * bucket.capacity);

@@ -56,8 +56,8 @@ export interface Slices {
   nodes(): number;
 }
 
-/** For how many milliseconds a slice is to suffice. One that is unused for twice as long goes back. */
+/** sliceMs is for how many milliseconds a slice is to suffice. One that is unused for twice as long goes back. */
 export const sliceMs = 50;
 
-/** A slice takes at most this part of what its bucket holds, beyond what calls wait for: others want some, too. */
+/** spareParts is the part of what its bucket holds that a slice takes at most, beyond what calls wait for: others want some, too. */
 export const spareParts = 12;

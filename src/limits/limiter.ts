@@ -6,7 +6,7 @@
 
 import type { MaybePromise } from "../runtime/maybe-promise.ts";
 
-/** A Rate is `capacity` a window, refilled evenly; the bucket holds one window's worth. Both are integers of at least 1. */
+/** Rate is `capacity` a window, refilled evenly; the bucket holds one window's worth. Both are integers of at least 1. */
 export interface Rate {
   readonly capacity: number;
   readonly windowMs: number;

@@ -13,8 +13,9 @@ interface MemoryLimiter extends Limiter {
 }
 
 /**
- * `clock` returns milliseconds. A clock that steps back counts as one that stands still: nothing is refilled, and no wait gets
- * longer. Buckets of about `maxIds` ids are kept, of twice as many at most; beyond that the least recently used are full again.
+ * createMemoryLimiter creates a limiter of this process alone. `clock` returns milliseconds. A clock that steps back counts as one that
+ * stands still: nothing is refilled, and no wait gets longer. Buckets of about `maxIds` ids are kept, of twice as many at most; beyond that
+ * the least recently used are full again.
  */
 export function createMemoryLimiter(clock: () => number, maxIds = Number.POSITIVE_INFINITY): MemoryLimiter {
   const bucketOf = createBuckets(clock, maxIds);
@@ -33,7 +34,10 @@ interface MemorySlices extends Slices {
   take(asks: readonly Ask[]): readonly Slice[];
 }
 
-/** `nodes` returns how many processes lease from it. It is never away. */
+/**
+ * createMemorySlices creates the keeper of slices in this process's memory. `nodes` returns how many processes lease from it. It is never
+ * away.
+ */
 export function createMemorySlices(clock: () => number, nodes: () => number): MemorySlices {
   const bucketOf = createBuckets(clock, Number.POSITIVE_INFINITY);
   return {

@@ -50,7 +50,7 @@ export interface Places {
   /** Takes a place, now or when one is there. First come, first served. */
   take(): MaybePromise<undefined>;
   release(): void;
-  /** Says how many places there are from now on. Calls that have one keep it. */
+  /** resize says how many places there are from now on. Calls that have one keep it. */
   resize(places: number): void;
   /** Gives up what is leased. Nothing waits any more. */
   close(): void;

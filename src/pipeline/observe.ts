@@ -13,17 +13,17 @@ import { modelNamed } from "./refused/named-model.ts";
 /** A call that has ended. */
 export interface EndedCall {
   readonly arrival: Arrival;
-  /** Undefined where the call was refused before its caller was known. */
+  /** caller is undefined where the call was refused before its caller was known. */
   readonly caller: Caller | undefined;
   readonly record: CallRecord;
-  /** Milliseconds since 1970. */
+  /** begunAt is in milliseconds since 1970. */
   readonly begunAt: number;
   readonly endedAt: number;
   /** refusal is what the call ended with; undefined where it ended well. */
   readonly refusal: Refusal | undefined;
 }
 
-/** An Observer is told of calls. It never throws, and no call waits for it. */
+/** Observer is told of calls. It never throws, and no call waits for it. */
 export interface Observer {
   /** Called when an admitted call begins, before anything is recorded of it. */
   began?(call: Call): void;
@@ -36,7 +36,7 @@ export interface Observer {
 
 export interface ObserveOptions {
   readonly observers: readonly Observer[];
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 

@@ -10,7 +10,7 @@ export interface Signal {
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
-/** Each listener is called once; one that is added after the signal fired is never called. */
+/** CallerAbort is the signal of a call. Each listener is called once; one that is added after the signal fired is never called. */
 export class CallerAbort implements Signal {
   aborted = false;
   /** Copied on each change: an array that grows in place reserves room for sixteen more. */

@@ -8,7 +8,7 @@ import type { Transform } from "node:stream";
 /** zlib is loaded for the first body that is compressed: commands, and most gateways, read none. */
 const zlib = () => process.getBuiltinModule("node:zlib");
 
-/** A decompressor of Node's. `bytesWritten` is how much of its input it has consumed. */
+/** Decompressor is a decompressor of Node's. `bytesWritten` is how much of its input it has consumed. */
 export type Decompressor = Transform & { readonly bytesWritten: number };
 
 /** RFC 9659: a decoder supports windows of 8 MB, and may refuse larger ones, which would cost as much memory. In its logarithm. */

@@ -7,7 +7,7 @@
 
 /** Timed is anything with a deadline. */
 export interface Timed {
-  /** By `performance.now()`; may change at any time. */
+  /** deadline is by `performance.now()`; may change at any time. */
   readonly deadline: number;
   /** Called when the deadline has passed, at each look until it is moved or forgotten. */
   onDeadline(): void;

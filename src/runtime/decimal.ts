@@ -3,7 +3,7 @@
  * no step rounds, and none uses fractions.
  */
 
-/** The value of a text, or what was expected instead, as the end of a sentence that begins with "expected". */
+/** Decimal is the value of a text, or what was expected instead, as the end of a sentence that begins with "expected". */
 export type Decimal = { readonly value: number } | { readonly fault: string };
 
 const zero = 0x30;

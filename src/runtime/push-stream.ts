@@ -16,7 +16,7 @@ export type Take<T> = (item: T) => Promise<void> | undefined;
 /** Run is the source: it calls `take` for each item. It rejects with its own error, or with what `take` threw. */
 type Run<T> = (take: Take<T>) => Promise<void>;
 
-/** The error that a consumer throws to stop a stream, and that the stages before it fail with. */
+/** stopPulling is the error that a consumer throws to stop a stream, and that the stages before it fail with. */
 export const stopPulling = new Error("the consumer takes no more items");
 
 class PushStream<T> implements AsyncIterable<T> {
@@ -31,7 +31,7 @@ class PushStream<T> implements AsyncIterable<T> {
   }
 }
 
-/** Each iteration of the stream calls `run` once more. */
+/** pushStream returns a stream. Each iteration of it calls `run` once more. */
 export function pushStream<T>(run: Run<T>): AsyncIterable<T> {
   return new PushStream(run);
 }
@@ -62,7 +62,7 @@ export function forEach<T>(items: AsyncIterable<T>, take: Take<T>): Promise<void
   );
 }
 
-/** Passes items on, and calls `ended` once: with the stream's error, or with nothing where it ended or was stopped. */
+/** onEnd passes items on, and calls `ended` once: with the stream's error, or with nothing where it ended or was stopped. */
 export function onEnd<T>(
   items: AsyncIterable<T>,
   ended: (failure?: unknown) => void,

@@ -23,7 +23,7 @@ let shortRounds = 0;
 /** waiting are those of paused sources, in the order in which they go on. */
 let waiting: (() => void)[] = [];
 
-/** Counts bytes that were read. Beyond the bound it pauses the source, and calls `resume` in a later round. */
+/** readInTurns counts bytes that were read. Beyond the bound it pauses the source, and calls `resume` in a later round. */
 export function readInTurns(source: Source, bytes: number, resume: () => void): void {
   taken += bytes;
   awaitRound();

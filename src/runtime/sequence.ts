@@ -6,7 +6,7 @@
  */
 import { isPromise, type MaybePromise } from "./maybe-promise.ts";
 
-/** A Step works on a state, with the value that the step before it returned. It throws, or its promise rejects, to stop. */
+/** Step works on a state, with the value that the step before it returned. It throws, or its promise rejects, to stop. */
 export type Step<S, I, O> = (state: S, input: I) => MaybePromise<O>;
 
 /** FirstStep begins a sequence: there is no value yet. */

@@ -7,7 +7,10 @@ import { constants, getPriority, setPriority } from "node:os";
  */
 const niceness = 10;
 
-/** `thread` is a thread of this process by its number; 0: the caller's. Only Linux has priorities of single threads. */
+/**
+ * putBehind lowers the priority of a thread. `thread` is its number within this process; 0: the caller's. Only Linux has priorities of
+ * single threads.
+ */
 export function putBehind(thread = 0): void {
   if (process.platform !== "linux") return;
   try {

@@ -5,7 +5,7 @@
  * later. A fault lies in what is written, and does not pass.
  */
 
-/** An error that the operator can resolve. It is reported in one line, without a stack. */
+/** StorageError is an error that the operator can resolve. It is reported in one line, without a stack. */
 export class StorageError extends Error {
   override readonly name: string = "StorageError";
 }
@@ -20,7 +20,7 @@ export function isWrongPath(error: unknown): boolean {
   return /^(?:ENOENT|EISDIR|ENOTDIR|ELOOP|ENAMETOOLONG|ERR_INVALID_ARG_VALUE|EEXIST)/.test(codeOf(error));
 }
 
-/** Another process held the database's lock until the wait timed out. The code is SQLite's own for that. */
+/** LockedError says that another process held the database's lock until the wait timed out. Its code is SQLite's own for that. */
 export class LockedError extends Error {
   override readonly name = "LockedError";
   readonly code = "SQLITE_BUSY";

@@ -4,7 +4,7 @@
  * Names are unique. An account is found by its id or its name; where a name is another account's id, the id wins.
  */
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
-import { changed, type Database, type Scope } from "./engines/scope.ts";
+import { changed, containing, type Database, type Scope } from "./engines/scope.ts";
 import { budgetsChanged } from "./money/budget-store.ts";
 import type { AccountTable } from "./schema.ts";
 
@@ -165,6 +165,5 @@ async function recharged(db: Database, ranges: readonly RechargedRange[], limit:
 }
 
 function matches(search: string) {
-  const pattern = `%${search.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
-  return sql<boolean>`(id = ${search} OR lower_case(name) LIKE ${pattern} ESCAPE '\\')`;
+  return sql<boolean>`(id = ${search} OR ${containing("lower_case(name)", search)})`;
 }

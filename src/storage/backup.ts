@@ -18,7 +18,7 @@ export interface BackupInit {
   readonly replaces: boolean;
   /** The version of the gateway, for whoever restores it. */
   readonly version: string;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Ends it. Then its reason is thrown, and nothing is left. */
   readonly signal?: AbortSignal;
@@ -26,7 +26,7 @@ export interface BackupInit {
 
 /** Backup is what a back-up says of itself. */
 export interface Backup {
-  /** Milliseconds since 1970. */
+  /** createdAt is in milliseconds since 1970. */
   readonly createdAt: number;
   /** The version of the gateway that wrote it. */
   readonly version: string;

@@ -32,7 +32,7 @@ type Place = readonly [part: "shared" | "own", index: number];
 const shared = (index: number): Place => ["shared", index];
 const own = (index: number): Place => ["own", index];
 
-/** In the order of the table of comma-separated values. */
+/** callColumns are the columns of a call's row, in the order of the table of comma-separated values. */
 export const callColumns = [
   { name: "id", type: "text", journal: own(0), field: "id" },
   { name: "account_id", type: "text", journal: shared(0), field: "account_id", isInCsv: false },
@@ -114,7 +114,7 @@ export const columnNames = namesOf(columns) as readonly ColumnName[];
 export const summedColumns = namesOf(columns.filter(({ isSummed }) => isSummed)) as readonly SummedColumn[];
 /** noSums are what a call that used nothing adds to the sums. */
 export const noSums = Object.fromEntries(summedColumns.map((name) => [name, 0])) as Record<SummedColumn, 0>;
-/** The columns of each part of a journal line, by their places. */
+/** sharedColumns are the columns of each part of a journal line, by their places. */
 export const sharedColumns = columnsIn("shared");
 export const ownColumns = columnsIn("own");
 

@@ -12,16 +12,15 @@ export function compileValues<Row extends object, Value>(
   names: readonly (keyof Row & string)[],
   defaultOf: DefaultOf<keyof Row & string> = () => undefined,
 ): (row: Row) => Value[] {
-  const values = names.map((name) => valueOr("row", name, defaultOf));
+  const values = names.map((name) => valueInRow(name, defaultOf));
   return compiled(["row"], `return [${values.join(", ")}];`);
 }
 
-/** compileAppend returns a function that appends the values of some members, or their defaults, to a list. */
+/** compileAppend returns a function that appends the values of some members to a list. */
 export function compileAppend<Row extends object, Value>(
   names: readonly (keyof Row & string)[],
-  defaultOf: DefaultOf<keyof Row & string> = () => undefined,
 ): (list: Value[], row: Row) => void {
-  const values = names.map((name) => valueOr("row", name, defaultOf));
+  const values = names.map((name) => member("row", name));
   return compiled(["list", "row"], `list.push(${values.join(", ")});`);
 }
 
@@ -38,13 +37,13 @@ export function compileAdd<Name extends string>(
   names: readonly Name[],
   defaultOf: DefaultOf<Name> = () => undefined,
 ): (sum: Record<Name, number>, row: { readonly [name in Name]?: number }) => void {
-  const additions = names.map((name) => `${member("sum", name)} += ${valueOr("row", name, defaultOf)};`);
+  const additions = names.map((name) => `${member("sum", name)} += ${valueInRow(name, defaultOf)};`);
   return compiled(["sum", "row"], additions.join("\n"));
 }
 
-function valueOr<Name extends string>(object: string, name: Name, defaultOf: DefaultOf<Name>): string {
+function valueInRow<Name extends string>(name: Name, defaultOf: DefaultOf<Name>): string {
   const value = defaultOf(name);
-  return value === undefined ? member(object, name) : `(${member(object, name)} ?? ${JSON.stringify(value)})`;
+  return value === undefined ? member("row", name) : `(${member("row", name)} ?? ${JSON.stringify(value)})`;
 }
 
 function member(object: string, name: string): string {

@@ -6,7 +6,7 @@
  * usage and charges, and only the functions that say so find it.
  */
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
-import { changed, compiledOnce, type Database, type Scope } from "./engines/scope.ts";
+import { changed, compiledOnce, type Database, type Scope, stated } from "./engines/scope.ts";
 import { budgetsChanged } from "./money/budget-store.ts";
 import type { ApiKeyTable } from "./schema.ts";
 
@@ -157,7 +157,7 @@ function createFinding({ db, unflushed, pending }: Scope): Finding {
     db
       .selectFrom("api_keys_now")
       .selectAll()
-      .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as string))
+      .where((is) => is.and(stated({ account_id: accountId })))
       .orderBy("id");
   return {
     findBySecretHash: async (secretHash, now) => (await bySecretHash(secretHash, secretHash, now))[0],
@@ -218,7 +218,7 @@ async function readLabels(db: Database, { accountId, ids }: LabelledKeys): Promi
   const rows = await db
     .selectFrom("api_keys")
     .select(["id", "tags", "owner"])
-    .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as string))
+    .where((is) => is.and(stated({ account_id: accountId })))
     .$if(ids !== undefined, (query) => query.where("id", "in", ids as string[]))
     .where((where) => where.or([where("tags", "is not", null), where("owner", "is not", null)]))
     .execute();
@@ -280,7 +280,7 @@ function createChanges({ db, transact }: Scope): Changes {
         .set({ revoked_at: now })
         .where("id", "=", id)
         .where("revoked_at", "is", null)
-        .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as string));
+        .where((is) => is.and(stated({ account_id: accountId })));
       return (await changed(db, query)) === 1;
     },
   };

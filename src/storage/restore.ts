@@ -8,7 +8,7 @@ import { setImmediate } from "node:timers/promises";
 import { publish, removeLeft, syncFile, syncFolder, unusedName } from "../runtime/files/durable-files.ts";
 import { codeOf, StorageError } from "../runtime/write-trouble.ts";
 import { readBackup, unpackBackup } from "./engines/sqlite/backup/read-backup.ts";
-import { isUnused, keepAlone } from "./engines/sqlite/database.ts";
+import { isUnused, keepAlone, usedError } from "./engines/sqlite/database.ts";
 import { stay } from "./engines/sqlite/moving/end.ts";
 import { makeFolders } from "./engines/sqlite/new-file.ts";
 import { proveFile } from "./engines/sqlite/reconcile/prove-file.ts";
@@ -95,10 +95,6 @@ function refusePlace(place: string, movesAside: boolean): void {
       `there is ${first} already. Restore into an empty folder (DATA_DIR), or move the database there aside by --force`,
     );
   if (existsSync(place) && !isUnusedAt(place)) throw usedError(place);
-}
-
-function usedError(place: string): StorageError {
-  return new StorageError(`a gateway, or another command, works on ${place}. Stop it first`);
 }
 
 /** replaceAlone gives the database its name while nobody else can open what has it. Returns where the one before went. */

@@ -9,42 +9,22 @@ import { overScope, type Storage } from "./storage.ts";
 export type { PostgresOptions } from "./engines/postgres/database.ts";
 
 /**
- * Connects to the database, makes its tables if need be, and brings them up to date. Throws a StorageError. The driver is loaded here, for
- * those alone who use it.
+ * openStorageOnPostgres connects to the database, makes its tables if need be, and brings them up to date. Throws a StorageError. The driver
+ * is loaded here, for those alone who use it.
  */
 export async function openStorageOnPostgres(options: PostgresOptions): Promise<Storage> {
   const { openPostgres } = await import("./engines/postgres/database.ts");
-  const {
-    scope,
-    openBooks,
-    available,
-    recall,
-    allKnow,
-    journalRejects,
-    version,
-    changedSince,
-    writable,
-    state,
-    replica,
-    close,
-  } = await openPostgres(options);
+  const { scope, openBooks, state, replica, ...others } = await openPostgres(options);
   const stores = overScope(scope);
   const findings = (asked: ReconcileOptions = {}) => proveAndRepair(scope.db, { now: state.now(), ...asked });
   return {
     ...stores,
+    ...others,
     ...(replica && { requests: requestsOnReplica(requestStore(replica), stores.requests, replica.read) }),
     // What it writes in place of a journal is a part of the books.
     openBooks: () => openBooks,
-    available,
-    recall,
-    allKnow,
-    journalRejects,
-    version,
-    changedSince,
-    writable,
     database: state,
     findings,
     reconcile: (asked) => reconciled(findings(asked)),
-    close,
   };
 }

@@ -9,7 +9,7 @@
 export interface BreakerOptions {
   /** Returns the number of failures in a row that open the breaker, and how many milliseconds it stays open. */
   readonly settings: () => BreakerSettings;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Called when the breaker opens, and when it closes again. */
   readonly onChange: (isOpen: boolean) => void;

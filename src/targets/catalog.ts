@@ -17,18 +17,18 @@ export interface Model {
   readonly maxOutputTokens: number | undefined;
   /** The model's maker; empty where the configuration does not say. */
   readonly vendor: string;
-  /** In milliseconds since 1970; 0 where the configuration does not say. */
+  /** releasedAt is in milliseconds since 1970; 0 where the configuration does not say. */
   readonly releasedAt: number;
   /** sticky is whether a conversation goes to the same one of equal targets each time, to find its prompt cache there. */
   readonly sticky: boolean;
   /** reasons is whether it reasons before it answers; undefined: unknown, and what its targets report decides. */
   readonly reasons: boolean | undefined;
-  /** Undefined where any part of what a call may cost is unknown. */
+  /** price is undefined where any part of what a call may cost is unknown. */
   readonly price: Price | undefined;
   readonly targets: readonly Target[];
 }
 
-/** A Target is a model at an upstream. */
+/** Target is a model at an upstream. */
 export interface Target {
   readonly upstream: string;
   /** The model's name at the upstream. */
@@ -54,7 +54,7 @@ export function mayRelay({ completions }: Model, operation: string): boolean {
   return operation !== "completions" || completions === "native";
 }
 
-/** A ModelTable is a catalog whose models may change. A call that is under way keeps the model that it found. */
+/** ModelTable is a catalog whose models may change. A call that is under way keeps the model that it found. */
 export interface ModelTable extends Catalog {
   /**
    * Makes all models anew, and returns what puts them in the place of the others. Models and targets that have not changed stay the

@@ -26,7 +26,7 @@ interface Noted {
   readonly until: number;
 }
 
-/** `clock` returns milliseconds since 1970. */
+/** createFurtherKeys remembers what a target has refused of requests. `clock` returns milliseconds since 1970. */
 export function createFurtherKeys(clock: () => number): FurtherKeys {
   const noted = new Map<string, Noted>();
   return {

@@ -4,7 +4,7 @@
  */
 import type { Targets } from "./targets.ts";
 
-/** An upstream with health checks. */
+/** Checked is an upstream with health checks. */
 export interface Checked {
   readonly upstream: string;
   readonly intervalMs: number;
@@ -17,7 +17,7 @@ export interface Checked {
 
 export interface HealthChecksOptions {
   readonly targets: Pick<Targets, "checked">;
-  /** From 0 (inclusive) to 1 (exclusive). */
+  /** random returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
   /** Called when an upstream goes down, with the last error, and when it is up again. */
   readonly onChanged: (upstream: string, isUp: boolean, error?: unknown) => void;

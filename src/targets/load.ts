@@ -17,7 +17,7 @@ const halfLifeMs = 10_000;
 /** After so long without an answer, nothing is known. */
 const forgottenMs = 60_000;
 
-/** `clock` returns milliseconds since 1970. */
+/** createLoad tracks the load of a target. `clock` returns milliseconds since 1970. */
 export function createLoad(clock: () => number): Load {
   let running = 0;
   let average: number | undefined;

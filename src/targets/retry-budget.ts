@@ -12,7 +12,9 @@ export interface RetryBudget {
 const initialRetries = 5;
 const maxRetries = 100;
 
-/** `share` returns the retries per call: 0.2 allows one retry for five calls. */
+/**
+ * createRetryBudget bounds retries by the calls that there are. `share` returns the retries per call: 0.2 allows one retry for five calls.
+ */
 export function createRetryBudget(share: () => number): RetryBudget {
   let left = share() === 0 ? 0 : initialRetries;
   return {

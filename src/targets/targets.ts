@@ -33,11 +33,11 @@ export interface Targets {
   restMs(target: Target): number;
   /** Notes whether an upstream is healthy; undefined where it is not checked any more. */
   checked(upstream: string, passes: boolean | undefined): void;
-  /** Undefined where the upstream is not checked, or not yet. */
+  /** passesChecks is undefined where the upstream is not checked, or not yet. */
   passesChecks(upstream: string): boolean | undefined;
 }
 
-/** State is kept by Target object. The catalogue makes each target once; a state goes with its target. */
+/** createTargets keeps the state of each target, by its Target object. The catalogue makes each target once; a state goes with its target. */
 export function createTargets({ settings, clock, onResting = () => {} }: TargetsOptions): Targets {
   const states = new WeakMap<Target, TargetState>();
   const checks = new Map<string, boolean>();

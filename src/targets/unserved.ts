@@ -9,7 +9,7 @@ export interface Unserved {
 
 const rememberedMs = 600_000;
 
-/** `clock` returns milliseconds since 1970. */
+/** createUnserved remembers the operations that a target turned out not to serve. `clock` returns milliseconds since 1970. */
 export function createUnserved(clock: () => number): Unserved {
   const until = new Map<string, number>();
   return {

@@ -17,7 +17,7 @@ export interface MetricJson {
 }
 
 interface MetricValue {
-  /** Set for the parts of a histogram. */
+  /** metricName is set for the parts of a histogram. */
   readonly metricName?: string | undefined;
   readonly labels: Readonly<Partial<Record<string, string | number>>>;
   /** Null where it was no number, and came as JSON. */

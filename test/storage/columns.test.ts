@@ -1,7 +1,8 @@
 /** The columns of a call's row are in the tables, in the proto and in the journal, as `columns.ts` says. */
 import type { Kysely } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { RequestSchema, UsageSchema, UsageSumSchema } from "../../gen/modelgateway/v1/usage_pb.ts";
+import { Outcome, RequestSchema, UsageSchema, UsageSumSchema } from "../../gen/modelgateway/v1/usage_pb.ts";
+import * as outcomes from "../../src/storage/calls/outcomes.ts";
 import { type CallColumn, callColumns, ownColumns, sharedColumns, summedColumns } from "../../src/storage/columns.ts";
 import { addCallColumn } from "../../src/storage/engines/sqlite/add-call-column.ts";
 import { openDatabase } from "../../src/storage/engines/sqlite/database.ts";
@@ -85,4 +86,9 @@ test("one more is added to calls, sums and views by a line of a migration", asyn
   expect(other.engine.prepare<[], unknown>("SELECT another, one_more FROM requests").all()).toEqual([]);
   expect(other.engine.prepare<[], unknown>("SELECT spent, held FROM api_keys_now").all()).toEqual([]);
   await other.db.destroy();
+});
+
+test("outcomes have the numbers of the proto's Outcome", () => {
+  const { ANSWERED: answered, FAILED: failed, BROKEN: broken, LOST: lost } = Outcome;
+  expect({ ...outcomes }).toEqual({ answered, failed, broken, lost });
 });

@@ -5,8 +5,8 @@
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { beforeEach, expect, test, vi } from "vitest";
 import { LockedError } from "../../src/runtime/write-trouble.ts";
-import { maxWaitMs } from "../../src/storage/engines/lock-retry.ts";
 import { openDatabase } from "../../src/storage/engines/sqlite/database.ts";
+import { maxWaitMs } from "../../src/storage/money/books.ts";
 import type { Storage } from "../../src/storage/storage.ts";
 import { eventually } from "../support/eventually.ts";
 import { dialect, newTestDatabase, onSqlite, type TestDatabase } from "../support/storage/test-database.ts";

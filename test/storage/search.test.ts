@@ -115,9 +115,9 @@ test("a call is found whose clock was set back while it came", async () => {
 
 test("a search ends when its caller disconnects", async () => {
   for (let hour = 0; hour < 5; hour++) await charge("acc_1", begun + hour * hourMs, { key_id: "key_1" });
-  const asker = { aborted: false };
-  const searching = bank.storage.requests.page({ accountId: "acc_1", keyId: "key_1" }, undefined, 50, asker);
-  asker.aborted = true;
+  const signal = { aborted: false };
+  const searching = bank.storage.requests.page({ accountId: "acc_1", keyId: "key_1" }, undefined, 50, signal);
+  signal.aborted = true;
   expect((await searching).length).toBeLessThan(5);
 });
 
@@ -168,7 +168,7 @@ onSqlite(() =>
     const { db } = await openDatabase(bank.database.path);
     const pages: number[][] = [];
     for (let before: string | undefined; ; ) {
-      const page = await searchAll(db, { upstream: "rare" }, before, 2, undefined, 2000);
+      const page = await searchAll(db, { filter: { upstream: "rare" }, before, limit: 2 }, undefined, 2000);
       pages.push(page.rows.map(({ created_at }) => created_at));
       before = page.readUntil;
       if (before === undefined) break;

@@ -11,7 +11,7 @@ export interface BudgetedAccount {
   readonly accountId: string;
   readonly callers: readonly Caller[];
   readonly calls: readonly Capture[];
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
 }
 

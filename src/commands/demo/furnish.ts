@@ -36,11 +36,11 @@ export interface FurnishOptions {
   readonly storage: Storage;
   /** The demo's own account, which has the first plan. */
   readonly accountId: string;
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
 }
 
-/** Furnishes once: nothing happens where the accounts are there already. */
+/** furnish makes the demo's accounts and calls, once: nothing happens where the accounts are there already. */
 export async function furnish({ config, storage, accountId, now }: FurnishOptions): Promise<void> {
   const last = plannedAccounts.at(-1)?.name ?? "";
   if (await storage.accounts.find(last)) return;

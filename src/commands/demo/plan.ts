@@ -8,7 +8,7 @@ export interface PlannedKey {
   readonly habit: keyof typeof habits;
   /** age is how many days ago it was created. */
   readonly age: number;
-  /** In units. */
+  /** limit is in units. */
   readonly limit?: number;
   readonly isDisabled?: true;
   readonly isAdmin?: true;
@@ -123,7 +123,7 @@ export const plannedAccounts: readonly PlannedAccount[] = [
   { name: "Fairground Pilot", calls: 0, suspended: true, keys: [key("Pilot", "assistant", 0)] },
 ];
 
-/** The vendors whose models the demo's history has. */
+/** vendorKeys are the vendors whose models the demo's history has. */
 export const vendorKeys = {
   OPENAI_API_KEY: "set-OPENAI_API_KEY-to-call-it",
   ANTHROPIC_API_KEY: "set-ANTHROPIC_API_KEY-to-call-it",

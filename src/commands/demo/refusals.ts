@@ -60,7 +60,7 @@ export interface RefusedAccount {
   /** unit is the code of the unit of money. */
   readonly unit: string;
   readonly random: Random;
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
 }
 

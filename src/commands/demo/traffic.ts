@@ -28,7 +28,7 @@ export interface TrafficOptions {
   readonly models: ReadonlyMap<string, Model>;
   readonly charges: PastCharges;
   readonly random: Random;
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
 }
 

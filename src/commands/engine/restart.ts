@@ -4,9 +4,9 @@ import { isExecutable } from "../../package/package-files.ts";
 import { executableOptions, type Memory, memoryHere, semiSpace, youngOption } from "./options.ts";
 
 /**
- * Becomes a process with the options for this memory, or where none is asked for, and only of the executable, for that of the
- * machine: `bin/model-gateway.js` has seen to it elsewhere. It returns where there is nothing to do: they are set, an operator has
- * set others, or the system cannot replace a process, as Windows cannot. Returns whether they are set.
+ * restartFor becomes a process with the options for this memory, or where none is asked for, and only of the executable, for that of the
+ * machine: `bin/model-gateway.js` has seen to it elsewhere. It returns where there is nothing to do: they are set, an operator has set
+ * others, or the system cannot replace a process, as Windows cannot. Returns whether they are set.
  */
 export function restartFor(asked: Memory | undefined, environment = processEnvironment()): boolean {
   const memory = asked ?? (isExecutable ? memoryHere() : undefined);

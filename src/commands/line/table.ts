@@ -100,7 +100,7 @@ const versionNote = {
 const dryRun = { type: "boolean", summary: "only show what would differ" } as const;
 
 export const shells = ["bash", "zsh", "fish", "powershell"] as const;
-/** The topics of help beside commands. */
+/** topics are the topics of help beside commands. */
 export const topics = ["configuration", "exit-codes"] as const;
 
 /** groups are the summaries of the commands that share a first word, by that word. */

@@ -56,8 +56,8 @@ export function unpackConfig(text: string): Config {
 }
 
 /**
- * Leaves signals to the parent: a terminal and a supervisor send theirs to all processes at once, and a child that ended by itself would
- * leave its parent's work half done.
+ * ignoreSignals leaves signals to the parent: a terminal and a supervisor send theirs to all processes at once, and a child that ended by
+ * itself would leave its parent's work half done.
  */
 export function ignoreSignals(): void {
   for (const signal of ["SIGINT", "SIGHUP", "SIGTERM"] as const) process.on(signal, () => {});

@@ -14,7 +14,7 @@ import { checkedUpstreams } from "./health-checks.ts";
 
 export interface Applied {
   readonly checks: HealthChecks;
-  /** Undefined where another process sees to it. */
+  /** retention is undefined where another process sees to it. */
   readonly retention: Pick<Retention, "run"> | undefined;
 }
 

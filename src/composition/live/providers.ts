@@ -36,7 +36,7 @@ function timeoutsOf(written: UpstreamConfig["timeouts"] = {}): Timeouts {
 
 /** ProviderParts are what providers are made with. */
 export interface ProviderParts extends UpstreamAccelerators {
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 

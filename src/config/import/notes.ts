@@ -39,6 +39,11 @@ export function createNotes(): Notes {
   };
 }
 
+/** noteUnpriced notes that a person has to give a model its price. */
+export function noteUnpriced(notes: Notes, place: Place, model: string): void {
+  notes.toDo(place, `"${model}": no price is known. Give it one, or say in unpriced_models what such models cost`);
+}
+
 const kinds: readonly Note["kind"][] = ["to do", "changed", "left out"];
 const order = ({ kind }: Note) => kinds.indexOf(kind);
 

@@ -94,8 +94,12 @@ function contentOf(node: Node, convert: (node: unknown) => Source): Omit<Source,
   for (const { key, value } of node.items) {
     const name = isScalar(key) ? String(key.source ?? key.value) : "";
     const source = value === null ? { ...convert(key), scalar: null, text: "" } : convert(value);
-    if (name !== "<<") members.set(name, source);
-    else for (const one of source.items ?? [source]) for (const [inner, of] of one.members ?? []) merged.set(inner, of);
+    if (name !== "<<") {
+      members.set(name, source);
+      continue;
+    }
+    const maps = source.items ?? [source];
+    for (const [inner, of] of maps.flatMap((map) => [...(map.members ?? [])])) merged.set(inner, of);
   }
   return { members: new Map([...merged, ...members]) };
 }

@@ -18,11 +18,11 @@ export interface Lease extends CreditLink, LeaseName {
   readonly keyId: string;
   /** idle is what calls may still take. */
   idle: number;
-  /** Says whether any call has drawn on it since it was last looked at for being idle. */
+  /** wasUsed says whether any call has drawn on it since it was last looked at for being idle. */
   wasUsed: boolean;
-  /** Says that the books have reserved anything for it. */
+  /** isGrown says that the books have reserved anything for it. */
   isGrown: boolean;
-  /** Says that it was given back: what calls have not used of it goes to their account. */
+  /** isGone says that it was given back: what calls have not used of it goes to their account. */
   isGone: boolean;
 }
 
@@ -48,7 +48,7 @@ export interface Leases {
   use(lease: Lease, amount: number): void;
   /** Counts the leases that are chosen as gone, and returns their ids. */
   giveBack(isChosen: (lease: Lease) => boolean): string[];
-  /** Says that no lease was used yet, from now on. */
+  /** lookAgain says that no lease was used yet, from now on. */
   lookAgain(): void;
   /** Reports whether there is one of this account, or of a key of it. */
   hasOf(accountId: string): boolean;

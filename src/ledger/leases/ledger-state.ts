@@ -13,7 +13,7 @@ import type { Leases } from "./leases.ts";
  */
 export interface LedgerState {
   readonly books: Books;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Receives errors that no caller waits for. */
   readonly onError: (error: unknown) => void;

@@ -13,7 +13,7 @@ export interface OwnerLimits {
   readonly places: PlaceKeeper;
 }
 
-/** `nodes` is the number of workers. */
+/** askOwner returns the slices and places that the owner keeps. `nodes` is the number of workers. */
 export function askOwner(link: Link, nodes: number): OwnerLimits {
   const { ask, tell } = link.by<LimitQuestions>();
   const { silentMs, whileHeard, onChange } = link.hearing;

@@ -20,7 +20,7 @@ export interface Client {
   close(): void;
 }
 
-/** `onError` is called when a connection fails or is lost. */
+/** openClient opens a client of Redis. `onError` is called when a connection fails or is lost. */
 export function openClient(options: ClientOptions, onError: (error: unknown) => void): Client {
   return options.isCluster ? openCluster(options, onError) : openServer(options, onError);
 }

@@ -49,7 +49,7 @@ export interface Connection {
   failed(error: unknown): void;
   /** Resolves when Redis has answered for the first time, or has failed to. */
   readonly firstTried: Promise<void>;
-  /** Says that this node lives no longer, and closes the connection. */
+  /** close says that this node lives no longer, and closes the connection. */
   close(): Promise<void>;
 }
 

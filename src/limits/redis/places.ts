@@ -8,7 +8,7 @@ export interface RedisPlacesOptions extends Pick<ConnectionOptions, "node" | "ti
   readonly prefix: string;
 }
 
-/** `onAnswer` is called with the milliseconds that an answer took. */
+/** createRedisPlaces creates the keeper of places in Redis. `onAnswer` is called with the milliseconds that an answer took. */
 export function createRedisPlaces(
   connection: Connection,
   { node, timeoutMs, prefix }: RedisPlacesOptions,

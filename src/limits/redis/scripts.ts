@@ -16,10 +16,11 @@ const script = (text: string): Script => ({ text, sha: createHash("sha1").update
 const nowText = "local time = redis.call('TIME') local now = time[1] * 1000 + math.floor(time[2] / 1000)";
 
 /**
- * Answers an Ask of the bucket at the key: capacity, windowMs, least, need, spare, drawn. Returns units and parts, as a Slice has them.
+ * takeScript answers an Ask of the bucket at the key: capacity, windowMs, least, need, spare, drawn. Returns units and parts, as a Slice has
+ * them.
  *
- * A bucket is a text: its parts, the moment, its capacity and its window. A full bucket is no key, and a key expires when its bucket
- * is full. A value that is no bucket counts as none.
+ * A bucket is a text: its parts, the moment, its capacity and its window. A full bucket is no key, and a key expires when its bucket is
+ * full. A value that is no bucket counts as none.
  */
 export const takeScript = script(`
 local capacity, window = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -56,7 +57,7 @@ end
 return { units, parts }`);
 
 /**
- * Notes in the set at the key that a node lives, for some milliseconds from now: node, milliseconds. 0 milliseconds: no longer.
+ * nodesScript notes in the set at the key that a node lives, for some milliseconds from now: node, milliseconds. 0 milliseconds: no longer.
  * Returns how many live. What needs memory comes first: a script that has written may go on when memory is full, and then a beat would
  * succeed where takes fail.
  */
@@ -71,8 +72,8 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 return redis.call('ZCARD', KEYS[1])`);
 
 /**
- * Answers a PlacesAsk of the places at the key, as `grantPlaces` does: node, places, running, wanted, and 1 for a trial. Returns granted and
- * whether they are short. Each field is a node's lease: held, wanted, since, until.
+ * placesScript answers a PlacesAsk of the places at the key, as `grantPlaces` does: node, places, running, wanted, and 1 for a trial.
+ * Returns granted and whether they are short. Each field is a node's lease: held, wanted, since, until.
  */
 export const placesScript = script(`
 local node, places, running, wanted = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])

@@ -18,7 +18,7 @@ export interface AdmitOptions {
   readonly guessed: Guessed;
 }
 
-/** Throws a Refusal, now or later. */
+/** Admit admits a call by its headers alone. Throws a Refusal, now or later. */
 export type Admit = (arrival: Arrival) => MaybePromise<Admission>;
 
 export function createAdmit({ authenticate, limit, guessed }: AdmitOptions): Admit {

@@ -24,13 +24,13 @@ const touchMs = 60_000;
 
 export interface AuthenticateSessionOptions {
   readonly sessions: Pick<SessionStore, "findByTokenHash" | "touch">;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Called where a session's last use cannot be recorded. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Returns undefined for a call without a cookie. Throws a Refusal where the session is not valid, now or later. */
+/** AuthenticateSession finds the session of a call; undefined without a cookie. Throws a Refusal where the session is not valid, now or later. */
 export type AuthenticateSession = (
   arrival: Pick<Arrival, "header" | "peer">,
 ) => MaybePromise<SessionWithUser | undefined>;

@@ -42,7 +42,7 @@ export interface AuthenticateOptions {
   readonly isFreeUnpriced?: (accountId: string) => MaybePromise<boolean>;
   /** The operator's credential; undefined where none is configured. */
   readonly operatorKey: string | undefined;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Called now and then for a key that is in use. */
   readonly onUsed: (keyId: string, now: number) => void;
@@ -66,7 +66,7 @@ export interface Authenticated {
   readonly counted: Counted | undefined;
 }
 
-/** Throws a Refusal, now or later. A key that is known already is answered now. */
+/** Authenticate finds whose credential a call has. Throws a Refusal, now or later. A key that is known already is answered now. */
 export type Authenticate = (arrival: Arrival) => MaybePromise<Authenticated>;
 
 /** A key's last use is recorded at most this often, in milliseconds. */

@@ -8,10 +8,10 @@ export interface Credential {
   readonly isOperators: boolean;
 }
 
-/** Returns the credentials of a call, in the order in which they are tried. */
+/** CredentialsIn returns the credentials of a call, in the order in which they are tried. */
 export type CredentialsIn = (arrival: Pick<Arrival, "header" | "sameHeaders">) => readonly Credential[];
 
-/** `operatorKey` is undefined where none is configured. */
+/** createCredentialsIn returns what finds the credentials of a call. `operatorKey` is undefined where none is configured. */
 export function createCredentialsIn(operatorKey: string | undefined): CredentialsIn {
   const operatorHash = operatorKey === undefined ? undefined : Buffer.from(hashKeySecret(operatorKey));
   const remembered = new WeakMap<object, readonly Credential[]>();

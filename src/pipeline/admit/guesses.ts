@@ -15,7 +15,7 @@ import { hashToken } from "../../runtime/secrets.ts";
 import type { AuditEventStore } from "../../storage/people/audit-events.ts";
 import { accessOf } from "./authorize.ts";
 
-/** A failed credential. */
+/** FailedCredential is a credential that was refused. */
 export interface FailedCredential {
   readonly kind: CredentialKind;
   readonly isThrottled: boolean;
@@ -31,7 +31,7 @@ export interface GuessesOptions {
 
 type Guess = Pick<Arrival, "header" | "signal">;
 
-/** Rejects with the refusal that the caller gets: the error itself where no credential failed. */
+/** Guessed counts a failed credential. It rejects with the refusal that the caller gets: the error itself where no credential failed. */
 export type Guessed = (arrival: Pick<Arrival, "peer" | "signal" | "header">, error: unknown) => Promise<never>;
 
 export function createGuessed({ guesses, onFailed, onBeyond }: GuessesOptions): Guessed {
@@ -74,7 +74,7 @@ export function withGuesses(handle: Handler, methods: readonly DescMethod[], gue
 
 export interface ReportOptions {
   readonly newId: (prefix: string, now: number) => string;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Called with the error of a report that could not be written. */
   readonly onError: (error: unknown) => void;

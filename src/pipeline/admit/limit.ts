@@ -25,7 +25,7 @@ import { type LimitName, nearer, nearestHeader, nearestOf } from "./nearest-limi
 import { apartId, ownId, perSecond, requestsOf, tokensId, tokensOf, wholeOne } from "./rate-buckets.ts";
 import { rateHeaders } from "./rate-headers.ts";
 
-/** The account, user or address that a limit counts. */
+/** LimitedAccount is the account, user or address that a limit counts. */
 export interface LimitedAccount {
   readonly id: string;
   readonly tier: Tier;
@@ -79,7 +79,7 @@ export interface Limit {
 
 export interface LimitOptions {
   readonly limiter: Limiter;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 
@@ -128,10 +128,10 @@ interface LimitedCall {
   readonly access: Access | undefined;
   readonly family: Family;
   readonly creditRemaining: number | undefined;
-  /** Undefined where the RPC, or the tier, has no such limit. */
+  /** own is undefined where the RPC, or the tier, has no such limit. */
   own: Decision | undefined;
   tokens: Decision | undefined;
-  /** Undefined where the key has no such limit. */
+  /** keyTokens is undefined where the key has no such limit. */
   keyTokens: Decision | undefined;
   keyRequests: Decision | undefined;
 }

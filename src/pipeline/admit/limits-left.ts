@@ -23,7 +23,7 @@ export interface LimitLeft {
   readonly isMoney: boolean;
   readonly limit: number;
   readonly remaining: number;
-  /** In milliseconds since 1970; undefined where nobody knows. */
+  /** resetsAt is in milliseconds since 1970; undefined where nobody knows. */
   readonly resetsAt: number | undefined;
   /** refusal is what a call is refused with by this limit now; undefined where it goes. A budget's depends on what the call may cost. */
   readonly refusal: Refusal | undefined;
@@ -39,7 +39,7 @@ export interface LimitsLeft {
 export interface LimitsLeftOptions {
   readonly limiter: Limiter;
   readonly places: Pick<KeyPlaces, "running">;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 
@@ -47,7 +47,7 @@ export interface LimitsLeftOptions {
 interface Look {
   readonly name: LimitName;
   readonly id: string;
-  /** Undefined where there is no such limit. */
+  /** rate is undefined where there is no such limit. */
   readonly rate: Rate | undefined;
   readonly unit: RateUnit;
   readonly model?: string;

@@ -8,7 +8,7 @@ import type { Decision } from "../../limits/limiter.ts";
 
 const limitHeader = "x-gateway-limit";
 
-/** The names of limits. Those of a model name the key's entry in the parameter `model`. */
+/** LimitName are the names of limits. Those of a model name the key's entry in the parameter `model`. */
 export type LimitName =
   | "account-requests"
   | "account-tokens"

@@ -9,13 +9,15 @@ import { formatDecimal } from "../../runtime/decimal.ts";
 /** Available is what a caller has left. */
 export interface Available {
   readonly requests: Decision;
-  /** Undefined where the tier does not limit tokens. */
+  /** tokens is undefined where the tier does not limit tokens. */
   readonly tokens: Decision | undefined;
-  /** In millionths of the unit; undefined where nothing limits it. */
+  /** creditRemaining is in millionths of the unit; undefined where nothing limits it. */
   readonly creditRemaining: number | undefined;
 }
 
-/** `now` is in milliseconds since 1970. Only Anthropic's headers use it. */
+/**
+ * rateHeaders returns the headers that report what is left of a rate. `now` is in milliseconds since 1970. Only Anthropic's headers use it.
+ */
 export function rateHeaders(family: Family, available: Available, now: number): AnswerHeaders {
   const { creditRemaining } = available;
   const headers = family === Family.ANTHROPIC ? anthropicHeaders(available, now) : openaiHeaders(available);

@@ -73,11 +73,11 @@ export interface AttemptOptions {
   readonly ledger: Ledger;
   /** Takes from a key's own rates for single models. Omitted: it has none. */
   readonly modelRates?: Pick<ModelRates, "take" | "giveBack"> | undefined;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 
-/** Runs an attempt, and returns it with its answer. Throws a Refusal, now or later. */
+/** RunAttempt runs an attempt, and returns it with its answer. Throws a Refusal, now or later. */
 export type RunAttempt = (attempt: CallAttempt) => MaybePromise<CallAttempt>;
 
 export function createRunAttempt({ ledger, modelRates, clock }: AttemptOptions): RunAttempt {

@@ -4,7 +4,7 @@ import type { Signal } from "../../runtime/caller-abort.ts";
 import { Deferred, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { DrainedStream, Drains } from "./drains.ts";
 
-/** A stream that a call reads. */
+/** ReadStream is a stream that a call reads. */
 export interface ReadStream extends DrainedStream {
   /** Drains the stream if content has arrived, and aborts its upstream request if not. */
   leave(): void;

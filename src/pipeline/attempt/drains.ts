@@ -9,7 +9,7 @@
  * from the time before the first content.
  */
 
-/** A stream that can be drained. */
+/** DrainedStream is a stream that can be drained. */
 export interface DrainedStream {
   /** Stops draining, and aborts the upstream request. */
   cut(): void;
@@ -35,7 +35,10 @@ export interface Drains {
 const bytesPerSecond = 8 * 1024 * 1024;
 const burstBytes = 1024 * 1024;
 
-/** `settings` returns how long a stream that begins now may be drained. */
+/**
+ * createDrains creates what reads streams on for callers that disconnected. `settings` returns how long a stream that begins now may be
+ * drained.
+ */
 export function createDrains(settings: () => { readonly disconnectDrainMs: number }): Drains {
   const streams = new Set<DrainedStream>();
   let room = burstBytes;

@@ -4,7 +4,10 @@ import type { AnswerHeaders } from "../../call/call.ts";
 /** The longest value of the header, in characters: some proxies refuse larger header blocks. */
 const longestHeader = 2048;
 
-/** `further` are the paths that the upstream has dropped, where that is another gateway, and those that its dialect has. */
+/**
+ * droppedHeaders returns the header that names what was dropped of a request. `further` are the paths that the upstream has dropped, where
+ * that is another gateway, and those that its dialect has.
+ */
 export function droppedHeaders(dropped: readonly string[], further: readonly string[] = []): AnswerHeaders {
   // A longer list would not fit even if each path had one letter.
   const paths = new Set([...dropped.slice(0, longestHeader), ...further].filter((path) => path !== ""));

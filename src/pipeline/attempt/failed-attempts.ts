@@ -3,7 +3,7 @@ import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { AttemptRecord, CallRecord } from "../../call/call-record.ts";
 import { keptTokens } from "../../call/usage.ts";
 
-/** A FailedAttempt failed before the attempt that counts, or was overtaken by a faster one beside it. */
+/** FailedAttempt failed before the attempt that counts, or was overtaken by a faster one beside it. */
 export interface FailedAttempt {
   readonly upstream: string;
   /** The catalogue's id; unset: the model that answered, or was asked last. */

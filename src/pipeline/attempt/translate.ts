@@ -25,7 +25,7 @@ const maxGrowth = 6;
 
 export interface TranslateOptions {
   readonly form: Form;
-  /** Milliseconds since 1970. */
+  /** arrivedAt is in milliseconds since 1970. */
   readonly arrivedAt: number;
 }
 
@@ -42,7 +42,7 @@ export function* translate(
   return fit.request === translated.request ? fit : { ...fit, request: yield* counted(fit.request, part) };
 }
 
-/** Fits a translated request to what its upstream accepts. */
+/** fitted fits a translated request to what its upstream accepts. */
 export function* fitted(
   { path, operation, fitting }: Pick<Candidate, "path" | "operation" | "fitting">,
   translated: Translated<Operation, Operation>,

@@ -23,7 +23,7 @@ import type { JsonObject } from "../../wire/json.ts";
 /** TranslationPath is the translations between a call and its upstream, in order; empty where a request is relayed as it is. */
 export type TranslationPath = readonly Translation[];
 
-/** The translation paths to one target. */
+/** TranslationPaths are the ways to translate requests for one target. */
 export interface TranslationPaths {
   readonly usual: TranslationPath;
   /** Another path, and the requests that take it; undefined where all requests take the usual one. */

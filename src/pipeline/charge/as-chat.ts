@@ -11,7 +11,7 @@ import type { Wire } from "../../wire/wire.ts";
 const translations = { messages: messagesToChat, responses: responsesToChat } as const;
 const context = { form: "whole", maxOutputTokens: undefined, answerId: "", now: 0, estimateTokens } as const;
 
-/** A long request is translated in time slices. Rejects with a Refusal. */
+/** asChat translates a request to chat, a long one in time slices. Rejects with a Refusal. */
 export async function asChat<O extends keyof typeof translations>(
   family: O,
   request: Wire<Input<O>>,

@@ -14,27 +14,27 @@ import { forEach, pushStream, stopPulling } from "../../runtime/push-stream.ts";
 import type { CallStreams } from "../attempt/call-streams.ts";
 import type { CallMeter } from "./meter.ts";
 
-/** Captures a call, and returns the headers that report its cost. `firstByteAt` is when its caller got the first byte. */
+/** ChargeCall captures a call, and returns the headers that report its cost. `firstByteAt` is when its caller got the first byte. */
 export type ChargeCall = (
   outcome: Outcome,
   endedAt: number,
   firstByteAt: number | undefined,
 ) => MaybePromise<AnswerHeaders>;
 
-/** A call that will be captured: a ModelCall, or one that is answered from the cache. */
+/** CapturedCall is a call that will be captured: a ModelCall, or one that is answered from the cache. */
 export interface CapturedCall {
   readonly call: Call;
-  /** Milliseconds since 1970. */
+  /** arrivedAt is in milliseconds since 1970. */
   readonly arrivedAt: number;
   /** Knows whether the end of the answer has been seen, before the batch that holds it is sent. */
   readonly meter: Pick<CallMeter, "isOver">;
-  /** Undefined where it reads no upstream stream. */
+  /** streams is undefined where it reads no upstream stream. */
   readonly streams?: Pick<CallStreams, "isDraining"> | undefined;
 }
 
 export interface CaptureOnceOptions {
   readonly ledger: Pick<Ledger, "begin">;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Called with errors that no caller waits for. */
   readonly onError: (error: unknown) => void;

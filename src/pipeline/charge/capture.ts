@@ -26,7 +26,7 @@ import { createPriceUsage, type PriceUsage, unpriced } from "./price-usage.ts";
 export interface CaptureOptions {
   readonly ledger: Ledger;
   readonly keptPrices: KeptPrices;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Called with the tokens that a call used of a model, input and output together. */
   readonly onUsed: (caller: Caller, model: Model, tokens: number) => void;
@@ -38,7 +38,7 @@ export interface CaptureOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Runs a call to its answer, and captures its charge. Throws what `work` throws, once that is captured: now or later. */
+/** CaptureCall runs a call to its answer, and captures its charge. Throws what `work` throws, once that is captured: now or later. */
 export type CaptureCall = <A extends Answer>(modelCall: ModelCall, work: () => MaybePromise<A>) => MaybePromise<A>;
 
 export function createCapture(options: CaptureOptions): CaptureCall {

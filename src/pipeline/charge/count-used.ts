@@ -15,7 +15,7 @@ import type { TextCounter } from "../../tokens/tokenizer.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { asChat } from "./as-chat.ts";
 
-/** Never fails. */
+/** Counting counts tokens. It never fails. */
 export interface Counting {
   /** Counts the input tokens of an operation's request. */
   input(operation: Operation, request: Wire): Promise<number>;

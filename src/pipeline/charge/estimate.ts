@@ -34,7 +34,7 @@ export interface EstimatedCall extends Pick<ModelCall, "call" | "operation"> {
   readonly settings: Pick<CallSettings, "unit">;
 }
 
-/** Money is in millionths of the unit; output is in tokens. */
+/** Estimate is what a call may use and cost. Money is in millionths of the unit; output is in tokens. */
 export interface Estimate {
   /** The most that the call may cost. */
   readonly max: number;

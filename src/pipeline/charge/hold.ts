@@ -23,7 +23,7 @@ import { affordableOutput, type Estimate, estimateOf, refuseUnpriced } from "./e
 export type HeldCandidate = Pick<Candidate, "model" | "operation" | "fitting">;
 
 /**
- * Makes the hold for a candidate's model, unless it is made, and returns the request with the output bound that the hold pays
+ * HoldCredit makes the hold for a candidate's model, unless it is made, and returns the request with the output bound that the hold pays
  * for. A hold for another model is released first. Throws a Refusal, now or later, where the call cannot be paid for.
  */
 export type HoldCredit = <W extends Wire>(
@@ -33,7 +33,8 @@ export type HoldCredit = <W extends Wire>(
 ) => MaybePromise<W>;
 
 /**
- * A request of a model is taken from its key's own rates for it before anything is held, and given back where the hold is refused.
+ * createHoldCredit creates what holds the credit of calls. A request of a model is taken from its key's own rates for it before anything is
+ * held, and given back where the hold is refused.
  */
 export function createHoldCredit(ledger: Ledger, modelRates?: Pick<ModelRates, "take" | "giveBack">): HoldCredit {
   return (modelCall, candidate, request) => {

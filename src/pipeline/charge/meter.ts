@@ -67,7 +67,7 @@ export interface CallMeter {
   measureLeft(): MaybePromise<Measured>;
 }
 
-/** `parts` is the number of requests that the call consists of. */
+/** createMeter creates the meter of a call. `parts` is the number of requests that the call consists of. */
 export function createMeter(parts: number, counting: Counting): CallMeter {
   return new Attempts(parts, counting);
 }

@@ -22,10 +22,10 @@ export type PriceUsage = (
   isRegional: boolean,
 ) => PricedUsage;
 
-/** For calls that cost nothing whatever they used. */
+/** unpriced is the charge of calls that cost nothing whatever they used. */
 export const unpriced: PricedUsage = { cost: 0, price_id: null, price_parts: null };
 
-/** Each request to an upstream is priced by the rates that it was served at. */
+/** createPriceUsage returns what prices the usage of a call. Each request to an upstream is priced by the rates that it was served at. */
 export function createPriceUsage(keptPrices: KeptPrices): PriceUsage {
   return (price, usage, requests, isRegional) => {
     if (isPlain(price)) return ofPlain(keptPrices.of(price, { rates: price, factor: oneFactor }), usage);

@@ -20,7 +20,7 @@ import { accessOf } from "../admit/authorize.ts";
 export interface AuditOptions {
   readonly storage: Pick<Storage, "accounts" | "users"> & { readonly auditEvents: Pick<AuditEventStore, "insert"> };
   readonly newId: (prefix: string, now: number) => string;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Called with the error of an event that could not be written. */
   readonly onError: (error: unknown) => void;
@@ -136,7 +136,7 @@ async function accountNamed({ method }: Plan, { request }: Call, { storage }: Au
 }
 
 interface Ended {
-  /** Unset where it was refused. */
+  /** answer is unset where it was refused. */
   readonly answer?: Answer;
   readonly error?: unknown;
   /** The account that the request names. */

@@ -15,7 +15,7 @@ const parts: ReadonlyMap<string, keyof Timeouts> = new Map([
 
 const none: Partial<Timeouts> = {};
 
-/** The deadline of a call without a total time-out. */
+/** endless is the deadline of a call without a total time-out. */
 export const endless = Number.POSITIVE_INFINITY;
 
 /** timeoutsOf throws a Refusal. */

@@ -28,7 +28,10 @@ import type { JsonObject } from "../../wire/json.ts";
 import { planOf } from "../../wire/plan.ts";
 import { Wire } from "../../wire/wire.ts";
 
-/** Throws a Refusal, or the WireFault of JSON that does not fit. `isUnsure` says that the quick check was made without a result. */
+/**
+ * Validate checks a request against the contract. Throws a Refusal, or the WireFault of JSON that does not fit. `isUnsure` says that the
+ * quick check was made without a result.
+ */
 export type Validate = (request: Wire, isUnsure?: boolean) => void;
 
 /** QuickCheck recognizes most valid requests without making a message of them. It never refuses one. */
@@ -57,7 +60,7 @@ export function createValidate(quickCheck?: QuickCheck): Validate {
 }
 
 /**
- * Compiles what the first call of each RPC would wait for: how its messages are read and written, and the rules of its request.
+ * compileRules compiles what the first call of each RPC would wait for: how its messages are read and written, and the rules of its request.
  * Throws where a rule is broken, or where the wire cannot carry a message.
  */
 export function* compileRules(methods: readonly DescMethod[], quickCheck?: QuickCheck): CooperativeTask<void> {

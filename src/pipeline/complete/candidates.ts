@@ -17,7 +17,7 @@ import { conversationOf } from "./conversation.ts";
 import { countParts } from "./parts.ts";
 import { route } from "./route.ts";
 
-/** A Candidate is a target of a model, and how a call is put to it. */
+/** Candidate is a target of a model, and how a call is put to it. */
 export interface Candidate {
   readonly model: Model;
   readonly target: Target;
@@ -43,11 +43,11 @@ export interface CandidatesOptions {
   /** Returns the providers in force, by the upstream's name. They change in one step with the catalogue. */
   readonly providers: () => ReadonlyMap<string, Provider>;
   readonly targets: Targets;
-  /** From 0 (inclusive) to 1 (exclusive). */
+  /** random returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
 }
 
-/** Returns at least one candidate; all of them ask their upstreams in the same number of requests. Throws a Refusal. */
+/** CandidatesFor returns the candidates of a call, one at least; all of them ask their upstreams in the same number of requests. Throws a Refusal. */
 export type CandidatesFor = (asked: Operation, call: Call) => readonly [Candidate, ...Candidate[]];
 
 export function createCandidatesFor(options: CandidatesOptions): CandidatesFor {

@@ -52,11 +52,11 @@ export interface CompleteOptions {
   /** Omitted: no stream is drained after its caller has disconnected. */
   readonly drains?: Drains;
   readonly settings: () => CallSettings;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 
-/** Answers an operation in the form that is asked for. Throws a Refusal, now or later. */
+/** Complete answers an operation in the form that is asked for. Throws a Refusal, now or later. */
 export type Complete = <O extends Operation, F extends Form>(
   operation: O,
   form: F,

@@ -18,7 +18,7 @@ import { allOf, interleave } from "./concurrently.ts";
 import type { ModelCall } from "./model-call.ts";
 import { completionOf, isAskedByPrompt } from "./parts.ts";
 
-/** Answers one part of a call. Throws a Refusal, now or later. */
+/** AnswerPart answers one part of a call. Throws a Refusal, now or later. */
 export type AnswerPart = (part: Call) => MaybePromise<Answer>;
 
 type Completion = Output<"completions", Form>;

@@ -35,13 +35,13 @@ import type { Candidate, CandidatesFor } from "./candidates.ts";
 import type { CallSettings } from "./model-call.ts";
 import { firstPart } from "./parts.ts";
 
-/** The operation that is explained, and the form of its answer. */
+/** Explaining is the operation that is explained, and the form of its answer. */
 export interface Explaining {
   readonly asked: Operation;
   readonly form: Form;
 }
 
-/** Prepares a request as its service does before the model call begins. Throws a Refusal. */
+/** Prepare prepares a request as its service does before the model call begins. Throws a Refusal. */
 export type Prepare = (asked: Operation, call: Call) => Promise<Call>;
 
 export interface Explained {
@@ -69,11 +69,11 @@ export interface ExplainedTarget {
   readonly hold: ExplainedHold | undefined;
 }
 
-/** Money is in millionths of the unit. */
+/** ExplainedHold is what a call would hold. Money is in millionths of the unit. */
 export interface ExplainedHold {
   readonly max: number;
   readonly min: number;
-  /** Undefined where the credit is unlimited. */
+  /** available is undefined where the credit is unlimited. */
   readonly available: number | undefined;
   /** The output bound that the gateway would set, in tokens. */
   readonly outputBound: number | undefined;
@@ -95,7 +95,7 @@ export interface ExplainOptions {
   /** Throws a Refusal where the caller accepts only a cached answer and there is none. */
   readonly cacheState: (asked: Operation, form: Form, call: Call) => CacheState;
   readonly settings: () => Pick<CallSettings, "unit">;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 
@@ -224,7 +224,7 @@ async function explainTarget(
 /** ExplainedCredit is what is left for a call: of the credit, and of a budget where there is any. */
 interface ExplainedCredit extends Available {
   readonly budget: BudgetLeft | undefined;
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
 }
 

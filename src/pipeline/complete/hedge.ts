@@ -11,10 +11,10 @@ import { abortSignalOf, type Signal } from "../../runtime/caller-abort.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { createRetryBudget } from "../../targets/retry-budget.ts";
 
-/** Makes one attempt. `signal` fires when its answer is no longer awaited. Throws a Refusal, now or later. */
+/** AskCandidate makes one attempt. `signal` fires when its answer is no longer awaited. Throws a Refusal, now or later. */
 export type AskCandidate<C, A> = (candidate: C, signal: Signal, isHedge: boolean) => MaybePromise<A>;
 
-/** Returns the share of calls that may be hedged. */
+/** HedgeShare returns the share of calls that may be hedged. */
 export type HedgeShare = () => number;
 
 export interface Hedge {

@@ -96,5 +96,5 @@ export interface CallHold {
   isMade: boolean;
 }
 
-/** `boundName` is the member by which the upstream's chat API bounds the output. */
+/** BoundOutput bounds the output of a request. `boundName` is the member by which the upstream's chat API does so. */
 export type BoundOutput = <W extends Wire>(operation: Operation, request: W, boundName: string) => W;

@@ -12,7 +12,7 @@ import type { Targets } from "../../targets/targets.ts";
 
 export interface RouteOptions {
   readonly targets: Targets;
-  /** From 0 (inclusive) to 1 (exclusive). */
+  /** random returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
   /** Identifies the call's conversation; undefined where it may go to any target. */
   readonly conversation?: string | undefined;

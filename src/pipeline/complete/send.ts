@@ -32,9 +32,9 @@ export interface SendOptions {
   readonly targets: Targets;
   /** Makes a second attempt where an answer takes long. */
   readonly hedge: Hedge;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
-  /** From 0 (inclusive) to 1 (exclusive). */
+  /** random returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
 }
 

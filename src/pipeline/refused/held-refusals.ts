@@ -6,7 +6,7 @@ export interface HeldOptions {
   readonly node: string;
   /** Returns the id of a model of the catalogue by any of its names. */
   readonly modelId: (name: string) => string | undefined;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 

@@ -20,7 +20,7 @@ export interface RefusedOptions {
   readonly node: string;
   /** Returns the id of a model of the catalogue by any of its names. */
   readonly modelId: (name: string) => string | undefined;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   readonly onError: (error: unknown) => void;
   /** everyMs is how often it writes, in milliseconds. Default: 1000. */

@@ -37,7 +37,7 @@ export interface CacheSettings {
 export interface AnswerCacheOptions {
   /** Returns undefined where no answers are kept; another object once that has changed. */
   readonly settings: () => { readonly cache: CacheSettings | undefined };
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
 

@@ -23,13 +23,13 @@ export interface CacheHitOptions {
   readonly ledger: Ledger;
   /** Returns the share of its first cost that a cached answer costs, 0 to 1; undefined where the cache is off. */
   readonly settings: () => { readonly cache: { readonly priceShare: number } | undefined; readonly unit: Unit };
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Called with errors that no caller waits for. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Throws a Refusal. */
+/** AnswerHit answers a call from the cache, and charges it. Throws a Refusal. */
 export type AnswerHit = (hit: CachedAnswer, asked: Operation, form: Form, call: Call) => MaybePromise<Answer>;
 
 /** A call that is answered from the cache. */
@@ -37,7 +37,7 @@ interface HitCall {
   readonly hit: CachedAnswer;
   readonly call: Call;
   readonly operation: Operation;
-  /** In millionths of the unit. */
+  /** cost is in millionths of the unit. */
   readonly cost: number;
   /** The share of its first cost, in millionths. */
   readonly share: number;

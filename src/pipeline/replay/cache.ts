@@ -71,7 +71,7 @@ interface Found {
   readonly hit: CachedAnswer | undefined;
   /** The id of the model that is tried first. */
   readonly model: string;
-  /** Undefined where the caller accepts only a cached answer. */
+  /** place is undefined where the caller accepts only a cached answer. */
   readonly place: Place | undefined;
 }
 

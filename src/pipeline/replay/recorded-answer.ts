@@ -51,7 +51,7 @@ const lastOfBatchBit = 2;
 /** The bytes that a frame takes besides its own while it is being recorded. */
 const pieceBytes = 256;
 
-/** A recording that grows beyond `maxBytes`, or finds no room, is freed at once. */
+/** createRecording begins the record of an answer. One that grows beyond `maxBytes`, or finds no room, is freed at once. */
 export function createRecording(maxBytes: number, room = unbounded): Recording {
   let pieces: Buffer[] | undefined = [];
   let size = 0;

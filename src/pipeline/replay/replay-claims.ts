@@ -10,7 +10,7 @@ import { holdMs, sweepMs } from "../../ledger/contract.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import type { Claim, ReplayStore } from "../../storage/answers/replays.ts";
 
-/** The stored answer of an earlier call, and the id of that call. */
+/** StoredAnswer is the stored answer of an earlier call, and the id of that call. */
 export interface StoredAnswer {
   readonly requestId: string;
   readonly answer: Buffer;
@@ -28,7 +28,7 @@ export interface ClaimsOptions {
   readonly store: ReplayStore;
   /** The id of this process among those that share the database. */
   readonly node: string;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Called with errors that no caller waits for. */
   readonly onError: (error: unknown) => void;
@@ -36,7 +36,7 @@ export interface ClaimsOptions {
 
 export type Asking = Pick<Claim, "accountId" | "keyHash" | "requestHash" | "requestId">;
 
-/** Waits until the key is free, and claims it, or returns the answer that was stored meanwhile. Rejects with a Refusal. */
+/** ClaimKey waits until the key is free, and claims it, or returns the answer that was stored meanwhile. Rejects with a Refusal. */
 export type ClaimKey = (asking: Asking, signal: Signal) => Promise<HeldClaim | StoredAnswer>;
 
 /** RunningCall is a call that claims its key, or has claimed it. */

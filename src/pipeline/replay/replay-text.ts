@@ -10,7 +10,7 @@ import { formatDecimal } from "../../runtime/decimal.ts";
 import { bodyOf, framesOf, type RecordedAnswer } from "./recorded-answer.ts";
 import { open, seal } from "./seal.ts";
 
-/** The longest answer that is stored, in bytes: a body, or the frames of a stream. */
+/** maxReplayBytes is the longest answer that is stored, in bytes: a body, or the frames of a stream. */
 export const maxReplayBytes = 16 * 1024 * 1024;
 const maxHeadBytes = 64 * 1024;
 
@@ -21,7 +21,7 @@ export interface ReplayText {
   readonly recorded: RecordedAnswer;
 }
 
-/** `bound` is authenticated with the answer, which opens only with the same. */
+/** sealReplay encrypts an answer to be stored. `bound` is authenticated with the answer, which opens only with the same. */
 export function sealReplay({ model, headers, recorded }: ReplayText, secret: Buffer, bound: string): Promise<Buffer> {
   const head = Buffer.from(JSON.stringify({ model, headers: keptHeaders(headers) }));
   const length = Buffer.alloc(4);

@@ -26,7 +26,7 @@ export interface ReplayOptions extends ClaimsOptions {
   readonly ledger: Pick<Ledger, "begin">;
 }
 
-/** Wraps the handler of a model call. */
+/** Replays wraps the handler of a model call. */
 export type Replays = (asked: Operation, form: Form, handler: Handler) => Handler;
 
 /** Identity is what a call and its repetition have in common. */
@@ -37,24 +37,33 @@ interface Identity {
   readonly secret: Buffer;
 }
 
+/** Repeatable is a call with an `Idempotency-Key`, and what it asks for. */
+interface Repeatable {
+  readonly key: string;
+  readonly asked: Operation;
+  readonly form: Form;
+  readonly call: Call;
+}
+
 export function createReplays(options: ReplayOptions): Replays {
   const claimKey = createClaims(options);
-  const repeatable = async (key: string, asked: Operation, form: Form, handler: Handler, call: Call) => {
-    const identity = await identityOf(key, asked, form, call);
+  const answer = async (repeatable: Repeatable, handler: Handler) => {
+    const { call } = repeatable;
+    const identity = await identityOf(repeatable);
     const { keyHash, requestHash } = identity;
     const asking = { accountId: call.caller.accountId, keyHash, requestHash, requestId: call.id };
     const claimed = await claimKey(asking, call.signal);
     return "answer" in claimed
-      ? replayed(claimed, identity, asked, form, call, options.catalog)
+      ? replayed(claimed, identity, repeatable, options.catalog)
       : made(handler, call, makingOf(claimed, identity, call, options));
   };
   return (asked, form, handler) => (call) => {
     const key = idempotencyKeyOf(call.header);
-    return key === undefined ? handler(call) : repeatable(key, asked, form, handler, call);
+    return key === undefined ? handler(call) : answer({ key, asked, form, call }, handler);
   };
 }
 
-function identityOf(key: string, asked: Operation, form: Form, { request }: Call): MaybePromise<Identity> {
+function identityOf({ key, asked, form, call: { request } }: Repeatable): MaybePromise<Identity> {
   const hashes = [createHash("sha256").update("replay request\n"), createHash("sha256").update("replay secret\n")];
   const take = (text: string) => {
     for (const each of hashes) each.update(text);
@@ -184,11 +193,10 @@ type Streamed = Answer & { readonly kind: "stream" };
 async function replayed(
   { requestId, answer }: StoredAnswer,
   { secret, keyHash }: Identity,
-  asked: Operation,
-  form: Form,
-  { caller, record, request, body }: Call,
+  { asked, form, call }: Repeatable,
   catalog: Catalog,
 ): Promise<Answer> {
+  const { caller, record, request, body } = call;
   const { kind } = operations[asked];
   const opening = { secret, bound: keyHash, room: body.openAnswer() };
   const replay = await openReplay(answer, opening, operations[asked][form], form);

@@ -20,7 +20,7 @@ const headBytes = saltBytes + nonceBytes + tagBytes;
 /** The first byte of the plain text says whether the rest is compressed. */
 const [plain, compressed] = [0, 1] as const;
 
-/** `bound` is authenticated with the answer, which opens only with the same. */
+/** seal encrypts an answer. `bound` is authenticated with the answer, which opens only with the same. */
 export async function seal(answer: Buffer, secret: Buffer, bound: string): Promise<Buffer> {
   const isLong = answer.length >= minCompressed;
   const kept = isLong ? await compress(answer) : answer;

@@ -73,7 +73,7 @@ export function syncFile(path: string): void {
   sync(path, "r+");
 }
 
-/** Syncs a folder: the names of its files are stored there. Windows has no such call, and needs none. */
+/** syncFolder has a folder, which the names of its files are in, survive a loss of power. Windows has no such call, and needs none. */
 export function syncFolder(path: string): void {
   if (process.platform !== "win32") sync(path, "r");
 }

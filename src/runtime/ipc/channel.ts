@@ -20,7 +20,7 @@ export type Answers<Q extends Questions> = {
   readonly [N in keyof Q]: (asked: Q[N][0]) => MaybePromise<Q[N][1]>;
 };
 
-/** Asks the other side, in the terms of a contract. */
+/** Asking asks the other side a question of a contract. */
 export interface Asking<Q extends Questions> {
   /** Resolves to the answer. Rejects with the other side's error, or with a ClosedError once the channel is closed. */
   ask<N extends keyof Q & string>(name: N, asked: Q[N][0]): Deferred<Q[N][1]>;
@@ -39,7 +39,7 @@ export interface Channel {
   close(): void;
 }
 
-/** The other process is gone, and with it the answer. */
+/** ClosedError says that the other process is gone, and with it the answer. */
 export class ClosedError extends Error {
   override readonly name = "ClosedError";
   readonly code = "DATABASE_AWAY";

@@ -22,7 +22,9 @@ const pingMs = 250;
 /** silentAfterMs is from when on it counts as standing still, in milliseconds. */
 export const silentAfterMs = 1_000;
 
-/** `isOpen` reports whether there is another side, and `ping` asks it. */
+/**
+ * createHearing creates what tells whether the other side still answers. `isOpen` reports whether there is another side, and `ping` asks it.
+ */
 export function createHearing(isOpen: () => boolean, ping: () => PromiseLike<unknown>): Hearing {
   const silence = createSilence();
   const waits = createWaits();

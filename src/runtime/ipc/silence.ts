@@ -8,7 +8,7 @@
 const [lookMs, mostMs] = [50, 100];
 
 export interface Silence {
-  /** Says that the other has answered. */
+  /** heard says that the other has answered. */
   heard(): void;
   /** Counts the time since the look before. */
   look(): void;
@@ -16,7 +16,7 @@ export interface Silence {
   ms(): number;
 }
 
-/** `clock` is in milliseconds, and never goes back. */
+/** createSilence measures for how long nothing was heard. `clock` is in milliseconds, and never goes back. */
 export function createSilence(clock: () => number = () => performance.now()): Silence {
   let [silentMs, lookedAt] = [0, clock()];
   return {
@@ -32,7 +32,7 @@ export function createSilence(clock: () => number = () => performance.now()): Si
   };
 }
 
-/** Looks again and again, until the returned function is called. */
+/** startLooking has a silence looked at again and again, until the returned function is called. */
 export function startLooking(silence: Pick<Silence, "look">): () => void {
   const timer = setInterval(silence.look, lookMs);
   timer.unref();

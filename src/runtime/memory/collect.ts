@@ -9,12 +9,12 @@ interface Collection {
 
 let gc: ((collection: Collection) => void) | undefined;
 
-/** Collects what is garbage, in a pause of a tenth of a second or so. */
+/** collectOnce collects what is garbage, in a pause of a tenth of a second or so. */
 export function collectOnce(): void {
   collect("regular");
 }
 
-/** Collects all that is garbage, in two such pauses or more. V8 shrinks what it keeps for young objects only like this. */
+/** collectAll collects all that is garbage, in two such pauses or more. V8 shrinks what it keeps for young objects only like this. */
 export function collectAll(): void {
   collect("last-resort");
 }

@@ -15,6 +15,7 @@ import type { AttemptMeasures, Measures } from "../../storage/calls/attempt-meas
 import type { RequestStore } from "../../storage/calls/requests.ts";
 import type { Catalog } from "../../targets/catalog.ts";
 import { asked } from "../asked.ts";
+import { timesMessage } from "../usage/summary-message.ts";
 import { whole } from "../whole.ts";
 
 export interface ModelMeasuresParts {
@@ -78,13 +79,12 @@ function isTold({ attempts }: AttemptMeasures): boolean {
 }
 
 function measuresMessage(of: AttemptMeasures): MessageInitShape<typeof ModelMeasuresSchema> {
-  const { group, attempts, failures, firstByteMs, durationMs, tokensPerSecond } = of;
+  const { group, attempts, failures, tokensPerSecond } = of;
   const steps = attempts < many ? 100 : 1000;
   return {
     model: group,
     answered: Math.floor(((attempts - failures) * steps) / attempts) / steps,
-    ...(firstByteMs && { firstByteP50Ms: firstByteMs.p50, firstByteP95Ms: firstByteMs.p95 }),
-    ...(durationMs && { durationP50Ms: durationMs.p50, durationP95Ms: durationMs.p95 }),
+    ...timesMessage(of),
     ...(tokensPerSecond === undefined ? {} : { tokensPerSecondP50: tokensPerSecond }),
   };
 }

@@ -11,7 +11,7 @@ import type { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.t
 import type { ServiceImplementation } from "../../call/call.ts";
 import type { AttemptMeasures } from "../../storage/calls/attempt-measures.ts";
 import { asked } from "../asked.ts";
-import { summaryLimits } from "../usage/summary-message.ts";
+import { summaryLimits, timesMessage } from "../usage/summary-message.ts";
 import { bucketedSpan, bucketMsOf } from "../usage/time-span.ts";
 import { whole } from "../whole.ts";
 import { describedModels, noModels } from "./described-models.ts";
@@ -50,11 +50,10 @@ export function operatorMeasures({ storage, models = () => noModels, clock }: Op
 }
 
 function measuresMessage(of: AttemptMeasures): MessageInitShape<typeof AttemptMeasuresSchema> {
-  const { group, attempts, failures, firstByteMs, durationMs, tokensPerSecond } = of;
+  const { group, attempts, failures, tokensPerSecond } = of;
   return {
     ...{ group, attempts: BigInt(attempts), failures: BigInt(failures) },
-    ...(firstByteMs && { firstByteP50Ms: firstByteMs.p50, firstByteP95Ms: firstByteMs.p95 }),
-    ...(durationMs && { durationP50Ms: durationMs.p50, durationP95Ms: durationMs.p95 }),
+    ...timesMessage(of),
     ...(tokensPerSecond === undefined ? {} : { tokensPerSecondP50: tokensPerSecond }),
   };
 }

@@ -16,7 +16,7 @@ import type { ServiceImplementation } from "../../call/call.ts";
 import { invalidValue, resourceNotFound } from "../../call/refusals.ts";
 import { accessOf } from "../../pipeline/admit/authorize.ts";
 import type { AllFilter } from "../../storage/calls/requests-query.ts";
-import type { Asker } from "../../storage/calls/search.ts";
+import type { CallerSignal } from "../../storage/calls/search.ts";
 import { asked } from "../asked.ts";
 import { defaultPageSize, type PageRequest, pageOf } from "../page.ts";
 import { pageStart, writePageToken } from "../page-token.ts";
@@ -107,8 +107,8 @@ export function operatorViews({ storage, settings, upstreams, services, clock }:
 
 /** pageOfAllRequests returns what lists calls of all accounts. A page may end where the search for a rare call paused. */
 function pageOfAllRequests({ requests, keys }: Pick<OperatorParts["storage"], "requests" | "keys">) {
-  return async ({ pageSize = defaultPageSize, pageToken }: PageRequest, filter: AllFilter, asker: Asker) => {
-    const { rows, readUntil } = await requests.pageOfAll(filter, pageStart(pageToken, "req"), pageSize + 1, asker);
+  return async ({ pageSize = defaultPageSize, pageToken }: PageRequest, filter: AllFilter, signal: CallerSignal) => {
+    const { rows, readUntil } = await requests.pageOfAll(filter, pageStart(pageToken, "req"), pageSize + 1, signal);
     const shown = rows.slice(0, pageSize);
     const last = rows.length > shown.length ? shown.at(-1)?.id : readUntil;
     const next = last === undefined ? {} : { nextPageToken: writePageToken(last) };

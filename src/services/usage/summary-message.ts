@@ -55,10 +55,18 @@ function outcomeWord(number: string): string {
   return outcomeWords.get(Number(number)) ?? number;
 }
 
-function totalsMessage({ requests, errors, cached, sums, durationMs, firstByteMs }: CallTotals, group: string) {
+function totalsMessage(totals: CallTotals, group: string) {
+  const { requests, errors, cached, sums } = totals;
   const counts = { requests: BigInt(requests), errors: BigInt(errors), cached: BigInt(cached) };
   return {
     ...{ group, ...counts, usage: usageOfSums(sums), cost: BigInt(sums.cost) },
+    ...timesMessage(totals),
+  };
+}
+
+/** timesMessage returns the fields that tell times, in milliseconds, as every message of measured calls has them. */
+export function timesMessage({ durationMs, firstByteMs }: Pick<CallTotals, "durationMs" | "firstByteMs">) {
+  return {
     ...(durationMs && { durationP50Ms: durationMs.p50, durationP95Ms: durationMs.p95 }),
     ...(firstByteMs && { firstByteP50Ms: firstByteMs.p50, firstByteP95Ms: firstByteMs.p95 }),
   };

@@ -19,7 +19,7 @@ export interface Claim {
   readonly requestId: string;
   /** The process that makes the call. */
   readonly node: string;
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
   readonly expiresAt: number;
 }

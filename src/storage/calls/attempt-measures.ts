@@ -5,10 +5,11 @@
  */
 import type { CallRow } from "../columns.ts";
 import type { Database } from "../engines/scope.ts";
+import { answered, broken, failed, lost } from "./outcomes.ts";
 import { countIn, type Percentiles, percentilesOf } from "./percentiles.ts";
 import { readCalls } from "./read-calls.ts";
-import { answered, type IdSpan, pageQuery, spanOf, stride } from "./requests-query.ts";
-import type { Asker } from "./search.ts";
+import { type IdSpan, pageQuery, spanOf, stride } from "./requests-query.ts";
+import type { CallerSignal } from "./search.ts";
 import { addTo, newTallies, sumsByTime, type Tallies } from "./tallies.ts";
 
 export interface MeasureFilter {
@@ -54,21 +55,17 @@ export interface MeasureLimits {
 }
 
 /**
- * Numbers of the proto's Outcome: those of attempts that failed, by the upstream's fault. Those of rejected requests, and of callers
- * that did not wait, are not among them.
+ * failures are the outcomes of attempts that failed by the upstream's fault. Those of rejected requests, and of callers that did not wait,
+ * are not among them.
  */
-const failed: ReadonlySet<number> = new Set([2, 3]);
-/** defaultOutcome is that of an entry of `tried` without one: it failed. */
-const defaultOutcome = 2;
-/** lost is the outcome of a call whose gateway died: nobody knows how its attempt ended. */
-const lost = 5;
+const failures: ReadonlySet<number> = new Set([failed, broken]);
 
 /** measureAttempts measures. Where the caller disconnects meanwhile, it measures the calls that were read. */
 export async function measureAttempts(
   db: Database,
   filter: MeasureFilter,
   limits: MeasureLimits,
-  asker?: Asker,
+  signal?: CallerSignal,
 ): Promise<Measures> {
   const tallies = newTallies(newTally);
   const partsOf = filter.of === "calls" ? callsOf : attemptsOf;
@@ -76,7 +73,7 @@ export async function measureAttempts(
     span: spanOf(filter, undefined),
     step: (span) => stepQuery(db, filter, span).execute(),
     most: limits.calls,
-    asker,
+    signal,
     onCall: (row) => {
       for (const attempt of partsOf(row)) add(tallies, attempt, filter);
     },
@@ -123,7 +120,7 @@ function attemptsOf(row: Row): Attempt[] {
     (one): Attempt => ({ at, upstream: one.upstream, model: one.model ?? model, isFailed: hasFailed(one), ...noTimes }),
   );
   if (upstream === "" || row.outcome === lost) return earlier;
-  return [...earlier, { at, upstream, model, isFailed: failed.has(row.outcome), ...timesOf(row) }];
+  return [...earlier, { at, upstream, model, isFailed: failures.has(row.outcome), ...timesOf(row) }];
 }
 
 /** callsOf returns a call as its caller saw each model that was asked: those that failed for good, and the last one. */
@@ -137,7 +134,7 @@ function callsOf(row: Row): Attempt[] {
   );
   if (upstream === "" || row.outcome === lost) return given;
   const times = others.size > 0 ? noTimes : wholeTimes(row);
-  return [...given, { at, upstream, model, isFailed: failed.has(row.outcome), ...times }];
+  return [...given, { at, upstream, model, isFailed: failures.has(row.outcome), ...times }];
 }
 
 /** failedBefore returns the attempts before the last one that did not answer, and were not replaced by a faster one. */
@@ -153,8 +150,9 @@ interface Tried {
   readonly outcome?: number;
 }
 
-function hasFailed({ outcome = defaultOutcome }: Tried): boolean {
-  return failed.has(outcome);
+/** hasFailed reports whether an attempt failed. An entry without an outcome did. */
+function hasFailed({ outcome = failed }: Tried): boolean {
+  return failures.has(outcome);
 }
 
 const noTimes = { firstByteMs: undefined, durationMs: undefined, tokensPerSecond: undefined } as const;

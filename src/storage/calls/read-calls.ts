@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { CallRow } from "../columns.ts";
 import { type IdSpan, stride } from "./requests-query.ts";
-import type { Asker } from "./search.ts";
+import type { CallerSignal } from "./search.ts";
 
 export interface ReadCallsOptions<R> {
   /** step returns up to `stride` calls of a span, newest first. */
@@ -10,7 +10,7 @@ export interface ReadCallsOptions<R> {
   readonly span: IdSpan;
   /** most is how many calls are read at most, about. */
   readonly most: number;
-  readonly asker: Asker | undefined;
+  readonly signal: CallerSignal | undefined;
   /** onCall is called with each call. */
   readonly onCall: (call: R) => void;
 }
@@ -22,13 +22,13 @@ export interface ReadCallsOptions<R> {
 export async function readCalls<R extends Pick<CallRow, "id" | "created_at">>(
   options: ReadCallsOptions<R>,
 ): Promise<number | undefined> {
-  const { step, span, most, asker, onCall } = options;
+  const { step, span, most, signal, onCall } = options;
   for (let { below } = span, read = 0; ; await setImmediate()) {
     const rows = await step({ least: span.least, below });
     for (const row of rows) onCall(row);
     read += rows.length;
     const last = rows.at(-1);
-    if (last === undefined || rows.length < stride || asker?.aborted) return undefined;
+    if (last === undefined || rows.length < stride || signal?.aborted) return undefined;
     if (read >= most) return last.created_at;
     below = last.id;
   }

@@ -6,7 +6,7 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
-import { changed, type Database, type Scope } from "../engines/scope.ts";
+import { changed, type Database, type Scope, stated } from "../engines/scope.ts";
 import { hourMs } from "../money/totals.ts";
 import { spanOf } from "./requests-query.ts";
 import { sumsByTime } from "./tallies.ts";
@@ -113,7 +113,7 @@ export function refusedStore({ db, transact }: Pick<Scope, "db" | "transact">): 
     },
     find: (id, accountId) =>
       byId(id)
-        .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as string))
+        .where((is) => is.and(stated({ account_id: accountId })))
         .executeTakeFirst(),
     page: (filter, before, limit) => pageQuery(db, filter, before, limit).execute(),
     sums: (span, mostGroups) => readSums(db, span, mostGroups),
@@ -163,11 +163,9 @@ function pageQuery(db: Database, filter: RefusedFilter, before: string | undefin
   return db
     .selectFrom("refused_calls")
     .selectAll()
-    .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as string))
+    .where((is) => is.and(stated({ account_id: accountId, key_id: keyId, model })))
     .where("id", ">=", least)
     .where("id", "<", below)
-    .$if(keyId !== undefined, (query) => query.where("key_id", "=", keyId as string))
-    .$if(model !== undefined, (query) => query.where("model", "=", model as string))
     .$if(reasons.length > 0, (query) => query.where("reason", "in", reasons))
     .$if(from !== undefined, (query) => query.where("created_at", ">=", from as number))
     .$if(to !== undefined, (query) => query.where("created_at", "<", to as number))
@@ -205,11 +203,9 @@ function sliceQuery(db: Database, { accountId, keyId, model, reasons = [], from,
   return db
     .selectFrom("refused_minutes")
     .select((all) => [begins.as("begins_at"), group.as("group"), all.fn.sum<number>("requests").as("requests")])
-    .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as string))
+    .where((is) => is.and(stated({ account_id: accountId, key_id: keyId, model })))
     .where("minute", ">=", from)
     .where("minute", "<", to)
-    .$if(keyId !== undefined, (query) => query.where("key_id", "=", keyId as string))
-    .$if(model !== undefined, (query) => query.where("model", "=", model as string))
     .$if(reasons.length > 0, (query) => query.where("reason", "in", reasons))
     .groupBy(groupBy === undefined ? [begins] : [begins, groupBy]);
 }

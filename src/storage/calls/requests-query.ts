@@ -1,6 +1,7 @@
 /** Selects calls, by a query that follows an index. */
 import { firstIdAt } from "../../runtime/ids.ts";
-import type { Database } from "../engines/scope.ts";
+import { type Database, stated } from "../engines/scope.ts";
+import { answered } from "./outcomes.ts";
 
 export interface RequestFilter {
   readonly accountId: string;
@@ -24,16 +25,13 @@ export type AllFilter = Omit<RequestFilter, "accountId">;
 /** Sorts behind all ids. */
 const last = "~";
 
-/** A number of the proto's Outcome: how nearly all calls end. */
-export const answered = 1;
-
 /** IdSpan is the ids from `least` on that are before `below`. */
 export interface IdSpan {
   readonly least: string;
   readonly below: string;
 }
 
-/** A call gets its id before its body is read, and its time after: reading takes an hour at most. */
+/** maxBodyMs is how long reading a body takes at most, in milliseconds: a call gets its id before that, and its time after. */
 export const maxBodyMs = 3_600_000;
 
 /** stride is how many calls are read in one step of many: between two steps the event loop goes on. */
@@ -53,7 +51,7 @@ export function isRare({ outcomes = [] }: Pick<RequestFilter, "outcomes">): bool
   return outcomes.length > 0 && !outcomes.includes(answered);
 }
 
-/** An empty list is no SQL; no key has the empty id. */
+/** listed returns the ids for a condition: an empty list is no SQL, and no key has the empty id. */
 export function listed(ids: readonly string[] = []): readonly string[] {
   return ids.length === 0 ? [""] : ids;
 }
@@ -65,13 +63,10 @@ export function pageQuery(db: Database, filter: Partial<RequestFilter>, { least,
     db
       .selectFrom("requests")
       .selectAll()
-      .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as string))
+      .where((is) => is.and(stated({ account_id: accountId, key_id: keyId, model, upstream })))
       .where("id", ">=", least)
       .where("id", "<", below)
-      .$if(keyId !== undefined, (query) => query.where("key_id", "=", keyId as string))
       .$if(keyIds !== undefined, (query) => query.where("key_id", "in", listed(keyIds)))
-      .$if(model !== undefined, (query) => query.where("model", "=", model as string))
-      .$if(upstream !== undefined, (query) => query.where("upstream", "=", upstream as string))
       .$if(isCharged, (query) => query.where("cost", ">", 0))
       .$if(outcomes.length > 0, (query) => query.where("outcome", "in", outcomes))
       // The condition as the index has it, which leaves answered calls out.

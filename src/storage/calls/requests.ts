@@ -7,10 +7,10 @@
  */
 import { sql } from "kysely";
 import { type CallRow, type SummedColumn, summedColumns } from "../columns.ts";
-import type { Database, Scope } from "../engines/scope.ts";
+import { type Database, type Scope, stated } from "../engines/scope.ts";
 import { type MeasureFilter, type MeasureLimits, type Measures, measureAttempts } from "./attempt-measures.ts";
 import { type AllFilter, pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
-import { type Asker, createSearch, type Found, isSought, searchAll } from "./search.ts";
+import { type CallerSignal, createSearch, type Found, isSought, searchAll } from "./search.ts";
 import { type Summary, type SummaryFilter, type SummaryLimits, summarize } from "./summary.ts";
 
 export interface UsageFilter {
@@ -55,17 +55,17 @@ export interface RequestStore {
   /** Finds a call of any account. */
   findAny(id: string): Promise<CallRow | undefined>;
   /** Lists up to `limit` calls before the id `before`, newest first. */
-  page(filter: RequestFilter, before: string | undefined, limit: number, asker?: Asker): Promise<CallRow[]>;
+  page(filter: RequestFilter, before: string | undefined, limit: number, signal?: CallerSignal): Promise<CallRow[]>;
   /** Lists up to `limit` calls of all accounts before the id `before`, newest first. */
-  pageOfAll(filter: AllFilter, before: string | undefined, limit: number, asker?: Asker): Promise<Found>;
+  pageOfAll(filter: AllFilter, before: string | undefined, limit: number, signal?: CallerSignal): Promise<Found>;
   /** Returns all calls of an account, newest first, page by page. A page that is not asked for is not read. */
-  pages(filter: RequestFilter, asker?: Asker): AsyncIterable<readonly CallRow[]>;
+  pages(filter: RequestFilter, signal?: CallerSignal): AsyncIterable<readonly CallRow[]>;
   /** Sums what was used, oldest first. */
   sums(filter: UsageFilter): Promise<UsageSum[]>;
   /** Sums calls that are kept, of an account or of all, by how they ended and how long they took. */
-  summarize(filter: SummaryFilter, limits: SummaryLimits, asker?: Asker): Promise<Summary>;
+  summarize(filter: SummaryFilter, limits: SummaryLimits, signal?: CallerSignal): Promise<Summary>;
   /** Measures the attempts of calls that are kept, of all accounts. */
-  measureAttempts(filter: MeasureFilter, limits: MeasureLimits, asker?: Asker): Promise<Measures>;
+  measureAttempts(filter: MeasureFilter, limits: MeasureLimits, signal?: CallerSignal): Promise<Measures>;
   /** Sums the operator's loss in hours that begin at or after `from` and before `to`, with up to `limit` accounts that it is of. */
   losses(span: { readonly from: number; readonly to: number }, limit: number): Promise<Losses>;
 }
@@ -78,28 +78,30 @@ export function requestStore({ db }: Pick<Scope, "db">): RequestStore {
   const search = createSearch(db);
   const listed = (filter: Partial<RequestFilter>, before: string | undefined, limit: number) =>
     pageQuery(db, filter, spanOf(filter, before), limit).execute();
-  const page: RequestStore["page"] = (filter, before, limit, asker) =>
-    isSought(filter) ? search(filter, before, limit, asker) : listed(filter, before, limit);
+  const page: RequestStore["page"] = (filter, before, limit, signal) =>
+    isSought(filter) ? search(filter, before, limit, signal) : listed(filter, before, limit);
   return {
     find: (accountId, id) => byId(id).where("account_id", "=", accountId).executeTakeFirst(),
     findAny: (id) => byId(id).executeTakeFirst(),
     page,
-    pageOfAll: async (filter, before, limit, asker) =>
-      isSought(filter) ? searchAll(db, filter, before, limit, asker) : { rows: await listed(filter, before, limit) },
+    pageOfAll: async (filter, before, limit, signal) =>
+      isSought(filter)
+        ? searchAll(db, { filter, before, limit }, signal)
+        : { rows: await listed(filter, before, limit) },
     pages: pagesOf(page),
     sums: (filter) => sumsQuery(db, filter).execute(),
-    summarize: (filter, limits, asker) => summarize(db, filter, limits, asker),
-    measureAttempts: (filter, limits, asker) => measureAttempts(db, filter, limits, asker),
+    summarize: (filter, limits, signal) => summarize(db, filter, limits, signal),
+    measureAttempts: (filter, limits, signal) => measureAttempts(db, filter, limits, signal),
     losses: (span, limit) => readLosses(db, span, limit),
   };
 }
 
 /** pagesOf returns what reads all pages, one after another. */
 export function pagesOf(page: RequestStore["page"]): RequestStore["pages"] {
-  return async function* pages(filter, asker) {
+  return async function* pages(filter, signal) {
     let before: string | undefined;
     for (;;) {
-      const rows = await page(filter, before, pageSize, asker);
+      const rows = await page(filter, before, pageSize, signal);
       if (rows.length > 0) yield rows;
       if (rows.length < pageSize) return;
       before = rows.at(-1)?.id;
@@ -147,8 +149,7 @@ function sumsQuery(db: Database, filter: UsageFilter) {
       .where("account_id", "=", accountId)
       .where("hour", ">=", from)
       .where("hour", "<", to)
-      .$if(keyId !== undefined, (query) => query.where("key_id", "=", keyId as string))
-      .$if(model !== undefined, (query) => query.where("model", "=", model as string))
+      .where((is) => is.and(stated({ key_id: keyId, model })))
       .groupBy(
         byKey && byModel
           ? [begins, "key_id", "model"]

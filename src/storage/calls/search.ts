@@ -6,13 +6,15 @@
  * calls are read some thousand at a time, and between two steps the event loop goes on: a rare key of an account with many calls
  * takes longer to find, and keeps nobody waiting.
  */
+
 import { setImmediate } from "node:timers/promises";
+import type { Signal } from "../../runtime/caller-abort.ts";
 import { timeOfId } from "../../runtime/ids.ts";
 import type { CallRow } from "../columns.ts";
-import type { Database } from "../engines/scope.ts";
+import { type Database, stated } from "../engines/scope.ts";
 import { hourMs } from "../money/totals.ts";
+import { answered } from "./outcomes.ts";
 import {
-  answered,
   type IdSpan,
   isRare,
   listed,
@@ -33,13 +35,11 @@ export type Search = (
   filter: RequestFilter,
   before: string | undefined,
   limit: number,
-  asker?: Asker,
+  signal?: CallerSignal,
 ) => Promise<CallRow[]>;
 
-/** Asker reports whether the caller has disconnected, as an AbortSignal does. */
-export interface Asker {
-  readonly aborted: boolean;
-}
+/** CallerSignal is what reading many calls uses of a signal: it ends early where the caller has disconnected. */
+export type CallerSignal = Pick<Signal, "aborted">;
 
 /** isSought reports whether calls have to be searched for, since no index has what the filter names. */
 export function isSought({ keyId, keyIds, model, upstream, isCharged = false }: Partial<RequestFilter>): boolean {
@@ -63,7 +63,7 @@ function lastOf(most: number, hours: readonly Hour[], before: number): Hour[] {
 export function createSearch(db: Database): Search {
   const { newest, hoursBefore, stepFrom } = createSteps(db);
 
-  return async (filter, before, limit, asker) => {
+  return async (filter, before, limit, signal) => {
     const found: CallRow[] = [];
     const { least, below: ends } = spanOf(filter, before);
     let below = ends;
@@ -73,7 +73,7 @@ export function createSearch(db: Database): Search {
     let pending: readonly Hour[] | undefined;
     for (; ; await setImmediate()) {
       const id = await newest(filter.accountId, { least, below });
-      if (!id || asker?.aborted) return found;
+      if (!id || signal?.aborted) return found;
       const before = Math.min(hour, afterHourOf(id));
       // After the look for an id, which has flushed the ledger.
       pending ??= await hoursBefore("due_now", filter, Number.MAX_SAFE_INTEGER, hoursAtOnce);
@@ -85,7 +85,7 @@ export function createSearch(db: Database): Search {
       if (meant === undefined) continue;
       const span = spanOf({ from: hour, to: hour + hourMs + clockStepMs }, below);
       const from = span.least > least ? span.least : least;
-      for (below = span.below; below > from && !asker?.aborted; await setImmediate()) {
+      for (below = span.below; below > from && !signal?.aborted; await setImmediate()) {
         const step = { least: await stepFrom(filter, { least: from, below }), below };
         found.push(...(await pageQuery(db, filter, step, limit - found.length).execute()));
         if (found.length === limit) return found;
@@ -101,16 +101,21 @@ export interface Found {
   readonly readUntil?: string | undefined;
 }
 
+/** SoughtPage is up to `limit` calls before the id `before`, the newest ones. */
+export interface SoughtPage {
+  readonly filter: Partial<RequestFilter>;
+  readonly before: string | undefined;
+  readonly limit: number;
+}
+
 /** mostOfAll is how many calls of all accounts a page reads at most, about. */
 const mostOfAll = 200_000;
 
-/** Searches the calls of all accounts. It stops after some hundred thousand, whatever it has found. */
+/** searchAll searches the calls of all accounts. It stops when `most` are read, whatever it has found. */
 export async function searchAll(
   db: Database,
-  filter: Partial<RequestFilter>,
-  before: string | undefined,
-  limit: number,
-  asker?: Asker,
+  { filter, before, limit }: SoughtPage,
+  signal?: CallerSignal,
   most = mostOfAll,
 ): Promise<Found> {
   const { stepFrom } = createSteps(db);
@@ -120,7 +125,7 @@ export async function searchAll(
   for (let read = 0; read < most; read += stride, await setImmediate()) {
     const from = await stepFrom(filter, { least, below });
     rows.push(...(await pageQuery(db, filter, { least: from, below }, limit - rows.length).execute()));
-    if (rows.length === limit || from === least || asker?.aborted) return { rows };
+    if (rows.length === limit || from === least || signal?.aborted) return { rows };
     below = from;
   }
   return { rows, readUntil: below };
@@ -152,9 +157,8 @@ function createSteps(db: Database) {
         .selectFrom(table)
         .select((all) => ["hour", all.fn.max<number>("cost").as("cost")])
         .where("account_id", "=", accountId)
-        .$if(keyId !== undefined, (query) => query.where("key_id", "=", keyId as string))
+        .where((is) => is.and(stated({ key_id: keyId, model })))
         .$if(keyIds !== undefined, (query) => query.where("key_id", "in", listed(keyIds)))
-        .$if(model !== undefined, (query) => query.where("model", "=", model as string))
         .where("hour", "<", before)
         .groupBy("hour")
         .orderBy("hour", "desc")
@@ -167,7 +171,7 @@ function createSteps(db: Database) {
       const query = db
         .selectFrom("requests")
         .select("id")
-        .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as string))
+        .where((is) => is.and(stated({ account_id: accountId })))
         .where("id", ">=", least)
         .where("id", "<", below)
         .$if(isRare(filter), (query) => query.where((where) => where("outcome", "!=", where.lit(answered))))

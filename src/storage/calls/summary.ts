@@ -5,10 +5,11 @@
  */
 import { type CallRow, noSums, type SummedColumn, summedColumns } from "../columns.ts";
 import type { Database } from "../engines/scope.ts";
+import { answered, broken, failed, lost } from "./outcomes.ts";
 import { countIn, type Percentiles, percentilesOf } from "./percentiles.ts";
 import { readCalls } from "./read-calls.ts";
 import { pageQuery, type RequestFilter, spanOf, stride } from "./requests-query.ts";
-import type { Asker } from "./search.ts";
+import type { CallerSignal } from "./search.ts";
 import { addTo, newTallies, sumsByTime, type Tallies } from "./tallies.ts";
 
 export type GroupColumn = "model" | "key_id" | "upstream" | "outcome" | "operation" | "account_id";
@@ -19,9 +20,9 @@ export type GroupsOfKey = (keyId: string) => readonly string[];
 export interface SummaryFilter extends Partial<Omit<RequestFilter, "from" | "to">> {
   readonly from: number;
   readonly to: number;
-  /** The time that a sum covers, in milliseconds. */
+  /** bucketMs is the time that a sum covers, in milliseconds. */
   readonly bucketMs: number;
-  /** Unset: all calls are one group, with an empty name. */
+  /** groupBy is undefined where all calls are one group, with an empty name. */
   readonly groupBy: GroupColumn | GroupsOfKey | undefined;
 }
 
@@ -47,11 +48,11 @@ export interface CallSum {
 
 export interface Summary {
   readonly total: CallTotals;
-  /** The greatest cost first, then the most calls. */
+  /** groups begin with the greatest cost, then the most calls. */
   readonly groups: readonly CallTotals[];
-  /** The sums of `groups`, oldest first. */
+  /** sums are those of `groups`, oldest first. */
   readonly sums: readonly CallSum[];
-  /** The time since which no call is missing, where not all were read. */
+  /** completeFrom is the time since which no call is missing, where not all were read. */
   readonly completeFrom: number | undefined;
 }
 
@@ -61,23 +62,22 @@ export interface SummaryLimits {
   readonly groups: number;
 }
 
-/** Numbers of the proto's Outcome. */
-const answered = 1;
-const errors: ReadonlySet<number> = new Set([2, 3, 5]);
+/** errors are the outcomes of calls that were not answered by the fault of the upstream or the gateway. */
+const errors: ReadonlySet<number> = new Set([failed, broken, lost]);
 
-/** Sums calls. Where the caller disconnects meanwhile, it sums those that were read. */
+/** summarize sums calls. Where the caller disconnects meanwhile, it sums those that were read. */
 export async function summarize(
   db: Database,
   filter: SummaryFilter,
   limits: SummaryLimits,
-  asker?: Asker,
+  signal?: CallerSignal,
 ): Promise<Summary> {
   const sums = newTallies(newTally);
   const completeFrom = await readCalls({
     span: spanOf(filter, undefined),
     step: (span) => stepQuery(db, filter, span).execute(),
     most: limits.calls,
-    asker,
+    signal,
     onCall: (row) => add(sums, row, filter),
   });
   return { ...summaryOf(sums, limits.groups), completeFrom };

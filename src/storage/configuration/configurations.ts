@@ -4,7 +4,7 @@
  */
 import type { Insertable, Selectable } from "kysely";
 import { ofConfiguration } from "../engines/changed-names.ts";
-import type { Scope } from "../engines/scope.ts";
+import { type Scope, stated } from "../engines/scope.ts";
 import type { Changes } from "../money/books.ts";
 import type { ConfigurationTable } from "../schema-people.ts";
 
@@ -53,7 +53,7 @@ export function configurationStore({ unflushed, transact }: Scope): Configuratio
     find: (version) =>
       versions()
         .select("document")
-        .$if(version !== undefined, (query) => query.where("version", "=", version as number))
+        .where((is) => is.and(stated({ version })))
         .limit(1)
         .executeTakeFirst(),
     page: (before, limit) =>

@@ -8,11 +8,11 @@ import type { Changes } from "../money/books.ts";
 
 /** keptChanges is how many changes, the last ones, the database keeps the names of. */
 export const keptChanges = 1000;
-/** The most names that a change has: one of more keys and accounts counts as a change of all. */
+/** mostNames is the most names that a change has: one of more keys and accounts counts as a change of all. */
 export const mostNames = 100;
-/** The name that stands for all keys and accounts. */
+/** ofAll is the name that stands for all keys and accounts. */
 export const ofAll = "";
-/** The name of a change of the configuration: no key or account has it. */
+/** ofConfiguration is the name of a change of the configuration: no key or account has it. */
 export const ofConfiguration = "configuration";
 
 export type NamedChange = readonly [number: number, name: string];
@@ -39,7 +39,7 @@ export interface NamedChanges extends Changes {
 /** With more names than this, all are forgotten. */
 const maxNames = 10_000;
 
-/** `number` is that of the last change before anything was read. */
+/** createChangedNames creates what tells which names have changed. `number` is that of the last change before anything was read. */
 export function createChangedNames(number: number): ChangedNames {
   const versions = new Map<string, number>();
   /** Before this version nothing is known. */

@@ -6,9 +6,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { codeOf, LockedError } from "../../runtime/write-trouble.ts";
 import { maxWaitMs } from "../money/books.ts";
 
-/** maxWaitMs is how long a write waits for another process, in milliseconds: the sum of its pauses. */
-export { maxWaitMs };
-
 const maxPauseMs = 50;
 
 /** pauseAfter returns the pause that follows a pause of `ms`, which is 0 before the first. */

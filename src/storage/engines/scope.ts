@@ -6,7 +6,7 @@
  * stores of its own scope: on one connection another would wait for the transaction, and the transaction for it.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Compilable, Kysely, RawBuilder } from "kysely";
+import { type Compilable, type Kysely, type RawBuilder, sql } from "kysely";
 import type { Tables } from "../schema.ts";
 
 export type Database = Kysely<Tables>;
@@ -46,6 +46,23 @@ export interface PendingSums {
 export async function changed(db: Database, query: Compilable<unknown>): Promise<number> {
   const { numAffectedRows = 0n } = await db.executeQuery(query);
   return Number(numAffectedRows);
+}
+
+/**
+ * stated returns the members that have a value, as conditions of a query: `where((is) => is.and(stated({ model })))` selects all rows where
+ * `model` is undefined.
+ */
+export function stated<F extends object>(filter: F): { [M in keyof F]?: Exclude<F[M], undefined> } {
+  const members = Object.entries(filter).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(members) as { [M in keyof F]?: Exclude<F[M], undefined> };
+}
+
+/**
+ * containing returns the condition that a column of lower case has a text in it, in any case of the text. `column` is SQL of the source.
+ */
+export function containing(column: string, text: string): RawBuilder<boolean> {
+  const pattern = `%${text.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
+  return sql<boolean>`${sql.raw(column)} LIKE ${pattern} ESCAPE '\\'`;
 }
 
 /**

@@ -24,7 +24,7 @@ export interface WritableWatch extends Writable {
   probe(): boolean;
   /** Reports whether the database could not be written since `forget`, so that deadlines of processes that live may have passed. */
   wasAway(): boolean;
-  /** Says that those deadlines are moved on. */
+  /** forget says that those deadlines are moved on. */
   forget(): void;
   close(): void;
 }

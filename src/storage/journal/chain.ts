@@ -12,7 +12,7 @@ export interface ChainedLine {
   readonly text: string;
   readonly after: string;
   readonly sum: string;
-  /** Says whether the line is as it was written. */
+  /** isWhole says whether the line is as it was written. */
   readonly isWhole: boolean;
 }
 
@@ -25,7 +25,7 @@ export function sumOf(text: string): string {
   return crc32(text).toString(16).padStart(8, "0");
 }
 
-/** Appends the sums to a record's text, which is a JSON object. */
+/** chained appends the sums to a record's text, which is a JSON object. */
 export function chained(text: string, after: string): { readonly line: string; readonly sum: string } {
   const begun = `${text.slice(0, -1)},"after":"${after}"`;
   const sum = sumOf(begun);

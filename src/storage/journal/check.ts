@@ -17,7 +17,7 @@ export interface JournalRow {
   readonly posted: number;
   /** The sum of the last line that is applied; null where an older version applied it. */
   readonly sum: string | null;
-  /** Says that the journal was begun, and has not ended: its file must be there. */
+  /** isOpen says that the journal was begun, and has not ended: its file must be there. */
   readonly isOpen: boolean;
 }
 
@@ -54,7 +54,7 @@ export interface CheckedJournal {
   readonly faults: readonly JournalFault[];
   /** The last sign of life of its process, in milliseconds since 1970. */
   readonly at: number;
-  /** Says that an older version wrote it, or that it came out of a back-up: its process is gone for certain. */
+  /** isOlder says that an older version wrote it, or that it came out of a back-up: its process is gone for certain. */
   readonly isOlder: boolean;
 }
 
@@ -88,7 +88,7 @@ export function checkJournal(
   return { records: read.records, rejected: read.rejected, faults, at, isOlder };
 }
 
-/** The fault of a journal whose file is gone. */
+/** lostFault is the fault of a journal whose file is gone. */
 export const lostFault: JournalFault = {
   kind: "lost",
   reason: "its file is gone, and charges of the last moments of its process with it",

@@ -17,7 +17,7 @@ export interface Head {
   readonly at: number;
 }
 
-/** The length of a head, in bytes, with its line end. */
+/** headBytes is the length of a head, in bytes, with its line end. */
 export const headBytes = 256;
 
 const format = 1;

@@ -94,7 +94,7 @@ export function journalFolder(database: string): string {
   return `${realpathSync(database)}.notes`;
 }
 
-/** `isSynced` has every record survive a loss of power, too. */
+/** createSegments creates the journals' files in a folder. `isSynced` has every record survive a loss of power, too. */
 export function createSegments(folder: string, isSynced: boolean): Segments {
   return {
     folder,

@@ -39,7 +39,7 @@ export interface BooksOptions {
   readonly recall: (accountId: string) => Recalled;
   /** Returns the ids of the calls that have holds, or whose charge is being decided. */
   readonly holding?: (() => readonly string[]) | undefined;
-  /** Says that the ledger is in another process, which is asked for its leases before: `recall` gives nothing back. */
+  /** isElsewhere says that the ledger is in another process, which is asked for its leases before: `recall` gives nothing back. */
   readonly isElsewhere?: boolean;
 }
 
@@ -124,7 +124,7 @@ export interface DecidedCapture {
   readonly most: number;
   /** The budgets that its hold was decided by, where there are any: what the hold does not cover is bounded by them, too. */
   readonly budgets?: BudgetTerms | undefined;
-  /** Says that it has a hold that covers it, as far as the ledger knows: nothing of others is needed for it. */
+  /** isCovered says that it has a hold that covers it, as far as the ledger knows: nothing of others is needed for it. */
   readonly isCovered?: boolean | undefined;
 }
 
@@ -185,7 +185,7 @@ export type Entry = HoldEntry | ReleaseEntry | CaptureEntry;
 /** Taken names the lease that a call took its hold from. */
 export interface Taken {
   readonly leaseId: string;
-  /** Says that the lease is of the key alone, and not of the whole account. */
+  /** isOfKey says that the lease is of the key alone, and not of the whole account. */
   readonly isOfKey: boolean;
 }
 
@@ -223,9 +223,9 @@ export interface CaptureEntry {
   readonly kind: "settle";
   /** call has a cost that the hold covers: what it cost beyond the hold is in `waived`. */
   readonly call: Capture;
-  /** Says whether the call had a hold. */
+  /** isHeld says whether the call had a hold. */
   readonly isHeld: boolean;
-  /** Says whether its key has, or may have, a credit limit. Unset in records of older versions: it may. */
+  /** isLimited says whether its key has, or may have, a credit limit. Unset in records of older versions: it may. */
   readonly isLimited?: boolean;
   /** The lease that its hold was taken from, which gets the rest of it back, if it is still there; else the account does. */
   readonly taken?: Taken | undefined;

@@ -134,8 +134,8 @@ const setBackMs = 8 * 24 * hourMs;
 const maxCallsRead = 100_000;
 
 /**
- * Within the transaction that changes budgets, which keeps others from changing the account: fills in what an account or a key has spent
- * before its first budget, and forgets that of one that has none any more.
+ * budgetsChanged fills in what an account or a key has spent before its first budget, and forgets that of one that has none any more. It
+ * runs within the transaction that changes budgets, which keeps others from changing the account.
  */
 export async function budgetsChanged(
   db: Database,

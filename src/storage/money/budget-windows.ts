@@ -23,13 +23,13 @@ export const rollingMs: Readonly<Record<BudgetPeriod, number>> = {
   month: 30 * dayMs,
 };
 
-/** No window reaches further back, in milliseconds: a month of 31 days, a shift of clocks, and an hour to round. */
+/** longestWindowMs is further back than any window reaches, in milliseconds: a month of 31 days, a shift of clocks, and an hour to round. */
 export const longestWindowMs = 32 * dayMs;
 
-/** The end of a rolling window, which has none: calls that come while it is looked at count, too. */
+/** noEnd is the end of a rolling window, which has none: calls that come while it is looked at count, too. */
 export const noEnd = Number.MAX_SAFE_INTEGER;
 
-/** The zone of accounts that name none. */
+/** defaultZone is the zone of accounts that name none. */
 export const defaultZone = "UTC";
 
 export function quarterOf(ms: number): number {

@@ -15,7 +15,7 @@ export interface Budget {
   readonly amount: number;
   readonly period: BudgetPeriod;
   readonly rolling: boolean;
-  /** Set for one that the operator has set, which the account cannot change. */
+  /** byOperator is set for one that the operator has set, which the account cannot change. */
   readonly byOperator?: true;
 }
 

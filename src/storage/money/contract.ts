@@ -17,7 +17,7 @@ export interface HoldInit {
   readonly max: number;
   /** The least that is of use to the call. */
   readonly min: number;
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
   readonly expiresAt: number;
 }

@@ -9,7 +9,7 @@
 import { type Selectable, sql } from "kysely";
 import type { Account } from "../accounts.ts";
 import type { RequestStore } from "../calls/requests.ts";
-import type { Asker } from "../calls/search.ts";
+import type { CallerSignal } from "../calls/search.ts";
 import type { CallRow } from "../columns.ts";
 import type { Database, Scope } from "../engines/scope.ts";
 import type { LedgerEntryTable } from "../schema.ts";
@@ -29,7 +29,7 @@ export interface EntryInit {
   /** The amount, more than 0, of a refund too. */
   readonly amount: number;
   readonly note: string | null;
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
 }
 
@@ -54,7 +54,7 @@ export interface EntryStore {
   /** Finds an entry that was recorded, or charges of forgotten calls; no charge of a call that is kept. */
   find(id: string): Promise<LedgerEntry | undefined>;
   /** Lists some of an account's entries, newest first; charges by when their calls came. */
-  page(accountId: string, filter: EntryFilter, asker?: Asker): Promise<LedgerEntry[]>;
+  page(accountId: string, filter: EntryFilter, signal?: CallerSignal): Promise<LedgerEntry[]>;
 }
 
 export function entryStore({ db, transact }: Scope, requests: Pick<RequestStore, "page">): EntryStore {
@@ -72,18 +72,22 @@ export function entryStore({ db, transact }: Scope, requests: Pick<RequestStore,
     return (rare ? query.where((where) => where("kind", "!=", where.lit(charge))) : query).execute();
   }
 
-  async function charges(accountId: string, { kinds: wanted, before, limit }: EntryFilter, asker: Asker | undefined) {
+  async function charges(
+    accountId: string,
+    { kinds: wanted, before, limit }: EntryFilter,
+    signal: CallerSignal | undefined,
+  ) {
     if (wanted.length > 0 && !wanted.includes(charge)) return [];
-    const calls = await requests.page({ accountId, isCharged: true }, before?.replace(/^led_/, "req_"), limit, asker);
+    const calls = await requests.page({ accountId, isCharged: true }, before?.replace(/^led_/, "req_"), limit, signal);
     return calls.map(chargeOf);
   }
 
   return {
     record: (init) => transact(({ db }) => record(db, init)),
     find: (id) => db.selectFrom("ledger_entries").selectAll().where("id", "=", id).executeTakeFirst(),
-    async page(accountId, filter, asker) {
+    async page(accountId, filter, signal) {
       // In this order: a charge that is folded into an entry meanwhile is found in both, and never missed.
-      const ofCalls = await charges(accountId, filter, asker);
+      const ofCalls = await charges(accountId, filter, signal);
       const ofEntries = await recorded(accountId, filter);
       const byId = new Map([...ofCalls, ...ofEntries].map((entry) => [entry.id, entry]));
       return [...byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, filter.limit);

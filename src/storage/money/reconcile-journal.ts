@@ -19,7 +19,7 @@ export interface ReconcileJournalOptions {
     find(node: string): JournalRow | undefined;
     open(): readonly JournalRow[];
   };
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   readonly pause: (ms: number) => Promise<unknown>;
 }

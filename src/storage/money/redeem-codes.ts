@@ -5,7 +5,7 @@
  * recharge is in the same transaction. Only the SHA-256 of a code is stored.
  */
 import type { Selectable } from "kysely";
-import { changed, type Scope } from "../engines/scope.ts";
+import { changed, type Scope, stated } from "../engines/scope.ts";
 import type { RedeemCodeTable } from "../schema.ts";
 import { type Recorded, record } from "./entries.ts";
 
@@ -19,7 +19,7 @@ export interface Claim {
   readonly accountId: string;
   /** The id that the recharge gets. */
   readonly entryId: string;
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
 }
 
@@ -65,7 +65,7 @@ export function redeemCodeStore({ db, transact }: Scope): RedeemCodeStore {
       db
         .selectFrom("redeem_codes")
         .selectAll()
-        .$if(batchId !== undefined, (query) => query.where("batch_id", "=", batchId as string))
+        .where((is) => is.and(stated({ batch_id: batchId })))
         .$if(before !== undefined, (query) => query.where("id", "<", before as string))
         .orderBy("id", "desc")
         .limit(limit)

@@ -1,4 +1,5 @@
 /** Sums what calls and holds add to the sums of keys and hours, in memory before it is written. */
+import { lost } from "../calls/outcomes.ts";
 import { type Capture, defaultOf, noSums, type SummedColumn, summedColumns } from "../columns.ts";
 import { compileAdd, compileValues } from "../compile-row.ts";
 import type { HoldEntry } from "./books.ts";
@@ -20,10 +21,10 @@ interface TotalKey {
 }
 
 export const hourColumns = ["account_id", "hour", "key_id", "model", "requests", ...summedColumns] as const;
-/** The columns that are counted, which follow those that name what is counted. */
+/** countedColumns are the columns that are counted, which follow those that name what is counted. */
 export const countedColumns = ["requests", ...summedColumns, "spent", "freed"] as const;
 
-/** Lists the values of `hourColumns`. */
+/** hourValues lists the values of `hourColumns`. */
 export const hourValues = compileValues<HourTotal, string | number>(hourColumns);
 
 const addSummed = compileAdd(summedColumns, defaultOf);
@@ -31,15 +32,14 @@ const addCounted = compileAdd(countedColumns);
 const noCounts = { requests: 0, ...noSums, spent: 0, freed: 0 };
 
 /**
- * hourTotalOf returns what one call adds to the hour in which it came. A call that is lost counts as 0 requests: its row is still found by
- * its hour.
+ * hourTotalOf returns what the row of a call adds to the hour in which it came. A call that is lost counts as 0 requests: its row is still
+ * found by its hour.
  */
-export function hourTotalOf(call: Capture, cost: number, requests = 1, waived = 0): HourTotal {
-  const { account_id, key_id, model, created_at } = call;
+export function hourTotalOf(row: Capture): HourTotal {
+  const { account_id, key_id, model, created_at, outcome } = row;
+  const requests = outcome === lost ? 0 : 1;
   const total: Total = { account_id, hour: hourOf(created_at), key_id, model, ...noCounts, requests };
-  addSummed(total, call);
-  total.cost = cost;
-  total.waived = waived;
+  addSummed(total, row);
   return total;
 }
 

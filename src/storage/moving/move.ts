@@ -35,7 +35,7 @@ export type MoveStep =
 
 export interface MovedTable extends Copied {
   readonly name: string;
-  /** In millionths of the unit; undefined where the table has no money. */
+  /** money is in millionths of the unit; undefined where the table has no money. */
   readonly money: bigint | undefined;
 }
 

@@ -9,14 +9,14 @@ const ofDatabase: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * In an order in which rows find what they refer to. A table that one engine alone has is empty once all is recovered, or is about its own
- * nodes.
+ * movedTables are the tables that move, in an order in which rows find what they refer to. A table that one engine alone has is empty once
+ * all is recovered, or is about its own nodes.
  */
 export const movedTables: readonly TableShape[] = schema.tables.filter(
   ({ name, only }) => only === undefined && !ofDatabase.has(name),
 );
 
-/** The columns of money whose sums are shown, by table. */
+/** moneyColumns are the columns of money whose sums are shown, by table. */
 export const moneyColumns: ReadonlyMap<string, string> = new Map(
   Object.entries({
     accounts: "balance",

@@ -3,7 +3,7 @@
  * person or key is looked up when the log is read.
  */
 import type { Insertable, Selectable } from "kysely";
-import type { Scope } from "../engines/scope.ts";
+import { type Scope, stated } from "../engines/scope.ts";
 import type { AuditEventTable } from "../schema-people.ts";
 
 export type NewAuditEvent = Insertable<AuditEventTable>;
@@ -38,8 +38,7 @@ export function auditEventStore({ db }: Scope): AuditEventStore {
         .leftJoin("api_keys", "api_keys.id", "acts.actor_id")
         .selectAll("acts")
         .select((all) => all.fn.coalesce("users.email", "api_keys.name").as("actor_name"))
-        .$if(accountId !== undefined, (query) => query.where("acts.account_id", "=", accountId as string))
-        .$if(action !== undefined, (query) => query.where("acts.action", "=", action as string))
+        .where((is) => is.and(stated({ "acts.account_id": accountId, "acts.action": action })))
         .$if(before !== undefined, (query) => query.where("acts.id", "<", before as string))
         .orderBy("acts.id", "desc")
         .limit(limit)

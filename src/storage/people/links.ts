@@ -4,7 +4,7 @@
  * A link works once. Marking it as used, and what it is used for, are one transaction.
  */
 import type { Insertable, Selectable } from "kysely";
-import { changed, type Scope } from "../engines/scope.ts";
+import { changed, type Scope, stated } from "../engines/scope.ts";
 import type { LinkTable } from "../schema-people.ts";
 
 export type Link = Selectable<LinkTable>;
@@ -68,7 +68,7 @@ export function linkStore({ db, transact }: Scope): LinkStore {
           .deleteFrom("links")
           .where("kind", "=", kind)
           .where("used_at", "is", null)
-          .$if(userId !== undefined, (query) => query.where("user_id", "=", userId as string)),
+          .where((is) => is.and(stated({ user_id: userId }))),
       ),
   };
 }

@@ -5,7 +5,7 @@
  * is kept), so that several processes may share the database.
  */
 import { type Insertable, type Selectable, sql } from "kysely";
-import { changed, type Database, type Scope } from "../engines/scope.ts";
+import { changed, containing, type Database, type Scope } from "../engines/scope.ts";
 import type { UserTable } from "../schema-people.ts";
 
 export type User = Selectable<UserTable>;
@@ -181,6 +181,5 @@ async function useRecoveryCode({ db, lock }: Scope, id: string, hash: string): P
 }
 
 function matches(search: string) {
-  const pattern = `%${search.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
-  return sql<boolean>`(users.id = ${search} OR users.account_id = ${search} OR users.email LIKE ${pattern} ESCAPE '\\')`;
+  return sql<boolean>`(users.id = ${search} OR users.account_id = ${search} OR ${containing("users.email", search)})`;
 }

@@ -29,7 +29,7 @@ export interface Subject {
   readonly spentIn?: number | undefined;
 }
 
-/** The columns of an hour of usage that are proved. */
+/** counted are the columns of an hour of usage that are proved. */
 export const counted = ["requests", ...summedColumns] as const;
 export type Counts = Record<(typeof counted)[number], number>;
 

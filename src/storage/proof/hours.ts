@@ -2,9 +2,9 @@
 import { createHash } from "node:crypto";
 import { sql } from "kysely";
 import { counted as inWords } from "../../runtime/words/counted.ts";
+import { lost } from "../calls/outcomes.ts";
 import { summedColumns } from "../columns.ts";
 import type { Database } from "../engines/scope.ts";
-import { lost } from "../money/bounds.ts";
 import { hourMs } from "../money/totals.ts";
 import { type Counts, counted, type Found, found, type HourKey } from "./finding.ts";
 import { callsIn, hourIn, type Spans } from "./spans.ts";

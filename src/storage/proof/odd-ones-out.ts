@@ -8,7 +8,7 @@
 import type { Database } from "../engines/scope.ts";
 import { type FindingKind, type Found, oddOneOut } from "./finding.ts";
 
-/** The kinds that a repair may put right, each with those of the same account that leave open which side is right. */
+/** contradicting are the kinds that a repair may put right, each with those of the same account that leave open which side is right. */
 export const contradicting: Partial<Record<FindingKind, readonly FindingKind[]>> = {
   balance: ["recharged", "key_spent", "hour_cost", "charged_twice", "charge_without_call", "code_without_recharge"],
   recharged: ["balance", "code_without_recharge"],

@@ -38,15 +38,16 @@ export async function comparePrices(db: Database, spans: readonly Span[]): Promi
   const findings: Found[] = [];
   const gone = new Set<string>();
   let withoutPrice = 0;
-  for await (const rows of callsOf(db, spans))
-    for (const row of rows) {
-      const missing: string[] = [];
-      const again = costOf(row, (id) => findCard(id) ?? void missing.push(id));
-      const written = row.cost + row.waived;
-      if (missing.length > 0) for (const id of missing) gone.add(id);
-      else if (again === undefined) withoutPrice += written > 0 ? 1 : 0;
-      else if (again !== written && findings.length < maxOfKind) findings.push(wrongPrice(row, written, again));
-    }
+  const compare = (row: PricedRow) => {
+    const missing: string[] = [];
+    const again = costOf(row, (id) => findCard(id) ?? void missing.push(id));
+    const written = row.cost + row.waived;
+    for (const id of missing) gone.add(id);
+    if (missing.length > 0) return;
+    if (again === undefined) withoutPrice += written > 0 ? 1 : 0;
+    else if (again !== written && findings.length < maxOfKind) findings.push(wrongPrice(row, written, again));
+  };
+  for await (const rows of callsOf(db, spans)) for (const row of rows) compare(row);
   const cards = [...[...gone].map((id) => `${id}, which is gone`), ...changed.map((id) => `${id}, which was changed`)];
   const ofCards = cards.slice(0, maxOfKind).map((which) => found("price_card", { what: `kept price ${which}` }));
   return { found: [...findings, ...ofCards], withoutPrice };

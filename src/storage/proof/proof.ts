@@ -34,7 +34,7 @@ export interface ReconcileOptions {
 }
 
 export interface ProofOptions extends Pick<ReconcileOptions, "isFull"> {
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
   /** False where nothing may be written, so that which hours were proved is forgotten. */
   readonly isRemembered?: boolean;

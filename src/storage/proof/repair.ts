@@ -15,7 +15,7 @@ import { counted, type Finding, type Found } from "./finding.ts";
 import { type Proof, prove, type ReconcileOptions } from "./proof.ts";
 
 export interface RepairOptions {
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
   /** made is how many repairs were recorded when the proof began, as `repairsMade` tells. */
   readonly made: number;

@@ -6,7 +6,7 @@ import { type FindingKind, type Found, found } from "./finding.ts";
 import { callsIn, hourIn, type Spans } from "./spans.ts";
 import { summedText } from "./whole-sums.ts";
 
-/** The most that are reported of each kind. */
+/** maxOfKind is the most that are reported of each kind. */
 export const maxOfKind = 1000;
 
 interface Comparison {

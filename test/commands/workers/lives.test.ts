@@ -12,7 +12,7 @@ import { mostOutput } from "../../crash/upstream.ts";
 import { heldFaults, reconcileFaults, verify } from "../../crash/verify.ts";
 import type { Running } from "../../support/command.ts";
 import { eventually } from "../../support/eventually.ts";
-import { processesOf } from "../../support/workers/stage.ts";
+import { isAlive, processesOf } from "../../support/workers/stage.ts";
 
 // Processes by the dozen take seconds to start, and more on a busy machine.
 vi.setConfig({ testTimeout: 300_000 });
@@ -193,12 +193,3 @@ test("SIGTERM ends all of them, and frees the port", async () => {
   for (const pid of [owner, ...workers]) expect(isAlive(pid)).toBe(false);
   await expect(fetch(rootUrl)).rejects.toThrow();
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

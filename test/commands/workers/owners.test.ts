@@ -17,7 +17,7 @@ import { eventually } from "../../support/eventually.ts";
 import { openAccount, type Payer } from "../../support/payer.ts";
 import { eventStream } from "../../support/scripted-upstream.ts";
 import { chatAnswer, chatChunk, chatUsage, done, openaiFrames, usageChunk } from "../../support/vendors.ts";
-import { places, startWorkers, type WorkersStage } from "../../support/workers/stage.ts";
+import { isAlive, places, startWorkers, type WorkersStage } from "../../support/workers/stage.ts";
 
 // Processes take seconds to start, and more on a busy machine.
 vi.setConfig({ testTimeout: 240_000 });
@@ -215,12 +215,3 @@ test("after SIGHUP old workers go by the new owner: their calls go on, and their
   expect({ balance, held }).toEqual({ balance: 1_000_000 - (places + 1) * cost, held: 0 });
   expect((await stage.storage.reconcile({ isFull: true })).findings).toEqual([]);
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -1,9 +1,8 @@
 /** Both servers of HTTP/1.1 behind one port, with the same handler: `http1/server` in front of Node's, and Node's alone. */
-import { once } from "node:events";
-import { connect, type Socket } from "node:net";
 import { readBody } from "../../../src/doors/body/body.ts";
 import { type Listener, type ListenOptions, listen } from "../../../src/doors/listener/listen.ts";
 import type { HttpAnswer, PlainRequest } from "../../../src/http1/server/index.ts";
+import { type Client, connectClient } from "../../support/clients/served-port.ts";
 import { unboundedBody } from "../../support/unbounded-body.ts";
 
 export interface ServerEngine {
@@ -50,39 +49,7 @@ export const echo: Handle = (request, answer) => {
   });
 };
 
-export interface Client {
-  readonly socket: Socket;
-  /** Resolves to all that has come, one byte a character, once it ends so. */
-  until(end: string): Promise<string>;
-  /** Resolves to all that has come when the server has closed the connection. */
-  untilClosed(): Promise<string>;
-}
-
-export function connectTo(undo: (() => unknown)[], { port }: Listener): Client {
-  const socket = connect(port, "127.0.0.1").setNoDelay();
-  undo.push(() => socket.destroy());
-  let text = "";
-  let look = () => {};
-  socket.on("error", () => {});
-  socket.on("data", (bytes) => {
-    text += bytes.toString("latin1");
-    look();
-  });
-  return {
-    socket,
-    until: (end) =>
-      new Promise((resolve) => {
-        look = () => {
-          if (text.endsWith(end)) resolve(text);
-        };
-        look();
-      }),
-    async untilClosed() {
-      if (!socket.closed) await once(socket, "close");
-      return text;
-    },
-  };
-}
+export const connectTo = (undo: (() => unknown)[], { port }: Listener): Client => connectClient(undo, port);
 
 export const post = (path: string, body = "", more = "") =>
   `POST ${path} HTTP/1.1\r\nhost: h\r\n${more}content-length: ${body.length}\r\n\r\n${body}`;

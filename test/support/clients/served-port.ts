@@ -26,8 +26,10 @@ export interface ServedPort {
 
 export interface Client {
   readonly socket: Socket;
-  /** Returns all that has come, once that ends so. */
+  /** Resolves to all that has come, one byte a character, once it ends so. */
   until(end: string): Promise<string>;
+  /** Resolves to all that has come when the server has closed the connection. */
+  untilClosed(): Promise<string>;
 }
 
 /**
@@ -67,6 +69,7 @@ export async function startServedPort(
   return { client: () => connectClient(undo, port), next, watched, connections };
 }
 
+/** connectClient connects a client to a port of this machine. */
 export function connectClient(undo: (() => unknown)[], port: number): Client {
   const socket = connect(port, "127.0.0.1").setNoDelay();
   undo.push(() => socket.destroy());
@@ -86,5 +89,9 @@ export function connectClient(undo: (() => unknown)[], port: number): Client {
         };
         look();
       }),
+    async untilClosed() {
+      if (!socket.closed) await once(socket, "close");
+      return text;
+    },
   };
 }

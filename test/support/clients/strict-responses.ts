@@ -5,16 +5,7 @@
 import { expect } from "vitest";
 import type { SseFrame } from "../../../src/wire/sse.ts";
 import { checkSdkType } from "./sdk-types.ts";
-import { type Any, count, nonEmpty, present, text } from "./strict-values.ts";
-
-/** The events of a stream; each frame names the type of what it holds. */
-function eventsIn(frames: readonly SseFrame[]): Any[] {
-  return frames.map(({ event, data }) => {
-    const json = JSON.parse(data.toString());
-    expect(json.type).toBe(event);
-    return json;
-  });
-}
+import { type Any, count, eventsIn, nonEmpty, present, text } from "./strict-values.ts";
 
 // Responses.
 

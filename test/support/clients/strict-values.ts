@@ -1,5 +1,6 @@
 /** Checks single values for the checks of strict clients' requirements: each throws where a value is not as it has to be. */
 import { expect } from "vitest";
+import type { SseFrame } from "../../../src/wire/sse.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: what is checked here is whether it has the form at all.
 export type Any = any;
@@ -24,4 +25,13 @@ export function present(value: object, ...keys: readonly string[]): void {
 
 export function absentOr(value: unknown, type: "string" | "number", what: string): void {
   if (value !== undefined && value !== null && typeof value !== type) throw new Error(`${what} is no ${type}`);
+}
+
+/** Returns the events of a stream; each frame names the type of what it holds. */
+export function eventsIn(frames: readonly SseFrame[]): Any[] {
+  return frames.map(({ event, data }) => {
+    const json = JSON.parse(data.toString());
+    expect(json.type).toBe(event);
+    return json;
+  });
 }

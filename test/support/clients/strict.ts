@@ -6,7 +6,7 @@
 import { expect } from "vitest";
 import type { SseFrame } from "../../../src/wire/sse.ts";
 import { checkSdkType } from "./sdk-types.ts";
-import { type Any, absentOr, count, nonEmpty, oneOf, present, text } from "./strict-values.ts";
+import { type Any, absentOr, count, eventsIn, nonEmpty, oneOf, present, text } from "./strict-values.ts";
 
 // OpenAI.
 
@@ -280,11 +280,7 @@ const deltasOf: Readonly<Record<string, readonly string[]>> = {
 };
 
 export function checkMessageStream(frames: readonly SseFrame[]): void {
-  const events: Any[] = frames.map(({ event, data }) => {
-    const json = JSON.parse(data.toString());
-    expect(json.type).toBe(event);
-    return json;
-  });
+  const events = eventsIn(frames);
   const told = events.filter(({ type }) => type !== "ping");
   for (const event of told) checkSdkType("MessageStreamEvent", event);
   const [start, ...rest] = told;

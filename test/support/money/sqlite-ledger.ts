@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "vitest";
+import type { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Engine } from "../../../src/storage/engines/engine.ts";
 import { createBooks } from "../../../src/storage/engines/sqlite/books/books.ts";
 import { type BooksParts, createBooksParts } from "../../../src/storage/engines/sqlite/books/parts.ts";
@@ -112,4 +113,13 @@ export function addKeys(t: TestLedger, ids: readonly string[], limit: number | n
 /** Merges all that is due of keys and hours. */
 export function mergeAll({ engine, parts: { pendingTotals } }: TestLedger): void {
   for (let part = 0; part < pendingTotals.parts; part++) engine.books.transact(() => pendingTotals.merge(part));
+}
+
+/** callsIn returns what the rows of calls say of their charges. */
+export function callsIn({ engine }: Pick<TestLedger, "engine">) {
+  return engine
+    .prepare<[], { id: string; outcome: Outcome; cost: number; waived: number }>(
+      "SELECT id, outcome, cost, waived FROM requests",
+    )
+    .all();
 }

@@ -106,3 +106,13 @@ export async function processesOf(starter: number): Promise<Processes> {
   }
   return { primary, owner: childrenThat(primary, "owner")[0] ?? 0, workers: childrenThat(primary, "worker") };
 }
+
+/** isAlive reports whether there is a process of this id. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

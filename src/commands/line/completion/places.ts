@@ -6,7 +6,7 @@ export interface Place {
   /** The words before it, as `keys create`; empty at the beginning. */
   readonly words: string;
   readonly offers: readonly Offer[];
-  /** Set where a file or a folder may follow. */
+  /** takes is set where a file or a folder may follow. */
   readonly takes?: "file" | "folder" | undefined;
 }
 
@@ -54,7 +54,7 @@ function optionOffers({ options }: CommandSpec): Offer[] {
   return [...own, helpOffer];
 }
 
-/** The options that are followed by a value, of any command, with what is offered for it. */
+/** valueOptions are the options that are followed by a value, of any command, with what is offered for it. */
 export function valueOptions(): ReadonlyMap<string, Completes | undefined> {
   const all: [string, OptionSpec][] = [...specs.values()].flatMap(({ options }) => Object.entries(options));
   return new Map(all.flatMap(([name, { type, completes }]) => (type === "string" ? [[`--${name}`, completes]] : [])));

@@ -34,7 +34,7 @@ export interface Generation {
   readonly replacedBefore: number;
   /** hasYielded says that its workers were to let go of the database: they serve no more, and others are to take their place. */
   hasYielded: boolean;
-  /** Says that all its workers have ended for good. */
+  /** isOver says that all its workers have ended for good. */
   isOver: boolean;
 }
 

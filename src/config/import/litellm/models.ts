@@ -3,7 +3,7 @@ import { modelIdSchema, modelNameSchema, nameSchema } from "../../values.ts";
 import type { Catalogue, KnownModel } from "../catalogue.ts";
 import type { ModelDraft, PriceDraft, TargetDraft } from "../draft.ts";
 import { type Mode, modeByName, modes } from "../modes.ts";
-import type { Notes } from "../notes.ts";
+import { type Notes, noteUnpriced } from "../notes.ts";
 import { memberOf, numberOf, type Source, textOf } from "../source.ts";
 import type { Deployment } from "./deployments.ts";
 import { hasCosts, priceOf } from "./prices.ts";
@@ -179,11 +179,7 @@ function priceOfGroup(
       `"${name}": its deployments have different costs. A model has one price: that of the first`,
     );
   }
-  if (!price)
-    notes.toDo(
-      first.place,
-      `"${name}": no price is known. Give it one, or say in unpriced_models what such models cost`,
-    );
+  if (!price) noteUnpriced(notes, first.place, name);
   if (known?.isDated && inCatalogue && !hasCosts([first.info, first.params])) {
     notes.changed(
       first.place,

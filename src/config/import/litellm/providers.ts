@@ -1,21 +1,13 @@
 /** The providers of LiteLLM's `litellm_params.model`, by the prefix of the model: where each is, and how the gateway asks it. */
 
+import type { ServedBy } from "../served-by.ts";
+
 /** Provider is one of them. */
-export interface Provider {
-  /** kind is the API that is spoken there. Default: openai. */
-  readonly kind?: "anthropic";
-  /** vendor is its name in catalog/vendors.yaml, where it is there. */
-  readonly vendor?: string;
-  /** base_url is its address where the configuration has none. */
-  readonly base_url?: string;
+export interface Provider extends ServedBy {
   /** address is the variable with its address where neither has one. */
   readonly address?: string;
   /** key is the variable that LiteLLM reads its key from where the configuration has none. */
   readonly key?: string;
-  /** keyIsOptional is whether it answers without a key, as local servers do. */
-  readonly keyIsOptional?: boolean;
-  /** suffix is the end of the address that LiteLLM adds by itself. */
-  readonly suffix?: string;
   /** credential is the header for the key, where it is not `Authorization: Bearer`. */
   readonly credential?: string;
   /** prefix is put before the model's name where it lacks it. */
@@ -24,8 +16,6 @@ export interface Provider {
   readonly completions?: "native";
   /** isFixed is whether an address of the configuration speaks another API than the default one. */
   readonly isFixed?: boolean;
-  /** refused is what to do instead, where the gateway cannot ask it. */
-  readonly refused?: string;
 }
 
 const aws =

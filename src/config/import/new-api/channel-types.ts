@@ -1,21 +1,11 @@
 /** The types of new-api's channels, by their numbers: where each is, and how the gateway asks it. */
 
-/** ChannelType is one of them. */
-export interface ChannelType {
+import type { ServedBy } from "../served-by.ts";
+
+/** ChannelType is one of them. Its `base_url` is without `suffix`. */
+export interface ChannelType extends ServedBy {
   /** name names the upstream. */
   readonly name: string;
-  /** kind is the API that is spoken there. Default: openai. */
-  readonly kind?: "anthropic";
-  /** vendor is its name in catalog/vendors.yaml, where it is there. */
-  readonly vendor?: string;
-  /** base_url is its address where the channel has none, without `suffix`. */
-  readonly base_url?: string;
-  /** suffix is the end of the address that new-api adds by itself. */
-  readonly suffix?: string;
-  /** keyIsOptional is whether it answers without a key, as local servers do. */
-  readonly keyIsOptional?: boolean;
-  /** refused is what to do instead, where the gateway cannot ask it. */
-  readonly refused?: string;
 }
 
 const own =

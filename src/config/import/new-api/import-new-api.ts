@@ -8,7 +8,7 @@ import { type Catalogue, readCatalogue } from "../catalogue.ts";
 import type { ModelDraft, TargetDraft } from "../draft.ts";
 import type { Imported } from "../imported.ts";
 import { modeByName } from "../modes.ts";
-import { createNotes, type Notes } from "../notes.ts";
+import { createNotes, type Notes, noteUnpriced } from "../notes.ts";
 import { memberOf, type ReadText, readSource, type Source, textOf } from "../source.ts";
 import { variablesIn, writeGatewayYaml } from "../write.ts";
 import { type Channel, readChannels } from "./channels.ts";
@@ -59,8 +59,7 @@ function modelOf(
   const targets = targetsOf(name, serving, mode.kind, notes);
   if (targets.length === 0) return undefined;
   const price = (entry && priceOf(entry, mode.kind, notes)) ?? (known?.vendor === vendor ? known?.price : undefined);
-  if (!price)
-    notes.toDo(place, `"${name}": no price is known. Give it one, or say in unpriced_models what such models cost`);
+  if (!price) noteUnpriced(notes, place, name);
   return {
     id: name,
     family: known?.family ?? "openai-compatible",

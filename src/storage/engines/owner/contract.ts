@@ -60,7 +60,7 @@ export interface Before {
 
 /** AskedTurn is a turn that a worker has decided. */
 export interface AskedTurn extends Turn {
-  /** Says that an owner that has died may have decided it: a call that it has captured is answered by what that was charged. */
+  /** isRepeated says that an owner that has died may have decided it: a call that it has captured is answered by what that was charged. */
   readonly isRepeated?: boolean;
 }
 

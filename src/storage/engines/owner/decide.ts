@@ -22,7 +22,7 @@ export interface DecideOptions extends Pick<TakeOver, "captured" | "hasLeases"> 
 export interface Keeping {
   readonly workers: ReadonlySet<Served>;
   readonly options: DecideOptions;
-  /** By `performance.now()`. */
+  /** startedAt is by `performance.now()`. */
   readonly startedAt: number;
 }
 

@@ -31,7 +31,7 @@ export interface OwnerOptions extends StateSource, DecideOptions, Pick<TakeOver,
   readonly recordSent: (sender: string) => Promise<boolean>;
   /** isSuccessor says that it takes the place of another: workers that live may come, and what they hold does not expire before. */
   readonly isSuccessor: boolean;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   readonly onError: (error: unknown) => void;
 }

@@ -20,7 +20,7 @@ export interface Served {
   unreleased: readonly string[];
   /** underWay is what it has asked and is not done. */
   readonly underWay: Set<PromiseLike<unknown>>;
-  /** Says that it goes on with other books: its calls run on. */
+  /** hasLeft says that it goes on with other books: its calls run on. */
   hasLeft: boolean;
 }
 

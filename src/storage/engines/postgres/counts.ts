@@ -10,11 +10,11 @@ export interface BatchCounts {
 export interface Counts {
   /** Runs what sends a batch of so many items, and counts it once it is answered. */
   batch<T>(kind: "decide" | "write", items: number, send: () => Promise<T>): Promise<T>;
-  /** Says that work is done again, after a conflict or over another connection. */
+  /** repeated says that work is done again, after a conflict or over another connection. */
   repeated(): void;
-  /** Says that other nodes are asked for their leases of so many accounts. */
+  /** recalled says that other nodes are asked for their leases of so many accounts. */
   recalled(accounts: number): void;
-  /** Says that so many more records are kept on this machine; fewer where it is below 0. */
+  /** keep says that so many more records are kept on this machine; fewer where it is below 0. */
   keep(records: number): void;
   batches(): { readonly decide: BatchCounts; readonly write: BatchCounts };
   repeats(): number;

@@ -45,7 +45,7 @@ export interface PostgresOptions {
   readonly version: string;
   /** Returns the name of the configuration in force, `VERSION:NAME`; undefined where that is not compared. */
   readonly configuration?: (() => string) | undefined;
-  /** Says that what is kept on this machine is to survive a loss of power, too. */
+  /** isSynced says that what is kept on this machine is to survive a loss of power, too. */
   readonly isSynced: boolean;
   /** A replica that usage is read from; undefined for none. */
   readonly replica?: ReplicaOptions | undefined;
@@ -81,12 +81,12 @@ export interface Opened extends Pick<Management, "db">, Changes {
   journalRejects(): number;
   readonly writable: Writable;
   readonly state: DatabaseState;
-  /** Undefined where none is configured. */
+  /** replica is undefined where none is configured. */
   readonly replica: Replica | undefined;
   close(): Promise<void>;
 }
 
-/** The folder for what is kept while the database is away. */
+/** spoolFolder is the folder for what is kept while the database is away. */
 export const spoolFolder = "postgres.notes";
 /** statementTimeoutMs is how long a statement of management may take, in milliseconds. */
 const statementTimeoutMs = 30_000;

@@ -1,7 +1,7 @@
 /** Tells what errors of Postgres mean: whether the same may succeed later, and what an operator is told. */
 import { codeOf, StorageError } from "../../../runtime/write-trouble.ts";
 
-/** The database did not answer for as long as one waits for it. */
+/** AwayError says that the database did not answer for as long as one waits for it. */
 export class AwayError extends Error {
   override readonly name = "AwayError";
   readonly code = "DATABASE_AWAY";

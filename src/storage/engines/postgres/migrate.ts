@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 import { type Kysely, sql } from "kysely";
 import { StorageError } from "../../../runtime/write-trouble.ts";
 import { sharedMigrations } from "../migrations/all.ts";
-import type { SharedMigration } from "../migrations/migration.ts";
+import { refuseUnknown, type SharedMigration } from "../migrations/migration.ts";
 import { schema, tablesOf } from "../tables/all.ts";
 import { createTable, createView, run } from "../tables/create.ts";
 import { booksFunctions } from "./books/functions/all.ts";
@@ -23,6 +23,10 @@ const oldestServer = 15;
 /** lockTimeoutMs is how long a change of a table waits for those who read it: whoever comes after it waits behind it. */
 const lockTimeoutMs = 5000;
 
+/**
+ * migrate brings the tables of the database `name` up to date, or makes them. Throws a StorageError for a server that cannot be used, a
+ * database of a newer version, and a change that nodes at work could not go on with.
+ */
 export async function migrate(db: Db, name: string, migrations = sharedMigrations): Promise<void> {
   await checkServer(db, name);
   await db.transaction().execute(async (trx) => {
@@ -30,7 +34,8 @@ export async function migrate(db: Db, name: string, migrations = sharedMigration
     await sql`SELECT set_config('lock_timeout', ${`${lockTimeoutMs}`}, true)`.execute(trx);
     await run(trx, `CREATE TABLE IF NOT EXISTS migrations (name text COLLATE "C" PRIMARY KEY, at bigint NOT NULL)`);
     const done = await doneMigrations(trx);
-    refuseNewer(done, migrations, name);
+    const unknown = done.filter((one) => !migrations.some((migration) => migration.name === one));
+    refuseUnknown(unknown, name, "database");
     const missing = migrations.filter((migration) => !done.includes(migration.name));
     if (done.length === 0) await createAll(trx);
     else await update(trx, missing, name);
@@ -58,15 +63,6 @@ async function checkServer(db: Db, name: string): Promise<void> {
 async function doneMigrations(db: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`SELECT name FROM migrations ORDER BY name`.execute(db);
   return rows.map(({ name }) => name);
-}
-
-function refuseNewer(done: readonly string[], migrations: readonly SharedMigration[], name: string): void {
-  const unknown = done.filter((one) => !migrations.some((migration) => migration.name === one));
-  if (unknown.length === 0) return;
-  throw new StorageError(
-    `the database ${name} was written by a newer model-gateway (it has ${unknown.join(", ")}); ` +
-      "use that version, or another database",
-  );
 }
 
 async function createAll(db: Db): Promise<void> {

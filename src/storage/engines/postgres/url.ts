@@ -9,7 +9,7 @@ export interface Address {
   readonly port: number;
   readonly database: string;
   readonly user: string;
-  /** Undefined where the environment or a password file has it. */
+  /** password is undefined where the environment or a password file has it. */
   readonly password: string | undefined;
   /** False for a connection in the clear. */
   readonly tls: ConnectionOptions | false;

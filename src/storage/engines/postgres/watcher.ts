@@ -25,7 +25,7 @@ export interface WatcherOptions {
 
 /** Watcher tells what has changed. What `changed` says counts at once; what it was of is known as soon as the database has been asked. */
 export interface Watcher extends Changes {
-  /** Says that this node has changed something. */
+  /** changed says that this node has changed something. */
   changed(): void;
   /** Calls `listener` with accounts whose idle leases are asked for; an empty id stands for all. Returns what ends that. */
   onRecall(listener: (accountId: string) => void): () => void;
@@ -203,9 +203,9 @@ const looseMs = 2000;
 const steadyMs = 200;
 
 export interface ServerClock {
-  /** Returns milliseconds since 1970. */
+  /** now returns milliseconds since 1970. */
   now(): number;
-  /** Says that the server is asked for its time now. The returned function is called with that as soon as it is there. */
+  /** asked says that the server is asked for its time now. The returned function is called with that as soon as it is there. */
   asked(): (serverNow: number) => void;
 }
 

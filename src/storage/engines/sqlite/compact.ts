@@ -6,8 +6,7 @@
  * anew in one transaction, so one that is ended amid it, by whatever, is as it was.
  */
 import { statSync } from "node:fs";
-import { StorageError } from "../../../runtime/write-trouble.ts";
-import { connect, isUnused, keepAlone } from "./database.ts";
+import { connect, isUnused, keepAlone, usedError } from "./database.ts";
 import { openingError } from "./opening-error.ts";
 
 export interface Compacted {
@@ -17,14 +16,13 @@ export interface Compacted {
 }
 
 /**
- * Compacts a database that nobody works on. SQLite writes the new file into its folder for temporary files first. Throws a
+ * compact compacts a database that nobody works on. SQLite writes the new file into its folder for temporary files first. Throws a
  * StorageError, with nothing changed, where somebody does.
  */
 export function compact(path: string): Compacted {
   const release = keepAlone(path);
   try {
-    if (!release || !isUnused(path))
-      throw new StorageError(`a gateway, or another command, works on ${path}. Stop it first`);
+    if (!release || !isUnused(path)) throw usedError(path);
     const before = statSync(path).size;
     rewrite(path);
     return { before, after: statSync(path).size };

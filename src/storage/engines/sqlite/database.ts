@@ -9,11 +9,12 @@ import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
-import { LockedError } from "../../../runtime/write-trouble.ts";
+import { LockedError, StorageError } from "../../../runtime/write-trouble.ts";
 import { createSegments, journalFolder, type Segments } from "../../journal/segments.ts";
+import { maxWaitMs } from "../../money/books.ts";
 import type { Tables } from "../../schema.ts";
 import type { Engine, Statement, WriteBehind } from "../engine.ts";
-import { isBusy, maxWaitMs, withoutWaiting } from "../lock-retry.ts";
+import { isBusy, withoutWaiting } from "../lock-retry.ts";
 import { refuseMoved } from "../moves.ts";
 import type { Database } from "../scope.ts";
 import { createWritable, type WritableWatch } from "../writable.ts";
@@ -67,7 +68,7 @@ export type Durability = "process" | "power";
 /** RawConnection is a connection to a file as it is. */
 export type RawConnection = Sqlite.Database;
 
-/** Connects to the file of a database, which must exist, and leaves its tables as they are. Throws SQLite's error. */
+/** connect opens a connection to the file of a database, which must exist, and leaves its tables as they are. Throws SQLite's error. */
 export function connect(
   path: string,
   options: { readonly timeout?: number; readonly readonly?: boolean } = {},
@@ -94,6 +95,11 @@ export function keepAlone(path: string): (() => void) | undefined {
   if (takes(lock, "BEGIN EXCLUSIVE")) return release;
   lock.close();
   return undefined;
+}
+
+/** usedError is what whoever needs the database at a path for itself alone gets while anybody works on it. */
+export function usedError(path: string): StorageError {
+  return new StorageError(`a gateway, or another command, works on ${path}. Stop it first`);
 }
 
 /**

@@ -1,9 +1,9 @@
 /** Brings the tables of a database up to date, and refuses one that a newer version has written. */
 import type { Kysely } from "kysely";
 import { Migrator } from "kysely/migration";
-import { StorageError } from "../../../runtime/write-trouble.ts";
 import type { Tables } from "../../schema.ts";
 import { whenUnlocked } from "../lock-retry.ts";
+import { refuseUnknown } from "../migrations/migration.ts";
 import { migrations } from "./migrations.ts";
 
 /** Migrating is what migrations need of the connection. */
@@ -41,12 +41,7 @@ async function isUpToDate(sqlite: Pick<Migrating, "prepare">): Promise<boolean> 
 
 /** refuseNewer throws a StorageError where a newer version has changed the tables, which would be read wrongly. */
 export async function refuseNewer(sqlite: Pick<Migrating, "name" | "prepare">): Promise<void> {
-  const unknown = await unknownMigrations(sqlite);
-  if (unknown.length === 0) return;
-  throw new StorageError(
-    `the database ${sqlite.name} was written by a newer model-gateway (it has ${unknown.join(", ")}); ` +
-      "use that version, or another data folder",
-  );
+  refuseUnknown(await unknownMigrations(sqlite), sqlite.name, "data folder");
 }
 
 /** isOutdated reports whether an older version made the tables. A new file has none. */

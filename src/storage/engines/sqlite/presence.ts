@@ -5,7 +5,8 @@
  */
 import { setTimeout } from "node:timers/promises";
 import { StorageError } from "../../../runtime/write-trouble.ts";
-import { isBusy, maxWaitMs } from "../lock-retry.ts";
+import { maxWaitMs } from "../../money/books.ts";
+import { isBusy } from "../lock-retry.ts";
 
 /** LockConnection is a connection to the file of the lock, as to a database with nothing in it, that waits for nobody. */
 interface LockConnection {

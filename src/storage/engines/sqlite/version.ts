@@ -7,7 +7,7 @@ const noticedMs = 1;
 export interface Version {
   /** Returns a greater number after every change; `isExact` says that none may go unnoticed. */
   current(isExact?: boolean): number;
-  /** Says that another connection of this process has written: that is a change from now on. */
+  /** changed says that another connection of this process has written: that is a change from now on. */
   changed(): MaybePromise<void>;
 }
 

@@ -35,8 +35,8 @@ function shapeOf({ name, type, isNullable, default: byDefault }: CallColumn): Co
 
 /** hourKey is what names an hour of a key and a model. */
 const hourKey = { account_id: text, hour: bigint, key_id: text, model: text };
-const sums = Object.fromEntries(summedColumns.map((name) => [name, bigint])) as Record<SummedColumn, ColumnShape>;
-const sumsFromZero = Object.fromEntries(summedColumns.map((name) => [name, orZero(bigint)])) as typeof sums;
+type Sums = Record<SummedColumn, ColumnShape>;
+const sumsFromZero = Object.fromEntries(summedColumns.map((name) => [name, orZero(bigint)])) as Sums;
 
 export const usageHours: Described<"usage_hours"> = {
   name: "usage_hours",
@@ -72,7 +72,7 @@ export const refusedMinutes: Described<"refused_minutes"> = {
   use: "hot",
 };
 
-/** The last refused calls of each account. */
+/** refusedCalls are the last refused calls of each account. */
 export const refusedCalls: Described<"refused_calls"> = {
   name: "refused_calls",
   columns: {
@@ -93,13 +93,18 @@ export const refusedCalls: Described<"refused_calls"> = {
   ],
 };
 
-/** Summed columns that later migrations added: rows that are there already have 0. */
-const summedAtFirst: ReadonlySet<string> = new Set([
-  ...["input", "cache_read", "cache_write", "output", "reasoning", "characters", "cost"],
-]);
-const dueSums = Object.fromEntries(
-  summedColumns.map((name) => [name, summedAtFirst.has(name) ? bigint : orZero(bigint)]),
-) as typeof sums;
+/** summedAtFirst are the summed columns of SQLite's first table of what is due. */
+const summedAtFirst = ["input", "cache_read", "cache_write", "output", "reasoning", "characters", "cost"];
+
+/**
+ * dueSums returns the summed columns of what is due. Every row states those that the engine's first table had, `first`; a column that a
+ * migration has added is 0 in the rows that were there.
+ */
+function dueSums(first: readonly string[]): Sums {
+  return Object.fromEntries(
+    summedColumns.map((name) => [name, first.includes(name) ? bigint : orZero(bigint)]),
+  ) as Sums;
+}
 
 /** dueOfSqlite is what calls add to sums, and is not added yet, of SQLite: in batches, each in parts. */
 export const dueOfSqlite: readonly TableShape[] = [
@@ -109,7 +114,7 @@ export const dueOfSqlite: readonly TableShape[] = [
     columns: {
       ...{ batch: integer, part: integer, place: integer },
       ...hourKey,
-      ...{ requests: bigint, ...dueSums, spent: bigint, freed: bigint },
+      ...{ requests: bigint, ...dueSums(summedAtFirst), spent: bigint, freed: bigint },
     },
     key: ["batch", "part", "place"],
     only: "sqlite",
@@ -121,7 +126,7 @@ export const dueOfSqlite: readonly TableShape[] = [
 export const dueQuarter = `CASE WHEN quarter = 0 THEN hour + ${3 * quarterMs} ELSE quarter END`;
 
 /**
- * The same of Postgres: rows that any node may merge, since no node writes the row of an account that others write. `spent` and
+ * dueOfPostgres is the same of Postgres: rows that any node may merge, since no node writes the row of an account that others write. `spent` and
  * `freed` are the key's, `paid` and `released` the account's.
  */
 export const dueOfPostgres: TableShape = {
@@ -129,7 +134,9 @@ export const dueOfPostgres: TableShape = {
   columns: {
     id: serial,
     ...hourKey,
-    ...{ requests: bigint, ...sums, spent: bigint, freed: bigint, paid: bigint, released: bigint },
+    requests: bigint,
+    ...dueSums([...summedAtFirst, "waived", "cache_write_hour"]),
+    ...{ spent: bigint, freed: bigint, paid: bigint, released: bigint },
     // When the quarter of an hour began in which the calls came; 0 of holds, and in rows of older versions.
     quarter: orZero(bigint),
   },

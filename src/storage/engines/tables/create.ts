@@ -42,7 +42,7 @@ export async function addColumn(db: Db, dialect: Dialect, table: string, column:
   await run(db, `ALTER TABLE ${name(table)} ADD COLUMN ${columnSql(dialect, column, shape)}`);
 }
 
-/** Does nothing for an index of another engine. */
+/** createIndex creates an index, unless it is another engine's. */
 export async function createIndex(db: Db, dialect: Dialect, table: string, index: IndexShape): Promise<void> {
   const { only = dialect, where } = index;
   if (only !== dialect) return;

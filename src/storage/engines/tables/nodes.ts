@@ -1,7 +1,7 @@
 /** Describes what nodes tell each other through the database. */
 import { bigint, integer, orEmpty, orNull, orZero, serial, type TableShape, text } from "./shape.ts";
 
-/** The nodes that work on the database, and what was decided of the last turn of each. */
+/** nodes has the nodes that work on the database, and what was decided of the last turn of each. */
 export const nodes: TableShape = {
   name: "nodes",
   columns: {
@@ -24,7 +24,7 @@ export const nodes: TableShape = {
   use: "hot",
 };
 
-/** Accounts whose idle leases are to come back, by the nodes that have them. */
+/** recalls are accounts whose idle leases are to come back, by the nodes that have them. */
 export const recalls: TableShape = {
   name: "recalls",
   columns: { id: serial, account_id: text, at: bigint },
@@ -33,7 +33,7 @@ export const recalls: TableShape = {
   use: "passing",
 };
 
-/** One row, whose number grows with every change that nodes keep in memory. */
+/** changes has one row, whose number grows with every change that nodes keep in memory. */
 export const changes: TableShape = {
   name: "changes",
   columns: { id: integer, number: bigint },
@@ -41,7 +41,7 @@ export const changes: TableShape = {
   use: "hot",
 };
 
-/** The keys and accounts that the last changes were of; an empty name stands for all. */
+/** changedNames are the keys and accounts that the last changes were of; an empty name stands for all. */
 export const changedNames: TableShape = {
   name: "changed_names",
   columns: { number: bigint, name: text },

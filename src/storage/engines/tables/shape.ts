@@ -27,11 +27,11 @@ export interface IndexShape {
   readonly isUnique?: true;
   /** The rows that it has; undefined for all. */
   readonly where?: { readonly column: string; readonly is: "=" | "<>"; readonly value: number | string };
-  /** Set for an index that one engine alone has. */
+  /** only is set for an index that one engine alone has. */
   readonly only?: Dialect;
 }
 
-/** A condition that Postgres holds besides: SQLite cannot be given one later. */
+/** Check is a condition that Postgres holds besides: SQLite cannot be given one later. */
 export type Check = string;
 
 export interface TableShape {
@@ -41,7 +41,7 @@ export interface TableShape {
   readonly key: readonly string[];
   readonly indexes?: readonly IndexShape[];
   readonly checks?: readonly Check[];
-  /** Set for a table that one engine alone has. */
+  /** only is set for a table that one engine alone has. */
   readonly only?: Dialect;
   /** `hot` rows are written again and again, `passing` rows go soon after they came: Postgres lays out and vacuums such tables for it. */
   readonly use?: "hot" | "passing";

@@ -10,7 +10,7 @@ import { createLeasedLedger } from "../../../../src/ledger/leases/leased-ledger.
 import { eventually } from "../../../support/eventually.ts";
 import { endedCall, unlimitedRequest } from "../../../support/money/ledger.ts";
 import { reconcile } from "../../../support/money/proof.ts";
-import { ledgersOfTests, type TestLedger } from "../../../support/money/sqlite-ledger.ts";
+import { callsIn, ledgersOfTests, type TestLedger } from "../../../support/money/sqlite-ledger.ts";
 import { type OwnedWorkers, ownWorkers } from "../../../support/workers/killed-owners.ts";
 
 // Processes take a second to start, and more on a busy machine; and the ledger tries for ten before it writes what it cannot ask.
@@ -63,7 +63,7 @@ describe.each([
       await owned.start(aheadMs);
       await ledger.close();
       await eventually(() => expect(seen.account()).toEqual({ balance: balance - hold, held: 0 }), 60_000);
-      expect(rows()).toEqual([{ id: "req_1", outcome: Outcome.ANSWERED, cost: hold, waived: cost - hold }]);
+      expect(callsIn(seen)).toEqual([{ id: "req_1", outcome: Outcome.ANSWERED, cost: hold, waived: cost - hold }]);
       expect(lossOf("req_1")).toBe(cost - hold);
       expect((await reconcile(seen.engine)).findings).toEqual([]);
     },
@@ -92,17 +92,10 @@ test.each([
     expect(await told).toEqual({ cost: hold, waived: cost - hold });
     await ledger.close();
     await eventually(() => expect(seen.account()).toEqual({ balance: hold, held: 0 }), 60_000);
-    expect(rows()).toMatchObject([{ cost: hold, waived: cost - hold }]);
+    expect(callsIn(seen)).toMatchObject([{ cost: hold, waived: cost - hold }]);
     expect((await reconcile(seen.engine)).findings).toEqual([]);
   },
 );
-
-const rows = () =>
-  seen.engine
-    .prepare<[], { id: string; outcome: Outcome; cost: number; waived: number }>(
-      "SELECT id, outcome, cost, waived FROM requests",
-    )
-    .all();
 
 /** What the operator has lost by a call, by the sums of its hour. */
 function lossOf(id: string): number | undefined {

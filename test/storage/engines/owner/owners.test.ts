@@ -11,7 +11,7 @@ import { createLeasedLedger } from "../../../../src/ledger/leases/leased-ledger.
 import { eventually } from "../../../support/eventually.ts";
 import { endedCall, unlimitedRequest } from "../../../support/money/ledger.ts";
 import { reconcile } from "../../../support/money/proof.ts";
-import { ledgersOfTests, type TestLedger } from "../../../support/money/sqlite-ledger.ts";
+import { callsIn, ledgersOfTests, type TestLedger } from "../../../support/money/sqlite-ledger.ts";
 import { type OwnedWorker, type OwnedWorkers, ownWorkers } from "../../../support/workers/killed-owners.ts";
 
 // Processes take a second to start, and more on a busy machine.
@@ -20,13 +20,6 @@ vi.setConfig({ testTimeout: 300_000 });
 const ledgerOf = ledgersOfTests();
 let seen: TestLedger;
 let owned: OwnedWorkers;
-
-const rows = () =>
-  seen.engine
-    .prepare<[], { id: string; outcome: Outcome; cost: number; waived: number }>(
-      "SELECT id, outcome, cost, waived FROM requests",
-    )
-    .all();
 
 afterEach(() => owned.close());
 
@@ -79,7 +72,7 @@ describe.each([
     for (const { ledger } of owned.workers) await ledger.close();
     const spent = told.values().reduce((sum, cost) => sum + cost, 0);
     await eventually(() => expect(seen.account()).toEqual({ balance: ample - spent, held: 0 }), 60_000);
-    const charged = new Map(rows().map((row) => [row.id, row]));
+    const charged = new Map(callsIn(seen).map((row) => [row.id, row]));
     for (const [id, cost] of told)
       expect(charged.get(id)).toMatchObject({ outcome: Outcome.ANSWERED, cost, waived: 0 });
     expect(charged.size).toBe(told.size);
@@ -133,6 +126,6 @@ test("workers go from one owner to another while both live, and their calls keep
     expect(await ledger.capture(endedCall(`req_${i + 1}`, 10, Date.now()), held[i])).toEqual({ cost: 10, waived: 0 });
   for (const { ledger } of owned.workers) await ledger.close();
   await eventually(() => expect(seen.account()).toEqual({ balance: 999_980, held: 0 }), 60_000);
-  expect(rows().map(({ outcome }) => outcome)).toEqual([Outcome.ANSWERED, Outcome.ANSWERED]);
+  expect(callsIn(seen).map(({ outcome }) => outcome)).toEqual([Outcome.ANSWERED, Outcome.ANSWERED]);
   expect((await reconcile(seen.engine)).findings).toEqual([]);
 });

@@ -82,7 +82,7 @@ function createConnection({ connect, awayMs, statementMs, isServerAway }: LaneOp
   let session: Session | undefined;
   let connecting: Promise<Session> | undefined;
   const outage = createOutage();
-  /** Says that work was given up: what comes after it does not wait. */
+  /** isGivenUp says that work was given up: what comes after it does not wait. */
   let isGivenUp = false;
   let isClosed = false;
 

@@ -16,7 +16,7 @@ import { writeAlone } from "./functions/write-alone.ts";
 
 export type Post = (session: Session, records: readonly JournalRecord[]) => Promise<void>;
 
-/** Posts batches behind the last number that the database is known to have of a node. */
+/** createPosting posts batches behind the last number that the database is known to have of a node. */
 export function createPosting(node: string): { readonly post: Post } {
   let posted: number | undefined;
 

@@ -20,7 +20,7 @@ import { insertRows } from "./insert.ts";
 import { recoverAll } from "./recover.ts";
 import { watchServer } from "./watch.ts";
 
-/** Connects, and brings the tables up to date or makes them. Throws a StorageError, in one line. */
+/** openPostgresEnd connects, and brings the tables up to date or makes them. Throws a StorageError, in one line. */
 export async function openPostgresEnd(url: string): Promise<MoveEnd> {
   // Sums of all rows take as long as they take.
   const server = connectServer({ address: readUrl(url), poolSize: 2, statementTimeoutMs: 0, onError: () => {} });

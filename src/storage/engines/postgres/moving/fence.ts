@@ -22,7 +22,9 @@ const fenced = tablesOf("postgres").flatMap(({ name }) => (ofMoves.has(name) ? [
 /** lockTimeoutMs is how long those who write at this moment may take. */
 export const lockTimeoutMs = 5000;
 
-/** Within a transaction: refuses everybody else from its commit on. Throws a StorageError where nodes live, which would be refused. */
+/**
+ * raiseFence refuses everybody else from the commit of its transaction on. Throws a StorageError where nodes live, which would be refused.
+ */
 export async function raiseFence(db: Db, name: string, mark: MoveMark): Promise<void> {
   await refuseNodes(db, name);
   await run(db, `LOCK TABLE ${fenced.join(", ")} IN SHARE ROW EXCLUSIVE MODE`);

@@ -7,7 +7,9 @@ import { expire, merge } from "../books/functions/upkeep.ts";
 
 type Db = Kysely<unknown>;
 
-/** `write` runs work in a transaction that may write. */
+/**
+ * recoverAll recovers the database `name`. `write` runs work in a transaction that may write. Throws a StorageError where something is left.
+ */
 export async function recoverAll(write: <T>(work: (db: Db) => Promise<T>) => Promise<T>, name: string): Promise<void> {
   while ((await write(expireSome)) > 0);
   while ((await write((db) => call<number>(db, merge, ""))) > 0);

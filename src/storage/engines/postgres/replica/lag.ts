@@ -4,9 +4,9 @@
  */
 
 export interface Lag {
-  /** Says where the primary's log ends at this moment. */
+  /** primaryAt says where the primary's log ends at this moment. */
   primaryAt(position: number): void;
-  /** Says up to where the replica has it. */
+  /** replicaAt says up to where the replica has it. */
   replicaAt(position: number): void;
   /** Returns for how long what the replica has was not looked at or was not all, in milliseconds; undefined where nobody knows. */
   ms(): number | undefined;
@@ -20,7 +20,7 @@ interface Seen {
 /** More than are needed for the longest lag that may be allowed. */
 const mostSeen = 4000;
 
-/** `clock` is in milliseconds, and never goes back. */
+/** createLag creates what knows how far a replica is behind. `clock` is in milliseconds, and never goes back. */
 export function createLag(clock: () => number = () => performance.now()): Lag {
   /** seen is what was seen of the primary and is not known to be at the replica, behind the last that is. */
   let seen: Seen[] = [];

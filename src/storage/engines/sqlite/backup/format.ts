@@ -21,7 +21,7 @@ export interface BackupHeader {
   readonly user_version: number;
 }
 
-/** "mgb" and the number of the format. */
+/** applicationId is "mgb" and the number of the format. */
 export const applicationId = 0x6d676201;
 /** The application id of every format, without its number. */
 const anyFormat = 0x6d676200;

@@ -9,7 +9,7 @@ import { applicationId, type BackupHeader, createTables, writeChecksum } from ".
 import { beginSnapshot, type JournalLine } from "./snapshot.ts";
 
 export interface BackupOptions {
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** The version of the gateway. */
   readonly version: string;

@@ -49,7 +49,7 @@ export interface SqliteBooks extends Books {
 const postMs = 100;
 const nothing: Recalled = { records: [], leases: [] };
 
-/** Without hooks every record is applied when it is written. */
+/** createBooks creates the books of a file. Without hooks every record is applied when it is written. */
 export function createBooks(
   parts: BooksParts,
   options: BooksOptions,
@@ -220,7 +220,7 @@ interface Posting {
   readonly touched: Map<string, number>;
   /** Leases that were given back in a transaction that failed, or never began: they go with whatever is posted next. */
   readonly unreleased: Set<string>;
-  /** Says that a lease has a row from now on, until it is released. */
+  /** leased says that a lease has a row from now on, until it is released. */
   leased(id: string): void;
 }
 

@@ -19,7 +19,7 @@ export interface GroupedCapture {
   readonly entry: CaptureEntry;
   /** The lease that its hold was taken from; undefined for none. */
   readonly taken: Taken | undefined;
-  /** Says that its hold is of the same batch: then it never had one of its own. */
+  /** isOfBatch says that its hold is of the same batch: then it never had one of its own. */
   readonly isOfBatch: boolean;
   /** Set when its own hold is ended. */
   own: OwnHold | undefined;

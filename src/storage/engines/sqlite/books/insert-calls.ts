@@ -5,10 +5,10 @@ import { type LedgerStatements, requestValues } from "./statements.ts";
 /** EndedCall is a call whose row is to be inserted: it costs what it states, and what it states as waived is. */
 export interface EndedCall {
   readonly call: Capture;
-  /** Set by the insert where the call has a row already, which is left as it is. */
+  /** isKnown is set by the insert where the call has a row already, which is left as it is. */
   isKnown: boolean;
-  /** Says that the call had a hold of its own, which has been ended: so it was not captured before. */
-  readonly hadHold?: boolean;
+  /** hadHold is whether the call had a hold of its own, which has been ended: so it was not captured before. */
+  readonly hadHold: boolean;
 }
 
 export type InsertCalls = (calls: readonly EndedCall[]) => void;
@@ -19,7 +19,7 @@ export function createInsertCalls({
   keptFrom,
 }: Pick<LedgerStatements, "insertRequest" | "deleteLost" | "keptFrom">): InsertCalls {
   function insertOne(ended: EndedCall, kept: string): void {
-    const { call, hadHold = false } = ended;
+    const { call, hadHold } = ended;
     const values = requestValues(call);
     if (insertRequest.run(...values) === 1) {
       if (call.id < kept && call.cost > 0 && !hadHold) throw forgottenError(call.id);

@@ -14,7 +14,7 @@ export interface LeaseInit {
   /** Empty for a lease of the whole account. */
   readonly keyId: string;
   readonly amount: number;
-  /** Milliseconds since 1970. */
+  /** now is in milliseconds since 1970. */
   readonly now: number;
   readonly expiresAt: number;
 }

@@ -1,7 +1,9 @@
 /** The statements that write holds and charges. Each changes one sum; the caller keeps all of them true to each other. */
+
+import { lost } from "../../../calls/outcomes.ts";
 import { type CallRow, columnNames, defaultOf, summedColumns } from "../../../columns.ts";
 import { compileValues } from "../../../compile-row.ts";
-import { lost, maxHeld, maxOwed, maxSum } from "../../../money/bounds.ts";
+import { maxHeld, maxOwed, maxSum } from "../../../money/bounds.ts";
 import { hourColumns } from "../../../money/totals.ts";
 import type { Connection } from "../../engine.ts";
 
@@ -20,10 +22,10 @@ type HoldValues = readonly [
 
 type Value = string | number | null;
 
-/** A row to insert: columns that it lacks get their defaults. */
+/** NewCallRow is a row to insert: columns that it lacks get their defaults. */
 export type NewCallRow = Partial<CallRow> & Pick<CallRow, "id" | "cost">;
 
-/** Lists the values that `insertRequest` binds. */
+/** requestValues lists the values that `insertRequest` binds. */
 export const requestValues = compileValues<NewCallRow, Value>(columnNames, defaultOf);
 
 export type LedgerStatements = ReturnType<typeof ledgerStatements>;

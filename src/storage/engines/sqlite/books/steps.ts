@@ -8,11 +8,12 @@
  * than there is.
  */
 
+import { lost } from "../../../calls/outcomes.ts";
 import { noSums } from "../../../columns.ts";
 import type { SentCall } from "../../../journal/sent-log.ts";
 import { availableOf, countableOf, type Room } from "../../../money/available.ts";
 import { type DecidedHold, type Granted, type HoldEntry, holdMs } from "../../../money/books.ts";
-import { lost, maxHeld, maxOwed, maxSum, unreachedLimit } from "../../../money/bounds.ts";
+import { maxHeld, maxOwed, maxSum, unreachedLimit } from "../../../money/bounds.ts";
 import type { BudgetLeft } from "../../../money/budgets.ts";
 import type { Available, Capture, Captured, Held, HoldInit } from "../../../money/contract.ts";
 import { leaseFor } from "../../../money/lease-size.ts";
@@ -184,8 +185,9 @@ function createCapture(
     captureOfKey.run(freed, cost, key_id);
     captureOfAccount.run(freed, cost, account_id);
     budgets.charging()?.(call, cost);
-    insertRequest.run(...requestValues({ ...call, cost, waived }));
-    addToHour.run(...hourValues(hourTotalOf(call, cost, 1, waived)));
+    const row = { ...call, cost, waived };
+    insertRequest.run(...requestValues(row));
+    addToHour.run(...hourValues(hourTotalOf(row)));
     return { cost, waived };
   };
 }
@@ -211,7 +213,7 @@ function insertLost(
   now: number,
 ): void {
   const call = { id, ...lostCall, ...nothingUsed, outcome: lost, duration_ms: now - lostCall.created_at };
-  if (insertRequest.run(...requestValues(call)) === 1) addToHour.run(...hourValues(hourTotalOf(call, 0, 0)));
+  if (insertRequest.run(...requestValues(call)) === 1) addToHour.run(...hourValues(hourTotalOf(call)));
 }
 
 function createExpire(books: Connection, statements: LedgerStatements): Steps["expire"] {

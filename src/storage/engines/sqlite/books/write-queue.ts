@@ -23,7 +23,10 @@ interface Waiting {
   waited: number;
 }
 
-/** `tryToWrite` runs a write, and returns false where another process is writing. */
+/**
+ * createWriteQueue creates the queue of writes that wait for another process. `tryToWrite` runs a write, and returns false where another
+ * process is writing.
+ */
 export function createWriteQueue(tryToWrite: (write: () => void) => boolean): WriteQueue {
   let waiting: Waiting[] = [];
   let pauseMs = 0;

@@ -43,7 +43,7 @@ export function createJournalBooks(parts: BooksParts, options: BooksOptions): Sq
 }
 
 interface Journal extends Hooks {
-  /** Says that the database knows of the journal: then lines may be appended. */
+  /** isOpen says that the database knows of the journal: then lines may be appended. */
   isOpen(): boolean;
   append(record: JournalRecord): void;
   /** Returns how many entries are not applied. */

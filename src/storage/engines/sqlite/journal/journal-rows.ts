@@ -9,11 +9,11 @@ export interface JournalRows {
   find(node: string): JournalRow | undefined;
   /** Returns the rows of all journals that have not ended. */
   open(): JournalRow[];
-  /** Says that a journal has begun. */
+  /** begin says that a journal has begun. */
   begin(node: string, sum: string): void;
   /** Marks records as posted. `sum` is that of the last line of the file among them; undefined where none is in it. */
   advance(node: string, seq: number, sum: string | undefined): void;
-  /** Says that a journal has ended: from now on its file need not be there. */
+  /** end says that a journal has ended: from now on its file need not be there. */
   end(node: string): void;
   /** Forgets a journal whose file is gone. */
   forget(node: string): void;

@@ -24,7 +24,7 @@ export interface TakeOver {
 export interface TakeOverOptions {
   /** Names the node that takes over. */
   readonly node: string;
-  /** Milliseconds since 1970. */
+  /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   readonly onError: (error: unknown) => void;
 }

@@ -3,8 +3,9 @@ import { createChangedNames, type NamedChange, type NamedChanges } from "../../c
 import type { Connection } from "../../engine.ts";
 
 /**
- * `written` returns another number whenever anything was written that is seen on `connection`: until then nothing is looked up. Once
- * `isGone` says that this process works on the database no more, everything counts as changed at every look.
+ * createChanges creates what tells which keys and accounts of a file have changed. `written` returns another number whenever anything was
+ * written that is seen on `connection`: until then nothing is looked up. Once `isGone` says that this process works on the database no more,
+ * everything counts as changed at every look.
  */
 export function createChanges(
   { prepare }: Pick<Connection, "prepare">,

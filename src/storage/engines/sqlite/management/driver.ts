@@ -22,7 +22,7 @@ export interface SqliteConnection {
 }
 
 interface SqliteStatement {
-  /** Says that it returns rows. */
+  /** reader says that it returns rows. */
   readonly reader: boolean;
   /** Says that it writes nothing. */
   readonly readonly: boolean;

@@ -11,7 +11,7 @@ import type { Database } from "../../scope.ts";
 import type { TableShape } from "../../tables/shape.ts";
 import { createPendingTotals } from "../books/pending-totals.ts";
 import { ledgerStatements } from "../books/statements.ts";
-import { connect, isUnused, keepAlone, plainOf, type RawConnection } from "../database.ts";
+import { connect, isUnused, keepAlone, plainOf, type RawConnection, usedError } from "../database.ts";
 import { createJournalRows } from "../journal/journal-rows.ts";
 import { migrate } from "../migrate.ts";
 import { openingError } from "../opening-error.ts";
@@ -24,10 +24,6 @@ export function refuseUsed(path: string): void {
   } finally {
     release?.();
   }
-}
-
-function usedError(path: string): StorageError {
-  return new StorageError(`a gateway, or another command, works on ${path}. Stop it first`);
 }
 
 /** openSqliteEnd opens a file that is there, and brings its tables up to date. Throws a StorageError where anybody works on it. */

@@ -3,7 +3,7 @@ import { holdMs } from "../../../../money/books.ts";
 import { booksFunction } from "./function.ts";
 
 /**
- * Ends a turn whose caller was told that nothing came of it, because the connection broke. A turn that was not decided never will
+ * abandon ends a turn whose caller was told that nothing came of it, because the connection broke. A turn that was not decided never will
  * be; of one that was, holds and leases go back. What it captured stays captured.
  */
 export const abandon = booksFunction(

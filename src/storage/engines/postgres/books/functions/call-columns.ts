@@ -1,6 +1,7 @@
 /** The columns of a call's row, as the functions of the books take them from JSON and write them. */
+
+import { lost } from "../../../../calls/outcomes.ts";
 import { type CallColumn, callColumns, columnNames, summedColumns } from "../../../../columns.ts";
-import { lost } from "../../../../money/bounds.ts";
 import { hourMs } from "../../../../money/totals.ts";
 import { quarterOf } from "./budgets.ts";
 
@@ -9,7 +10,7 @@ const columns: readonly CallColumn[] = callColumns;
 /** Columns that the functions decide on themselves. */
 const decided: ReadonlySet<string> = new Set(["cost", "waived"]);
 
-/** The columns of a record of a call, with their types: `id text, account_id text, …`. */
+/** callRecord are the columns of a record of a call, with their types: `id text, account_id text, …`. */
 export const callRecord = columns.map(({ name, type }) => `${name} ${type}`).join(", ");
 
 /** charged is what a call is charged, and what of its cost nobody pays, in functions that decide on that. */
@@ -38,7 +39,7 @@ export function insertRequest(values: string): string {
     ON CONFLICT (id) DO UPDATE SET ${own.join(", ")} WHERE requests.outcome = ${lost}`;
 }
 
-/** The columns of what is due that count usage, after those that name the hour. */
+/** dueCounts are the columns of what is due that count usage, after those that name the hour. */
 export const dueCounts = ["requests", ...summedColumns];
 export const dueColumns = [
   "account_id",

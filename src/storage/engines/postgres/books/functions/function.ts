@@ -18,7 +18,7 @@ export interface BooksFunction {
   readonly sql: string;
 }
 
-/** Milliseconds since 1970 by the clock of the database, the only one that deadlines go by. Tests replace it. */
+/** clock returns milliseconds since 1970 by the clock of the database, the only one that deadlines go by. Tests replace it. */
 export const clock: BooksFunction = {
   name: "now_ms",
   sql: `CREATE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS

@@ -30,7 +30,7 @@ export const recall = booksFunction(
 END`,
 );
 
-/** Reports whether other nodes that live have leases of an account, or of any where the id is empty. */
+/** isLeased reports whether other nodes that live have leases of an account, or of any where the id is empty. */
 export const isLeased = booksFunction(
   "is_leased",
   "(p_node text, p_account text) RETURNS boolean",
@@ -41,7 +41,7 @@ export const isLeased = booksFunction(
 END`,
 );
 
-/** Ends a node: its leases go back, and it counts as dead. */
+/** leave ends a node: its leases go back, and it counts as dead. */
 export const leave = booksFunction(
   "leave",
   "(p_node text) RETURNS void",

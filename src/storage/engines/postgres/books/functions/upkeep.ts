@@ -1,8 +1,8 @@
 /** Does what nodes do for each other: merging what is due, expiring what is held by nodes that died, moving deadlines on. */
 
+import { lost } from "../../../../calls/outcomes.ts";
 import { columnNames, defaultOf, summedColumns } from "../../../../columns.ts";
 import { holdMs, sweepMs } from "../../../../money/books.ts";
-import { lost } from "../../../../money/bounds.ts";
 import { dueQuarter } from "../../../tables/calls.ts";
 import { dueColumns, dueCounts, hourOf, requestColumns } from "./call-columns.ts";
 import { booksFunction } from "./function.ts";
@@ -135,7 +135,7 @@ BEGIN
 END`,
 );
 
-/** Moves on the deadlines of a node, its holds and leases. Returns whether it had none that has passed. */
+/** renew moves on the deadlines of a node, its holds and leases. Returns whether it had none that has passed. */
 export const renew = booksFunction(
   "renew",
   "(p_node text, p_version text, p_configuration text) RETURNS boolean",
@@ -154,7 +154,7 @@ BEGIN
 END`,
 );
 
-/** Records when keys were used last, where that is a second later than what is recorded. */
+/** touch records when keys were used last, where that is a second later than what is recorded. */
 export const touch = booksFunction(
   "touch",
   "(p_uses json) RETURNS void",

@@ -78,7 +78,10 @@ const release = `
     IF NOT (v_covered AND v_of_key) THEN UPDATE api_keys SET held = held - r.amount WHERE id = r.key_id; END IF;
   END IF;`;
 
-/** `p_calls` has the entries of each call, `p_aside` the text under which they are set aside. Returns how many calls were. */
+/**
+ * writeAlone writes records call by call, and sets aside those that cannot be written. `p_calls` has the entries of each call, `p_aside` the
+ * text under which they are set aside. Returns how many calls were.
+ */
 export const writeAlone = booksFunction(
   "write_alone",
   "(p_node text, p_after bigint, p_seq bigint, p_accounts text[], p_calls text[], p_aside text[]) RETURNS int",

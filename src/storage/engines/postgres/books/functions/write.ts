@@ -19,15 +19,15 @@ import { quarterOf } from "./budgets.ts";
 import { dueColumns, dueCounts, hourOf, requestColumns, sumsOfCalls } from "./call-columns.ts";
 import { booksFunction } from "./function.ts";
 
-/** The SQLSTATE of a batch that leases and holds do not cover. */
+/** notCovered is the SQLSTATE of a batch that leases and holds do not cover. */
 export const notCovered = "GW001";
 
 const columns: readonly CallColumn[] = callColumns;
 const typeOf = (name: ColumnName) => columns.find((column) => column.name === name)?.type ?? "text";
 
-/** The members of a call's own values in JSON, in the order of `ownColumns`: short, since each call has them. */
+/** ownNames are the members of a call's own values in JSON, in the order of `ownColumns`: short, since each call has them. */
 export const ownNames = ownColumns.map((_, i) => memberName(i));
-/** The members of what calls of a run share, in the order of `sharedColumns`. */
+/** sharedNames are the members of what calls of a run share, in the order of `sharedColumns`. */
 export const sharedNames = sharedColumns.map((_, i) => memberName(i));
 
 /** memberName returns `a` to `z`, then `za`, `zb` and so on. */
