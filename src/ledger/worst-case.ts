@@ -4,6 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../call/operations.ts";
+import { continuesThread } from "../call/request/stored-thread.ts";
 import { isSearchedFor, searchesBySettings } from "../call/request/web-searches.ts";
 import { attachedTo } from "../tokens/media/attachments.ts";
 import { isObject } from "../wire/is-object.ts";
@@ -18,13 +19,16 @@ export const defaultCompletionTokens = 16;
 const envelopeTokens = 64;
 const toolsTokens = 1024;
 
+/** The most tokens of a conversation that a vendor keeps, where the catalogue does not know what the model's context holds. */
+const keptTokens = 1_000_000;
 /** The most tokens that a vendor's own tools fetch in a round. */
 const fetchedTokens = 1_000_000;
 
 /**
  * inputBound returns the most input tokens that a request may have. `prompts` is how many prompts it has, `models` are the names that its
- * model has at its upstreams, which decide how images count; without one they count as the most that any vendor counts. What a vendor's own
- * tools fetch is added to what the model's context holds: each of their rounds is charged as input again.
+ * model has at its upstreams, which decide how images count; without one they count as the most that any vendor counts. A conversation that the
+ * vendor keeps counts as all that the model's context holds. What a vendor's own tools fetch is added to that: each of their rounds is charged
+ * as input again.
  */
 export function inputBound(
   request: Wire,
@@ -36,7 +40,8 @@ export function inputBound(
   const attached = attachedTo(request, models);
   const tools = json.tools === undefined && json.functions === undefined ? 0 : toolsTokens;
   const text = Math.max(0, request.byteLength - attached.bytes);
-  const total = text + attached.tokens + envelopeTokens * prompts + tools;
+  const kept = continuesThread(json) ? (contextWindow ?? keptTokens) : 0;
+  const total = text + attached.tokens + envelopeTokens * prompts + tools + kept;
   const fetched = usesVendorTools(json) || models.some(isSearchedFor) ? fetchedTokens : 0;
   return (contextWindow === undefined ? total : Math.min(total, contextWindow)) + fetched;
 }
