@@ -5,6 +5,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../call/operations.ts";
 import { continuesThread } from "../call/request/stored-thread.ts";
+import { toolsAnywhere } from "../call/request/tools-anywhere.ts";
 import { isSearchedFor, searchesBySettings } from "../call/request/web-searches.ts";
 import { attachedTo } from "../tokens/media/attachments.ts";
 import { isObject } from "../wire/is-object.ts";
@@ -56,24 +57,16 @@ export function hasAttachments(request: Wire): boolean {
  * search.
  */
 export function usesVendorTools(request: JsonObject): boolean {
-  const { tools, input, mcp_servers, container, web_search_options } = request;
+  const { mcp_servers, container, web_search_options } = request;
   if ((mcp_servers ?? container ?? web_search_options ?? null) !== null) return true;
-  if (hasVendorTool(tools) || searchesBySettings(request)) return true;
-  // Items of the input may have tools.
-  return Array.isArray(input) && input.some((item) => isObject(item) && hasVendorTool(item.tools));
+  return searchesBySettings(request) || toolsAnywhere(request).some(isVendors);
 }
 
-function hasVendorTool(tools: JsonValue | undefined): boolean {
-  if (!Array.isArray(tools)) return false;
-  return tools.some(
-    (tool) => isObject(tool) && typeof tool.type === "string" && !callersOwn.has(tool.type) && !isOfCallers(tool),
-  );
-}
-
-/** isOfCallers reports whether a tool with a type is the caller's: a namespace of the caller's tools, or a search that the client runs. */
-function isOfCallers({ type, tools, execution }: JsonObject): boolean {
-  if (type === "tool_search") return execution === "client";
-  return type === "namespace" && Array.isArray(tools) && !hasVendorTool(tools);
+/** isVendors reports whether a tool runs at the vendor. A namespace is what its tools are, and a search may be one that the client runs. */
+function isVendors({ type, tools, execution }: JsonObject): boolean {
+  if (typeof type !== "string" || callersOwn.has(type)) return false;
+  if (type === "tool_search") return execution !== "client";
+  return type !== "namespace" || !Array.isArray(tools);
 }
 
 const callersOwn = new Set(["function", "custom"]);
