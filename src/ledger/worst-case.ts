@@ -4,6 +4,8 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../call/operations.ts";
+import { continuesThread } from "../call/request/stored-thread.ts";
+import { toolsAnywhere } from "../call/request/tools-anywhere.ts";
 import { isSearchedFor, searchesBySettings } from "../call/request/web-searches.ts";
 import { attachedTo } from "../tokens/media/attachments.ts";
 import { isObject } from "../wire/is-object.ts";
@@ -18,13 +20,16 @@ export const defaultCompletionTokens = 16;
 const envelopeTokens = 64;
 const toolsTokens = 1024;
 
+/** The most tokens of a conversation that a vendor keeps, where the catalogue does not know what the model's context holds. */
+const keptTokens = 1_000_000;
 /** The most tokens that a vendor's own tools fetch in a round. */
 const fetchedTokens = 1_000_000;
 
 /**
  * inputBound returns the most input tokens that a request may have. `prompts` is how many prompts it has, `models` are the names that its
- * model has at its upstreams, which decide how images count; without one they count as the most that any vendor counts. What a vendor's own
- * tools fetch is added to what the model's context holds: each of their rounds is charged as input again.
+ * model has at its upstreams, which decide how images count; without one they count as the most that any vendor counts. A conversation that the
+ * vendor keeps counts as all that the model's context holds. What a vendor's own tools fetch is added to that: each of their rounds is charged
+ * as input again.
  */
 export function inputBound(
   request: Wire,
@@ -36,7 +41,8 @@ export function inputBound(
   const attached = attachedTo(request, models);
   const tools = json.tools === undefined && json.functions === undefined ? 0 : toolsTokens;
   const text = Math.max(0, request.byteLength - attached.bytes);
-  const total = text + attached.tokens + envelopeTokens * prompts + tools;
+  const kept = continuesThread(json) ? (contextWindow ?? keptTokens) : 0;
+  const total = text + attached.tokens + envelopeTokens * prompts + tools + kept;
   const fetched = usesVendorTools(json) || models.some(isSearchedFor) ? fetchedTokens : 0;
   return (contextWindow === undefined ? total : Math.min(total, contextWindow)) + fetched;
 }
@@ -51,24 +57,16 @@ export function hasAttachments(request: Wire): boolean {
  * search.
  */
 export function usesVendorTools(request: JsonObject): boolean {
-  const { tools, input, mcp_servers, container, web_search_options } = request;
+  const { mcp_servers, container, web_search_options } = request;
   if ((mcp_servers ?? container ?? web_search_options ?? null) !== null) return true;
-  if (hasVendorTool(tools) || searchesBySettings(request)) return true;
-  // Items of the input may have tools.
-  return Array.isArray(input) && input.some((item) => isObject(item) && hasVendorTool(item.tools));
+  return searchesBySettings(request) || toolsAnywhere(request).some(isVendors);
 }
 
-function hasVendorTool(tools: JsonValue | undefined): boolean {
-  if (!Array.isArray(tools)) return false;
-  return tools.some(
-    (tool) => isObject(tool) && typeof tool.type === "string" && !callersOwn.has(tool.type) && !isOfCallers(tool),
-  );
-}
-
-/** isOfCallers reports whether a tool with a type is the caller's: a namespace of the caller's tools, or a search that the client runs. */
-function isOfCallers({ type, tools, execution }: JsonObject): boolean {
-  if (type === "tool_search") return execution === "client";
-  return type === "namespace" && Array.isArray(tools) && !hasVendorTool(tools);
+/** isVendors reports whether a tool runs at the vendor. A namespace is what its tools are, and a search may be one that the client runs. */
+function isVendors({ type, tools, execution }: JsonObject): boolean {
+  if (typeof type !== "string" || callersOwn.has(type)) return false;
+  if (type === "tool_search") return execution !== "client";
+  return type !== "namespace" || !Array.isArray(tools);
 }
 
 const callersOwn = new Set(["function", "custom"]);

@@ -59,6 +59,8 @@ export interface Agent {
   run(errand: Errand): readonly string[];
   /** The prompt by which it sums the session up; without one it is led to do so by a full context. */
   readonly compact?: string;
+  /** How many tokens the model tells of when its context is full, where the agent sends too little for the usual number to be believed. */
+  readonly fullAt?: number;
   /** Within how many milliseconds of its start its first request must arrive; undefined where nothing is said of it. */
   readonly startsWithinMs?: number;
   /** What its user should know besides, for docs/clients.md. */

@@ -62,7 +62,7 @@ async function compaction(player: Player): Promise<void> {
   const { agent, stage } = player;
   const before = stage.server.played.length;
   if (agent.compact) await ask(player, agent.compact, { resume: true });
-  else await ask(player, "Go on. (plan: fill)", { resume: true });
+  else await ask(player, `Go on. (plan: fill${agent.fullAt ? ` ${agent.fullAt}` : ""})`, { resume: true });
   const { output } = await ask(player, "What was it? (plan: recall)", { resume: true });
   // An agent may sum the prompt up with the rest: the word is told either way.
   expectText(output, "word-pear");

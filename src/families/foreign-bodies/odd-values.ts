@@ -14,10 +14,21 @@ export function withUsualValues(message: JsonObject): JsonObject {
   // Strict servers refuse null but of the model's own turns, and empty lists.
   const isResult = role === "tool" || role === "function";
   const told = isEmptyList(content) ? null : isResult ? resultContent(content) : usualContent(content);
+  if (told === null && addsTools(message)) return withoutContent(message);
   const usual = told ?? (role === "assistant" ? null : "");
   const called = Array.isArray(calls) ? mappedList(calls, withTextArguments) : calls;
   if (usual === content && called === calls) return message;
   return { ...message, content: usual, ...(called === null ? {} : { tool_calls: called }) };
+}
+
+/** addsTools reports a message by which a conversation gets further tools, as Kimi's have them. It must have no content, not even an empty one. */
+function addsTools({ role, tools }: JsonObject): boolean {
+  return role === "system" && Array.isArray(tools) && tools.length > 0;
+}
+
+function withoutContent(message: JsonObject): JsonObject {
+  const { content, ...others } = message;
+  return content === undefined ? message : others;
 }
 
 /** usualContent returns what somebody says as a text or as a list of parts. */

@@ -1,10 +1,12 @@
 /**
  * Mends the history of calls in a request before it goes anywhere. Calls and results without an id get one (`named-calls.ts`). Agents that
  * were interrupted, or that cut their history, send calls without results and results without calls, again in each turn, and servers of
- * all families refuse the whole request for one. A complete history passes unchanged.
+ * all families refuse the whole request for one. A complete history passes unchanged, and so does one whose beginning the vendor keeps: the
+ * calls of its first results are there.
  */
 import type { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { Operation } from "../../call/operations.ts";
+import { continuesThread } from "../../call/request/stored-thread.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
@@ -54,7 +56,8 @@ export interface WholeHistory {
 export function* wholeHistory(operation: Operation, request: Request): CooperativeTask<WholeHistory> {
   const same = { request, callersPath: (path: string) => path };
   const history = isWithoutCalls(operation, request) ? undefined : histories[operation];
-  const { [history?.key ?? ""]: outlined } = history ? (request.outline() as JsonObject) : {};
+  const outline = history ? (request.outline() as JsonObject) : {};
+  const { [history?.key ?? ""]: outlined } = continuesThread(outline) ? {} : outline;
   if (!history || !Array.isArray(outlined) || (yield* isWhole(history, outlined))) return same;
   // An outline may have fillers in place of long strings.
   const { key } = history;

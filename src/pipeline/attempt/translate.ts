@@ -6,6 +6,7 @@ import type { Call } from "../../call/call.ts";
 import type { Form, Input, Operation } from "../../call/operations.ts";
 import { Refusal } from "../../call/refusals.ts";
 import { withoutMembers } from "../../call/request/refused-members.ts";
+import { refuseThread } from "../../call/request/stored-thread.ts";
 import { usableCalls } from "../../families/chat-to-chat/usable-calls.ts";
 import { withTexts } from "../../families/completions-to-chat/text-choices.ts";
 import { vectorsAsAsked } from "../../families/embeddings-encoding.ts";
@@ -55,7 +56,10 @@ export function* fitted(
   return { ...translated, request, dropped: [...translated.dropped, ...further] };
 }
 
-/** Leaves out of a request what its server has refused, and names the values of `anthropic-beta` that are left out with it. */
+/**
+ * Leaves out of a request what its server has refused, and names the values of `anthropic-beta` that are left out with it. Throws a Refusal
+ * where a thread would go on without what was said in it.
+ */
 function* withoutRefused(
   { refused }: Pick<Candidate, "refused">,
   translated: Translated<Operation, Operation>,
@@ -67,6 +71,7 @@ function* withoutRefused(
   const json = translated.request.isLong ? translated.request.json() : translated.request.outline();
   const { changes, dropped } = yield* withoutMembers(json, refused.members);
   if (Object.keys(changes).length === 0 && betas.length === 0) return translated;
+  if ("thread" in changes) refuseThread(json);
   const { isLong } = translated.request;
   const request = isLong ? translated.request.rebuiltWith(changes) : translated.request.with(changes);
   const named = yield* mapInSlices(dropped, (path) => translated.callersPath(path) ?? []);

@@ -5,6 +5,7 @@
  * some servers ignore the bound of the output, and reasoning may lie beyond that bound. No call is charged more than its hold
  * anyway; what these bounds find is counts that are wrong, as 9e15, and not counts that are dear.
  */
+import { continuesThread } from "../../call/request/stored-thread.ts";
 import { answersAskedFor, inputBound, outputBound, promptsOf, usesVendorTools } from "../../ledger/worst-case.ts";
 import { attachedTo } from "../../tokens/media/attachments.ts";
 import { isObject } from "../../wire/json.ts";
@@ -40,7 +41,8 @@ export function isInputImplausible({ operation, request, usage }: MeteredAttempt
 function anyInput(request: Wire, bound: number): number {
   const json = request.outline();
   const { previous_response_id, conversation, prompt } = json;
-  const isKeptThere = (previous_response_id ?? conversation ?? null) !== null || isObject(prompt);
+  const isKeptThere =
+    (previous_response_id ?? conversation ?? null) !== null || isObject(prompt) || continuesThread(json);
   if (usesVendorTools(json)) return bound * vendorRounds;
   return isKeptThere || attachedTo(request).isUnseen ? Math.max(bound, anyOutput) : bound;
 }

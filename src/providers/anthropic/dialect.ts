@@ -14,6 +14,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Operation } from "../../call/operations.ts";
 import { wouldBeDropped } from "../../call/refusals.ts";
+import { refuseThread } from "../../call/request/stored-thread.ts";
 import { credentialOf } from "../../config/catalogue/vendors.ts";
 import type { CreateUpstreamClient } from "../../http1/client/index.ts";
 import type { Attempt, Provider, Speak } from "../contract.ts";
@@ -93,6 +94,7 @@ function refusedKeys(request: JsonObject, thinking: JsonValue | undefined, model
 function dropUnsupported<O extends Operation>(speak: Speak<O>, isSigned: (model: string) => boolean): Speak<O> {
   return async (attempt) => {
     const { header, model } = attempt;
+    if (!isSigned(model)) refuseThread(attempt.request.outline());
     refuseUnheard(attempt.request.outline(), model);
     const placed = await withPlacedInstructions(await withUsableContent(attempt.request), model);
     // Behind the instructions: where they become the user's words, an interrupted call of the vendor's has failed.

@@ -1,8 +1,9 @@
 /**
- * Settings that say nothing and that Claude refuses: a choice among no tools, and stop texts of nothing but blanks, which chat has. A choice
+ * Settings that say nothing and that Claude refuses: a choice among no tools, of which a thread may have some from before, and stop texts of nothing but blanks, which chat has. A choice
  * that demands a call stays, for the server to refuse.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { continuesThread } from "../../call/request/stored-thread.ts";
 import { isObject } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import { isClaude } from "./generation.ts";
@@ -12,7 +13,8 @@ export function withoutIdleSettings(json: JsonObject, model: string) {
   const { tools = null, tool_choice: choice, stop_sequences: stops } = json;
   const changes: Record<string, JsonValue | undefined> = {};
   const dropped: string[] = [];
-  const isToolless = tools === null || (Array.isArray(tools) && tools.length === 0);
+  const hasNone = tools === null || (Array.isArray(tools) && tools.length === 0);
+  const isToolless = hasNone && !continuesThread(json);
   if (isToolless && isObject(choice) && (choice.type === "auto" || choice.type === "none"))
     changes.tool_choice = undefined;
   if (Array.isArray(stops) && isClaude(model) && stops.some(isBlank)) {

@@ -5,6 +5,7 @@
  * Each vendor has its own words for the standard manner, which are one here. Values that are not strings are ignored.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { toolsAnywhere } from "../../call/request/tools-anywhere.ts";
 import { isSearchedFor, searchSettingsOf } from "../../call/request/web-searches.ts";
 import type { Manner, ToldManner } from "../../call/usage.ts";
 import { isObject } from "../../wire/json.ts";
@@ -96,9 +97,8 @@ const paidOtherwise = /^(code_interpreter|file_search|image_generation|x_search|
 const ofOtherModels = /^(advisor_\d{8}|openrouter:(advisor|subagent|fusion|image_generation))$/;
 
 /** toolOfOtherModels returns the type of the tool by which a request lets its vendor call another model; undefined where there is none. */
-export function toolOfOtherModels({ tools }: JsonObject): string | undefined {
-  if (!Array.isArray(tools)) return undefined;
-  const types = tools.map((tool) => (isObject(tool) && typeof tool.type === "string" ? tool.type : ""));
+export function toolOfOtherModels(request: JsonObject): string | undefined {
+  const types = toolsAnywhere(request).map(({ type }) => (typeof type === "string" ? type : ""));
   return types.find((type) => ofOtherModels.test(type));
 }
 
@@ -119,28 +119,21 @@ export function toolFee(tool: JsonObject): "search" | "other" | undefined {
 }
 
 /**
- * toolSearchesOf counts the searches that the model may make: by tools, which items may add, too, and at xAI by parameters. The bound of all
- * calls is one of responses: no server of another API heeds it.
+ * toolSearchesOf counts the searches that the model may make: by tools, and at xAI by parameters. The bound of all calls is one of responses: no
+ * server of another API heeds it.
  */
 function toolSearchesOf(request: JsonObject): number {
-  const { tools, input, messages, max_tool_calls: most } = request;
+  const { messages, max_tool_calls: most } = request;
   const { parameters } = searchSettingsOf(request);
-  let searches = searchesBy(tools) + (parameters ? boundOf(parameters.max_search_results) : 0);
-  if (Array.isArray(input)) for (const item of input) if (isObject(item)) searches += searchesBy(item.tools);
+  let searches = parameters ? boundOf(parameters.max_search_results) : 0;
+  for (const tool of toolsAnywhere(request)) searches += searchesBy(tool);
   const isBounded = messages === undefined && Number.isSafeInteger(most) && (most as number) >= 0;
   return isBounded ? Math.min(searches, most as number) : searches;
 }
 
-function searchesBy(tools: JsonValue | undefined): number {
-  if (!Array.isArray(tools)) return 0;
-  let searches = 0;
-  for (const tool of tools) {
-    if (!isObject(tool)) continue;
-    if (isSearchTool(tool)) searches += heedsBound.test(tool.type as string) ? boundOf(tool.max_uses) : usualSearches;
-    // A namespace contains tools.
-    searches += searchesBy(tool.tools);
-  }
-  return searches;
+function searchesBy(tool: JsonObject): number {
+  if (!isSearchTool(tool)) return 0;
+  return heedsBound.test(tool.type as string) ? boundOf(tool.max_uses) : usualSearches;
 }
 
 function boundOf(value: JsonValue | undefined): number {

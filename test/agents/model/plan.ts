@@ -6,7 +6,7 @@
  *   tool     calls the agent's own shell, then says what it told; has the file written by its text where there are no tools
  *   mcp      calls the tool of our MCP server, then says what it told
  *   look     says which images it sees; where it sees none it reads the file of that name by the agent's own tool
- *   fill     says a lot, and in the usage that its context is full, for agents that sum up by themselves
+ *   fill     says a lot, and in the usage that its context is full, or has so many tokens, for agents that sum up by themselves
  *   recall   says which words earlier turns, or a summary of them, hold
  *
  * Whatever else it is asked without a plan is a side job of the agent's, a title or a summary: it says the words that it knows.
@@ -88,7 +88,10 @@ export function play({ turns, tools }: Asked): Reply {
     case "recall":
       return say(name, `I remember ${words(before)}.`);
     case "fill":
-      return { ...say(name, `${fullText} ${"So it goes on and on. ".repeat(1500)}`), promptTokens: full };
+      return {
+        ...say(name, `${fullText} ${"So it goes on and on. ".repeat(1500)}`),
+        promptTokens: Number(detail) || full,
+      };
     default:
       return say(name, `Hi! I keep ${words([last])} in mind.`);
   }

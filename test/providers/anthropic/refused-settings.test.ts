@@ -110,8 +110,12 @@ test("fallback models of the vendor are left out and named: the caller may not b
 
 test("a tool by which another model is called is refused where the model has a price", async () => {
   const before = upstream.received.length;
-  const tools = [{ type: "advisor_20260301", name: "advisor", model: "claude-fable-5-1" }];
-  const { status, said } = await ask("/messages", { model: "claude-sonnet-4-6", tools });
-  expect([status, said]).toEqual([403, expect.stringContaining("CLAUDE_CODE_DISABLE_ADVISOR_TOOL=1")]);
+  const advisor = { type: "advisor_20260301", name: "advisor", model: "claude-fable-5-1" };
+  const addition = { type: "tool_addition", tool: { type: "tool_definition", definition: advisor } };
+  const added = [...messages, { role: "system", content: [addition] }];
+  for (const body of [{ tools: [advisor] }, { messages: added }]) {
+    const { status, said } = await ask("/messages", { model: "claude-sonnet-4-6", ...body });
+    expect([status, said]).toEqual([403, expect.stringContaining("CLAUDE_CODE_DISABLE_ADVISOR_TOOL=1")]);
+  }
   expect(upstream.received.length).toBe(before);
 });

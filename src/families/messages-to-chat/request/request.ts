@@ -14,6 +14,7 @@ import {
   OutputFormatSchema,
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidType, invalidValue } from "../../../call/refusals.ts";
+import { refuseThread } from "../../../call/request/stored-thread.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject, textOrJson } from "../../../wire/json.ts";
 import type { TranslationContext } from "../../translation.ts";
@@ -23,7 +24,6 @@ import { conversationOf } from "./conversation.ts";
 import { responseFormatOf } from "./format.ts";
 import { offeredTools } from "./offered-tools.ts";
 import { reasoningEffortOf } from "./thinking.ts";
-import { refuseThread } from "./thread.ts";
 import { functionsIn, toolChoiceOf, toolsOf } from "./tools.ts";
 
 /**
@@ -36,7 +36,7 @@ export function* chatRequestOf(
   names: ToolNames,
   { omitted, marks }: { readonly omitted: Set<string>; readonly marks: Set<string> },
 ): CooperativeTask<JsonObject> {
-  refuseThread(request);
+  refuseThread(request.extra ?? {});
   refuseServers(request);
   const compacts = asksToCompact(request);
   for (let i = maxStops; i < request.stopSequences.length; i++) omitted.add(`stop_sequences[${i}]`);
