@@ -14,16 +14,33 @@ export interface NodeLocks {
   /** nodes returns the nodes that have a file here: they live, or have ended without a word. */
   nodes(): string[];
   /**
-   * takeEnded takes the lock of a node that has ended. Returns what ends it for good; undefined where the node lives. One without a file
-   * never had a lock: `hasFile` says that it does not count as ended then.
+   * takeEnded takes the lock of a node that has ended. Returns undefined where the node lives. One without a file never had a lock: `hasFile`
+   * says that it does not count as ended then.
    */
-  takeEnded(node: string, hasFile?: boolean): (() => void) | undefined;
+  takeEnded(node: string, hasFile?: boolean): EndedNode | undefined;
   /** Ends all locks that are kept. */
   close(): void;
 }
 
+/** EndedNode is a node that has ended, whose lock this process has taken. */
+export interface EndedNode {
+  /** Ends the lock for good: all is done that is to be done of the node. */
+  end(): void;
+  /** Lets go of the lock, so that the node is found again. */
+  leave(): void;
+}
+
 /** ending is how the name of each lock file ends. */
 const ending = ".lock";
+
+function removed(file: string): boolean {
+  try {
+    rmSync(file, { force: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** `onError` receives why a lock cannot be kept: other processes then go by what the database says of the node. */
 export function createNodeLocks(folder: string, onError: (error: unknown) => void): NodeLocks {
@@ -39,8 +56,10 @@ export function createNodeLocks(folder: string, onError: (error: unknown) => voi
 
   function end(lock: ReturnType<typeof take>, file: string): void {
     // In this order: who has opened the file meanwhile has the lock of one that nobody looks at.
-    rmSync(file, { force: true });
+    const isRemoved = removed(file);
     lock?.close();
+    // Windows removes no file that is open.
+    if (!isRemoved) removed(file);
   }
 
   return {
@@ -76,9 +95,9 @@ export function createNodeLocks(folder: string, onError: (error: unknown) => voi
     takeEnded(node, hasFile = false) {
       const file = fileOf(node);
       // One of an older version has no lock.
-      if (!existsSync(file)) return hasFile ? undefined : () => {};
+      if (!existsSync(file)) return hasFile ? undefined : { end() {}, leave() {} };
       const lock = take(file);
-      return lock && (() => end(lock, file));
+      return lock && { end: () => end(lock, file), leave: () => void lock.close() };
     },
   };
 }

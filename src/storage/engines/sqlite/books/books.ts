@@ -18,6 +18,7 @@ import {
   type Turn,
 } from "../../../money/books.ts";
 import type { Engine } from "../../engine.ts";
+import { createEndGone } from "../journal/end-gone.ts";
 import { createRecover } from "../journal/recover.ts";
 import { applyEach } from "./apply-each.ts";
 import type { BooksParts } from "./parts.ts";
@@ -108,6 +109,7 @@ export function createBooks(
 function createDeadlines(parts: BooksParts, options: BooksOptions, queue: WriteQueue): Pick<Books, "renew" | "expire"> {
   const { engine, statements, steps } = parts;
   const { node, clock } = options;
+  const endGone = createEndGone(parts, options);
   const recover = createRecover(parts, options);
   return {
     renew: () =>
@@ -120,6 +122,7 @@ function createDeadlines(parts: BooksParts, options: BooksOptions, queue: WriteQ
       queue.run(() => {
         // A transaction that finds nothing to expire would pass on a full disk, too.
         if (engine.writable.wasAway() && !engine.writable.probe()) return 0;
+        endGone();
         const unreadable = recover();
         return engine.books.transact(() => {
           keepThroughTrouble(parts, clock());
