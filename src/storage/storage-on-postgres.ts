@@ -2,6 +2,7 @@
 import { requestStore } from "./calls/requests.ts";
 import { requestsOnReplica } from "./calls/requests-on-replica.ts";
 import type { PostgresOptions } from "./engines/postgres/database.ts";
+import { createShowProcess } from "./processes.ts";
 import { type ReconcileOptions, reconciled } from "./proof/proof.ts";
 import { proveAndRepair } from "./proof/repair.ts";
 import { overScope, type Storage } from "./storage.ts";
@@ -21,6 +22,7 @@ export async function openStorageOnPostgres(options: PostgresOptions): Promise<S
     recall,
     allKnow,
     journalRejects,
+    folder,
     version,
     changedSince,
     writable,
@@ -39,6 +41,7 @@ export async function openStorageOnPostgres(options: PostgresOptions): Promise<S
     recall,
     allKnow,
     journalRejects,
+    showProcess: createShowProcess(folder, stores),
     version,
     changedSince,
     writable,

@@ -35,6 +35,7 @@ import { type AuditEventStore, auditEventStore } from "./people/audit-events.ts"
 import { type LinkStore, linkStore } from "./people/links.ts";
 import { type SessionStore, sessionStore } from "./people/sessions.ts";
 import { type UserStore, userStore } from "./people/users.ts";
+import { createShowProcess, type ShowProcess } from "./processes.ts";
 import type { Finding } from "./proof/finding.ts";
 import { type Proof, type ReconcileOptions, type Reconciliation, reconciled } from "./proof/proof.ts";
 
@@ -76,6 +77,8 @@ export interface Storage extends Stores, Changes {
   allKnow(): Promise<void>;
   /** Returns what a key may still spend: the lesser of its limit and its account's balance, less all holds. */
   available(keyId: string): MaybePromise<Available>;
+  /** Shows other processes that this one lives, by whose name keys are claimed and responses made. */
+  readonly showProcess: ShowProcess;
   /** Counts the lines and parts of journals that were set aside for an operator. */
   journalRejects(): number;
   readonly retention: RetentionStore;
@@ -107,9 +110,11 @@ export function storageOver(path: string, { db, engine }: Awaited<ReturnType<typ
     engine.read(() => {}); // Flushes: the thread sees only what is posted.
     return reconcileApart(path, options);
   };
+  const stores = overScope(scope);
   return {
-    ...overScope(scope),
+    ...stores,
     ...moneyOver(engine),
+    showProcess: createShowProcess(engine.segments.folder, stores),
     // Other processes were told before the change was answered.
     allKnow: async () => {},
     ...changes,

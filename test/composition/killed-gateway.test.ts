@@ -14,6 +14,7 @@ import { askRpc, bearer } from "../support/dashboard/session.ts";
 import { eventually } from "../support/eventually.ts";
 import { openAccount, type Payer } from "../support/payer.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
+import { answerAsOpenAi } from "../support/vendors.ts";
 import { streamUntil } from "../support/workers/held-stream.ts";
 import { processesOf } from "../support/workers/stage.ts";
 
@@ -121,6 +122,45 @@ test("what one had leased and held that shared its file is free as soon as anoth
   expect(await setLimit(other)).toEqual([200, ""]);
   await expectNothingLeft();
 });
+
+test.each([
+  ["one process", []],
+  ["workers", ["--workers", "2"]],
+] as const)(
+  "calls that one of %s did not answer may be repeated under their keys where it is started anew, and its responses have failed",
+  async (_, options) => {
+    const killed = await start(options);
+    const pid = killed.server.child.pid as number;
+    const { owner, workers } = options.length > 0 ? await processesOf(pid) : { owner: 0, workers: [] };
+    const post = (at: Started, path: string, body: object, more = {}) =>
+      fetch(at.rootUrl + path, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...bearer(payer.apiKey), ...more },
+        body: JSON.stringify({ model: "m", ...body }),
+      });
+    const repeated = { messages: [{ role: "user", content: "Hello" }] };
+    const underKey = { "idempotency-key": "once" };
+    const made = await post(killed, "/v1/responses", { input: "Hello", background: true });
+    const { id } = (await made.json()) as { id: string };
+    const unanswered = post(killed, "/v1/chat/completions", repeated, underKey).catch(() => "broken");
+    await upstream.next();
+    await upstream.next();
+    for (const one of [pid, owner, ...workers]) if (one > 0) process.kill(one, "SIGKILL");
+    await killed.server.ended;
+    expect(await unanswered).toBe("broken");
+    const anew = await start(options);
+    upstream.script = answerAsOpenAi;
+    await eventually(async () => {
+      const told = await fetch(`${anew.rootUrl}/v1/responses/${id}`, { headers: bearer(payer.apiKey) });
+      expect(await told.json()).toMatchObject({ status: "failed" });
+    });
+    const again = await post(anew, "/v1/chat/completions", repeated, underKey);
+    expect([again.status, again.headers.get("x-gateway-replayed")]).toEqual([200, null]);
+    const replayed = await post(anew, "/v1/chat/completions", repeated, underKey);
+    expect([replayed.status, replayed.headers.get("x-gateway-replayed")]).toEqual([200, "true"]);
+    expect((await storage.reconcile({ isFull: true })).findings).toEqual([]);
+  },
+);
 
 test("what one holds that stands still is not touched", async () => {
   const [still, other] = [await start(), await start()];

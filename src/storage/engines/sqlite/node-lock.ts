@@ -33,6 +33,43 @@ export interface EndedNode {
 /** ending is how the name of each lock file ends. */
 const ending = ".lock";
 
+/** mostTries is how often a lock is tried to be had that others look at. */
+const mostTries = 100;
+
+type Lock = ReturnType<typeof connect>;
+
+function take(file: string): Lock | undefined {
+  const lock = connect(file, { timeout: 0 });
+  if (takes(lock, "BEGIN EXCLUSIVE")) return lock;
+  lock.close();
+  return undefined;
+}
+
+/** takeSoon takes a lock that others may be looking at in this moment. */
+function takeSoon(file: string): Lock | undefined {
+  let lock = take(file);
+  for (let tries = 0; !lock && tries < mostTries; tries++) lock = take(file);
+  return lock;
+}
+
+/** takeIfThere returns undefined, too, where another process has ended the lock meanwhile. */
+function takeIfThere(file: string): Lock | undefined {
+  try {
+    return take(file);
+  } catch (error) {
+    if (existsSync(file)) throw error;
+    return undefined;
+  }
+}
+
+function end(lock: Lock | undefined, file: string): void {
+  // In this order: who has opened the file meanwhile has the lock of one that nobody looks at.
+  const isRemoved = removed(file);
+  lock?.close();
+  // Windows removes no file that is open.
+  if (!isRemoved) removed(file);
+}
+
 function removed(file: string): boolean {
   try {
     rmSync(file, { force: true });
@@ -47,28 +84,13 @@ export function createNodeLocks(folder: string, onError: (error: unknown) => voi
   const fileOf = (node: string) => join(folder, node + ending);
   const kept = new Map<string, () => void>();
 
-  function take(file: string) {
-    const lock = connect(file, { timeout: 0 });
-    if (takes(lock, "BEGIN EXCLUSIVE")) return lock;
-    lock.close();
-    return undefined;
-  }
-
-  function end(lock: ReturnType<typeof take>, file: string): void {
-    // In this order: who has opened the file meanwhile has the lock of one that nobody looks at.
-    const isRemoved = removed(file);
-    lock?.close();
-    // Windows removes no file that is open.
-    if (!isRemoved) removed(file);
-  }
-
   return {
     keep(node) {
       const file = fileOf(node);
       try {
         mkdirSync(folder, { recursive: true, mode: 0o700 });
         writeFileSync(file, "", { mode: 0o600 });
-        const lock = take(file);
+        const lock = takeSoon(file);
         if (!lock) throw new Error("another process has the lock");
         kept.set(node, () => end(lock, file));
         return () => {
@@ -96,7 +118,7 @@ export function createNodeLocks(folder: string, onError: (error: unknown) => voi
       const file = fileOf(node);
       // One of an older version has no lock.
       if (!existsSync(file)) return hasFile ? undefined : { end() {}, leave() {} };
-      const lock = take(file);
+      const lock = takeIfThere(file);
       return lock && { end: () => end(lock, file), leave: () => void lock.close() };
     },
   };
