@@ -107,7 +107,7 @@ export function createBooks(
 
 /** createDeadlines moves on the deadlines of this process's holds and leases, and expires those of any that have passed. */
 function createDeadlines(parts: BooksParts, options: BooksOptions, queue: WriteQueue): Pick<Books, "renew" | "expire"> {
-  const { engine, statements, steps } = parts;
+  const { engine, statements, steps, own } = parts;
   const { node, clock } = options;
   const endGone = createEndGone(parts, options);
   const recover = createRecover(parts, options);
@@ -126,7 +126,8 @@ function createDeadlines(parts: BooksParts, options: BooksOptions, queue: WriteQ
         const unreadable = recover();
         return engine.books.transact(() => {
           keepThroughTrouble(parts, clock());
-          return steps.expire(clock(), unreadable);
+          // One whose books are open here lives, though the clock was set forward, or the machine stood still.
+          return steps.expire(clock(), [...unreadable, ...own]);
         });
       }),
   };
