@@ -116,13 +116,14 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   );
   listener = listening;
   const endLog = logTrouble(parts);
+  const endShowing = storage.showProcess({ node: shared.node, clock: parts.clock, onError });
   // What processes before this one left reserved.
   void ledger.sweep().catch(onError);
   const checks = startChecks(parts, shared);
   // The owner of SQLite's file sees to it.
   const retention = parts.worker && !config.database ? undefined : startRetention(parts, shared);
   const endApplying = applyConfig(parts, shared, { checks, retention });
-  const finish = createFinish(parts, shared, { listening, seeing, checks, retention, endLog, endApplying });
+  const finish = createFinish(parts, shared, { listening, seeing, checks, retention, endLog, endApplying, endShowing });
   const activity = () => activityAt(shared, seeing.ended());
   return {
     host: listening.host,
@@ -173,6 +174,7 @@ function createFinish({ config }: Parts, shared: Shared, { listening, seeing, ..
     await ledger.close();
     clearTimeout(hurrying);
     await open.retention?.close();
+    open.endShowing();
     await shared.limits.close();
     await upstreams.close();
     await seeing.close();
@@ -187,6 +189,7 @@ interface Open {
   readonly retention: ReturnType<typeof startRetention> | undefined;
   readonly endLog: () => void;
   readonly endApplying: () => void;
+  readonly endShowing: () => void;
 }
 
 /** afterClosing returns what rejects with the error of a start that failed, once these are closed. */

@@ -50,6 +50,8 @@ export interface Parts {
 
 /** Shared is what several steps of a call share. */
 export interface Shared {
+  /** Names this process among those that share the database: where it claims keys for repeated calls, and makes responses. */
+  readonly node: string;
   readonly accelerators: Accelerators;
   readonly catalog: ModelTable;
   readonly upstreams: Upstreams;
@@ -90,8 +92,10 @@ export function createShared(
   const queues = createQueues(first.upstreams, limits.sharedPlaces);
   const roomFor = (bounds: Config["bodiesInFlight"]) =>
     createBodyBudget({ ...bounds, maxBytesEach: config.maxBodyBytes, memory });
+  const node = newId("nod", clock());
   const ledger = accelerators.createLedger({ openBooks: storage.openBooks(accelerators.hasJournal), clock, onError });
   return {
+    node,
     accelerators,
     catalog: createModelTable(withEmbedded(first), catalogOptions(first)),
     upstreams: createUpstreams(first.upstreams, { ...accelerators, clock, health, queues, onError }),
@@ -103,7 +107,7 @@ export function createShared(
     drains: createDrains(settings),
     background: new Background({
       store: storage.backgroundResponses,
-      node: newId("nod", clock()),
+      node,
       limits: config.backgroundResponses,
       rooms: roomFor(config.backgroundResponses),
       settings,

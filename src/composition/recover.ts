@@ -4,6 +4,7 @@
  */
 import { holdMs } from "../ledger/contract.ts";
 import { createExactLedger } from "../ledger/exact-ledger.ts";
+import type { OpenBooks } from "../storage/money/books.ts";
 import type { Storage } from "../storage/storage.ts";
 
 export interface RecoverOptions {
@@ -17,7 +18,9 @@ export async function recover(
   storage: Pick<Storage, "openBooks">,
   { livedAt, onError }: RecoverOptions,
 ): Promise<void> {
-  const ledger = createExactLedger({ openBooks: storage.openBooks(false), clock: () => livedAt + holdMs, onError });
+  const open = storage.openBooks(false);
+  const openBooks: OpenBooks = (options) => open({ ...options, takesNoHolds: true });
+  const ledger = createExactLedger({ openBooks, clock: () => livedAt + holdMs, onError });
   await ledger.sweep();
   await ledger.close();
 }

@@ -25,7 +25,6 @@ import { createSend } from "../pipeline/complete/send.ts";
 import { type ServedService, serve } from "../pipeline/handle.ts";
 import { createCacheState, withCache } from "../pipeline/replay/cache.ts";
 import { createReplays } from "../pipeline/replay/replay.ts";
-import { newId } from "../runtime/ids.ts";
 import { accountService } from "../services/accounts/accounts.ts";
 import { createTestUpstream } from "../services/configuration/test-upstream.ts";
 import { inferenceService } from "../services/inference/inference.ts";
@@ -59,7 +58,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const { queued } = shared.queues;
   const explaining = { explain, accountRate, queued };
   const inference = inferenceService({ catalog, complete, settings, responses, explain: explaining });
-  const replaying = { store: storage.replays, node: newId("nod", clock()), clock };
+  const replaying = { store: storage.replays, clock };
   return [
     serve(InferenceService, withReplays(inference, createReplays({ ...shared, ...replaying }))),
     serve(

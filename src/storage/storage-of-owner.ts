@@ -14,6 +14,7 @@ import { type Durability, openDatabase } from "./engines/sqlite/database.ts";
 import { createRecordSent } from "./engines/sqlite/journal/record-sent.ts";
 import { createTakeOver } from "./engines/sqlite/journal/take-over.ts";
 import { createNodeLocks } from "./engines/sqlite/node-lock.ts";
+import { recallFromOthers } from "./engines/sqlite/recall.ts";
 import { openSentLog } from "./journal/sent-log.ts";
 import { type Storage, storageOver } from "./storage.ts";
 
@@ -112,8 +113,8 @@ export async function openStorageOfWorker(path: string, durability: Durability, 
       if (letting.isGone()) throw new LetGoError();
       return steps.available(keyId);
     },
-    // Other gateways, and commands, may work on the same file.
-    recall: async (accountId) => (await owner.recall(accountId)) && storage.recall(accountId),
+    // Other gateways, and commands, may work on the same file. What workers leave that have ended is the owner's.
+    recall: async (accountId) => (await owner.recall(accountId)) && recallFromOthers(engine.scope.db, accountId),
     writable: owner.writableBeside(engine.writable),
     async *findings(options) {
       await owner.flushed();

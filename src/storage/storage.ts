@@ -10,18 +10,21 @@ import { type RequestStore, requestStore } from "./calls/requests.ts";
 import { type RetentionStore, retentionStore } from "./calls/retention.ts";
 import { type ConfigurationStore, configurationStore } from "./configuration/configurations.ts";
 import type { Engine } from "./engines/engine.ts";
+import { whenUnlocked } from "./engines/lock-retry.ts";
 import type { DatabaseState } from "./engines/postgres/database.ts";
 import type { Scope } from "./engines/scope.ts";
 import { createBooks } from "./engines/sqlite/books/books.ts";
 import { createBooksParts } from "./engines/sqlite/books/parts.ts";
 import { type Durability, openDatabase } from "./engines/sqlite/database.ts";
+import { createEndGone } from "./engines/sqlite/journal/end-gone.ts";
 import { createJournalBooks } from "./engines/sqlite/journal/journal-books.ts";
+import { createNodeLocks } from "./engines/sqlite/node-lock.ts";
 import { recallFromOthers } from "./engines/sqlite/recall.ts";
 import { reconcileApart } from "./engines/sqlite/reconcile/apart.ts";
 import type { Writable } from "./engines/writable.ts";
 import { createRejects } from "./journal/rejects.ts";
 import { type KeyStore, keyStore } from "./keys.ts";
-import type { Changes, OpenBooks } from "./money/books.ts";
+import type { Changes, OpenBooks, Recalled } from "./money/books.ts";
 import { type BudgetStore, budgetStore } from "./money/budget-store.ts";
 import type { Available } from "./money/contract.ts";
 import { type EntryStore, entryStore } from "./money/entries.ts";
@@ -32,6 +35,7 @@ import { type AuditEventStore, auditEventStore } from "./people/audit-events.ts"
 import { type LinkStore, linkStore } from "./people/links.ts";
 import { type SessionStore, sessionStore } from "./people/sessions.ts";
 import { type UserStore, userStore } from "./people/users.ts";
+import { createShowProcess, type ShowProcess } from "./processes.ts";
 import type { Finding } from "./proof/finding.ts";
 import { type Proof, type ReconcileOptions, type Reconciliation, reconciled } from "./proof/proof.ts";
 
@@ -73,6 +77,8 @@ export interface Storage extends Stores, Changes {
   allKnow(): Promise<void>;
   /** Returns what a key may still spend: the lesser of its limit and its account's balance, less all holds. */
   available(keyId: string): MaybePromise<Available>;
+  /** Shows other processes that this one lives, by whose name keys are claimed and responses made. */
+  readonly showProcess: ShowProcess;
   /** Counts the lines and parts of journals that were set aside for an operator. */
   journalRejects(): number;
   readonly retention: RetentionStore;
@@ -104,10 +110,11 @@ export function storageOver(path: string, { db, engine }: Awaited<ReturnType<typ
     engine.read(() => {}); // Flushes: the thread sees only what is posted.
     return reconcileApart(path, options);
   };
+  const stores = overScope(scope);
   return {
-    ...overScope(scope),
+    ...stores,
     ...moneyOver(engine),
-    recall: (accountId) => recallFromOthers(scope.db, accountId),
+    showProcess: createShowProcess(engine.segments.folder, stores),
     // Other processes were told before the change was answered.
     allKnow: async () => {},
     ...changes,
@@ -121,15 +128,37 @@ export function storageOver(path: string, { db, engine }: Awaited<ReturnType<typ
   };
 }
 
-function moneyOver(engine: Engine): Pick<Storage, "openBooks" | "available" | "journalRejects"> {
+type MoneyOver = Pick<Storage, "openBooks" | "recall" | "available" | "journalRejects">;
+
+function moneyOver(engine: Engine): MoneyOver {
   const parts = createBooksParts(engine);
   const rejects = createRejects(engine.segments);
+  // What it cannot release is found by a sweep, which says why.
+  const endGone = createEndGone(parts, { node: "", clock: Date.now, recall: () => nothing, onError: () => {} });
   return {
-    openBooks: (hasJournal) => (options) => (hasJournal ? createJournalBooks : createBooks)(parts, options),
+    openBooks: (hasJournal) => (options) => {
+      const { node, isElsewhere, takesNoHolds, onError } = options;
+      parts.own.add(node);
+      // Of a ledger in another process that one keeps the lock.
+      const unlock =
+        isElsewhere || takesNoHolds ? () => {} : createNodeLocks(engine.segments.folder, onError).keep(node);
+      const books = (hasJournal ? createJournalBooks : createBooks)(parts, options);
+      const ended = () => {
+        parts.own.delete(node);
+        unlock();
+      };
+      return { ...books, close: () => books.close().finally(ended) };
+    },
+    async recall(accountId) {
+      await whenUnlocked(endGone);
+      return recallFromOthers(engine.scope.db, accountId);
+    },
     available: parts.steps.available,
     journalRejects: rejects.count,
   };
 }
+
+const nothing: Recalled = { records: [], leases: [] };
 
 /** overScope returns what of storage works over a scope, of whichever engine. */
 export function overScope(scope: Scope): Stores & Pick<Storage, "retention" | "transact"> {

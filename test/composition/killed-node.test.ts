@@ -13,6 +13,7 @@ import { eventually } from "../support/eventually.ts";
 import { openAccount } from "../support/payer.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 import { type PostgresServer, postgresPrograms, query, startPostgres } from "../support/storage/postgres.ts";
+import { answerAsOpenAi } from "../support/vendors.ts";
 import { streamUntil } from "../support/workers/held-stream.ts";
 
 describe.skipIf(!postgresPrograms)("of two nodes over one Postgres", () => {
@@ -83,4 +84,25 @@ describe.skipIf(!postgresPrograms)("of two nodes over one Postgres", () => {
     expect(await setLimit()).toEqual([200, ""]);
     expect((await storage.reconcile({ isFull: true })).findings).toEqual([]);
   }, 60_000);
+
+  test("calls that one did not answer may be repeated under their keys once it is started anew, and not before", async () => {
+    const payer = await openAccount({ storage }, { recharge: 1e12 });
+    const [killed, other] = [await start("killed"), await start("other")];
+    const ask = ({ rootUrl }: Pick<typeof killed, "rootUrl">) =>
+      fetch(`${rootUrl}/v1/chat/completions`, {
+        method: "POST",
+        headers: { "content-type": "application/json", "idempotency-key": "once", ...bearer(payer.apiKey) },
+        body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "Hello" }] }),
+      });
+    const unanswered = ask(killed).catch(() => "broken");
+    await upstream.next();
+    upstream.script = answerAsOpenAi;
+    await killed.server.stop("SIGKILL");
+    expect(await unanswered).toBe("broken");
+    // Its folder is on another machine, as far as this one knows.
+    expect((await ask(other)).status).toBe(409);
+    await start("killed");
+    await eventually(async () => expect((await ask(other)).status).toBe(200));
+    expect((await storage.reconcile({ isFull: true })).findings).toEqual([]);
+  }, 80_000);
 });

@@ -30,6 +30,8 @@ export interface BackgroundStore {
   cancelled(node: string): Promise<string[]>;
   /** Moves on the deadlines of these responses. */
   renew(ids: readonly string[], aliveUntil: number): Promise<void>;
+  /** endOf says that the processes of these nodes have ended: their responses have failed. `now` is in milliseconds since 1970. */
+  endOf(nodes: readonly string[], now: number): Promise<void>;
   /** Deletes a response that has ended. Returns false where the account has no such response. */
   delete(accountId: string, id: string, now: number): Promise<boolean>;
 }
@@ -79,6 +81,13 @@ export function backgroundStore({ db, transact }: Scope): BackgroundStore {
         .set({ alive_until })
         .where("id", "in", [...ids])
         .execute();
+    },
+    async endOf(nodes, alive_until) {
+      const left = db
+        .updateTable(table)
+        .set({ alive_until })
+        .where("node", "in", [...nodes]);
+      await left.where("is_over", "=", 0).where("alive_until", ">", alive_until).execute();
     },
     async delete(accountId, id, now) {
       const own = db.deleteFrom(table).where("id", "=", id).where("account_id", "=", accountId);

@@ -45,6 +45,8 @@ export interface ReplayStore {
   free(claim: Claim): Promise<void>;
   /** Moves on the deadlines of the claims of these calls of this process. */
   renew(node: string, requestIds: readonly string[], expiresAt: number): Promise<void>;
+  /** endOf says that the processes of these nodes have ended: their keys may be claimed anew. `now` is in milliseconds since 1970. */
+  endOf(nodes: readonly string[], now: number): Promise<void>;
 }
 
 const keptMs = 24 * 3_600_000;
@@ -86,6 +88,13 @@ export function replayStore({ db, transact }: Scope): ReplayStore {
           .where("state", "=", running)
           .where("request_id", "in", requestIds.slice(at, at + renewedAtOnce))
           .execute();
+    },
+    async endOf(nodes, expires_at) {
+      const left = db
+        .updateTable("replays")
+        .set({ expires_at })
+        .where("node", "in", [...nodes]);
+      await left.where("state", "=", running).where("expires_at", ">", expires_at).execute();
     },
   };
 }

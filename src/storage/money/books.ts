@@ -41,6 +41,8 @@ export interface BooksOptions {
   readonly holding?: (() => readonly string[]) | undefined;
   /** isElsewhere says that the ledger is in another process, which is asked for its leases before: `recall` gives nothing back. */
   readonly isElsewhere?: boolean;
+  /** Says that no hold is taken by these books: they release what others have left, and nobody need know whether their process lives. */
+  readonly takesNoHolds?: boolean;
 }
 
 /** Recalled is what a ledger gives back. */

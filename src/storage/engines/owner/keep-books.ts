@@ -45,7 +45,7 @@ export interface BooksKeeper {
 
 export function keepBooks(options: OwnerOptions): BooksKeeper {
   const { node, clock, openBooks, onError } = options;
-  const own = openBooks(false)({ node, clock, onError, recall: () => nothing });
+  const own = openBooks(false)({ node, clock, onError, recall: () => nothing, takesNoHolds: true });
   const state = createTellState(options);
   // While there was no owner nobody moved the deadlines of holds on.
   const kept = options.isSuccessor ? options.keepUntil(clock() + comingMs).catch(onError) : undefined;

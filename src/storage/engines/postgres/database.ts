@@ -79,6 +79,8 @@ export interface Opened extends Pick<Management, "db">, Changes {
   allKnow(): Promise<void>;
   /** Counts what was set aside on this machine for an operator. */
   journalRejects(): number;
+  /** folder is where what is kept on this machine is, and the locks of its processes. */
+  readonly folder: string;
   readonly writable: Writable;
   readonly state: DatabaseState;
   /** replica is undefined where none is configured. */
@@ -146,6 +148,7 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
     recall: (accountId) => recallAll(guarded, accountId, counts),
     allKnow: () => delay(knownMs),
     journalRejects: rejects.count,
+    folder,
     version: watcher.version,
     changedSince: watcher.changedSince,
     writable,

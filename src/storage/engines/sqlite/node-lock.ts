@@ -14,34 +14,75 @@ export interface NodeLocks {
   /** nodes returns the nodes that have a file here: they live, or have ended without a word. */
   nodes(): string[];
   /**
-   * takeEnded takes the lock of a node that has ended. Returns what ends it for good; undefined where the node lives. One without a file
-   * never had a lock: `hasFile` says that it does not count as ended then.
+   * takeEnded takes the lock of a node that has ended. Returns undefined where the node lives. One without a file never had a lock: `hasFile`
+   * says that it does not count as ended then.
    */
-  takeEnded(node: string, hasFile?: boolean): (() => void) | undefined;
+  takeEnded(node: string, hasFile?: boolean): EndedNode | undefined;
   /** Ends all locks that are kept. */
   close(): void;
+}
+
+/** EndedNode is a node that has ended, whose lock this process has taken. */
+export interface EndedNode {
+  /** Ends the lock for good: all is done that is to be done of the node. */
+  end(): void;
+  /** Lets go of the lock, so that the node is found again. */
+  leave(): void;
 }
 
 /** ending is how the name of each lock file ends. */
 const ending = ".lock";
 
+/** mostTries is how often a lock is tried to be had that others look at. */
+const mostTries = 100;
+
+type Lock = ReturnType<typeof connect>;
+
+function take(file: string): Lock | undefined {
+  const lock = connect(file, { timeout: 0 });
+  if (takes(lock, "BEGIN EXCLUSIVE")) return lock;
+  lock.close();
+  return undefined;
+}
+
+/** takeSoon takes a lock that others may be looking at in this moment. */
+function takeSoon(file: string): Lock | undefined {
+  let lock = take(file);
+  for (let tries = 0; !lock && tries < mostTries; tries++) lock = take(file);
+  return lock;
+}
+
+/** takeIfThere returns undefined, too, where another process has ended the lock meanwhile. */
+function takeIfThere(file: string): Lock | undefined {
+  try {
+    return take(file);
+  } catch (error) {
+    if (existsSync(file)) throw error;
+    return undefined;
+  }
+}
+
+function end(lock: Lock | undefined, file: string): void {
+  // In this order: who has opened the file meanwhile has the lock of one that nobody looks at.
+  const isRemoved = removed(file);
+  lock?.close();
+  // Windows removes no file that is open.
+  if (!isRemoved) removed(file);
+}
+
+function removed(file: string): boolean {
+  try {
+    rmSync(file, { force: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** `onError` receives why a lock cannot be kept: other processes then go by what the database says of the node. */
 export function createNodeLocks(folder: string, onError: (error: unknown) => void): NodeLocks {
   const fileOf = (node: string) => join(folder, node + ending);
   const kept = new Map<string, () => void>();
-
-  function take(file: string) {
-    const lock = connect(file, { timeout: 0 });
-    if (takes(lock, "BEGIN EXCLUSIVE")) return lock;
-    lock.close();
-    return undefined;
-  }
-
-  function end(lock: ReturnType<typeof take>, file: string): void {
-    // In this order: who has opened the file meanwhile has the lock of one that nobody looks at.
-    rmSync(file, { force: true });
-    lock?.close();
-  }
 
   return {
     keep(node) {
@@ -49,7 +90,7 @@ export function createNodeLocks(folder: string, onError: (error: unknown) => voi
       try {
         mkdirSync(folder, { recursive: true, mode: 0o700 });
         writeFileSync(file, "", { mode: 0o600 });
-        const lock = take(file);
+        const lock = takeSoon(file);
         if (!lock) throw new Error("another process has the lock");
         kept.set(node, () => end(lock, file));
         return () => {
@@ -76,9 +117,9 @@ export function createNodeLocks(folder: string, onError: (error: unknown) => voi
     takeEnded(node, hasFile = false) {
       const file = fileOf(node);
       // One of an older version has no lock.
-      if (!existsSync(file)) return hasFile ? undefined : () => {};
-      const lock = take(file);
-      return lock && (() => end(lock, file));
+      if (!existsSync(file)) return hasFile ? undefined : { end() {}, leave() {} };
+      const lock = takeIfThere(file);
+      return lock && { end: () => end(lock, file), leave: () => void lock.close() };
     },
   };
 }

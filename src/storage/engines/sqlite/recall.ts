@@ -14,7 +14,7 @@ const againMs = 250;
 
 /**
  * recallFromOthers resolves to whether all leases of the account that there were have been given back, and so what is written of the calls
- * that drew on them. Those of a process that stands still, or has died, are not.
+ * that drew on them. Those of a process that stands still are not, nor those of one that may have died and is not known to.
  */
 export async function recallFromOthers(db: Database, accountId: string): Promise<boolean> {
   const begunAt = performance.now();

@@ -15,7 +15,7 @@ import { createNodeLocks } from "../../../../src/storage/engines/sqlite/node-loc
 import { lineOf } from "../../../../src/storage/journal/records.ts";
 import { createSegments } from "../../../../src/storage/journal/segments.ts";
 import { openSentLog, sentLogs } from "../../../../src/storage/journal/sent-log.ts";
-import type { JournalRecord } from "../../../../src/storage/money/books.ts";
+import { holdMs, type JournalRecord } from "../../../../src/storage/money/books.ts";
 import type { Storage } from "../../../../src/storage/storage.ts";
 import {
   type OwnedStorage,
@@ -43,6 +43,8 @@ let seen: TestLedger;
 let owner: OwnedStorage;
 let workers: TestWorker[];
 let errors: unknown[];
+/** By how much the owner's clock has been set forward, in milliseconds. */
+let ahead = 0;
 
 const onError = (error: unknown) => void errors.push(error);
 
@@ -77,8 +79,9 @@ const outcomes = () =>
 beforeEach(async () => {
   errors = [];
   workers = [];
+  ahead = 0;
   seen = await ledgerOf({ balance: ample });
-  const of = { node: newId("nod"), clock: Date.now, onError, isSuccessor: false };
+  const of = { node: newId("nod"), clock: () => Date.now() + ahead, onError, isSuccessor: false };
   owner = await openStorageOfOwner(seen.path, "process", of);
 });
 
@@ -229,6 +232,37 @@ test("leases that are recalled are said to be back only where all workers have a
   one.ends.link.answer<Pick<LedgerQuestions, "ledger.recall">>({ "ledger.recall": () => new Promise(() => {}) });
   expect(await other.storage.recall("acc_1")).toBe(false);
 });
+
+test("a worker goes on where the clock is set forward by more than a deadline, and what its calls hold stays", async () => {
+  const [one, other] = [await addWorker(), await addWorker()];
+  const running = await one.hold("req_1", 100);
+  await capture(one, await one.hold("req_2", 100), 10);
+  // All that its journal has is in the database.
+  await owner.storage.holds.total();
+  seen.engine.prepare("UPDATE accounts SET held = held + 1").run();
+  seen.engine
+    .prepare<
+      [number],
+      unknown
+    >(`INSERT INTO holds (request_id, node, account_id, key_id, operation, model, amount, created_at, expires_at)
+      VALUES ('lease of the dead', 'nod_dead', 'acc_1', '', '', '', 1, 1, ?)`)
+    .run(Date.now() + holdMs);
+  ahead = 100 * holdMs;
+  // Where one dies the owner looks for what others have left.
+  await other.ends.kill();
+  await eventually(() => expect(lookedAt()).toBe(true));
+  expect(outcomes()).toEqual([{ id: "req_2", outcome: Outcome.ANSWERED, cost: 10 }]);
+  expect(await capture(one, running, 30)).toEqual({ cost: 30, waived: 0 });
+  expect(await capture(one, await one.hold("req_3", 100), 20)).toEqual({ cost: 20, waived: 0 });
+  await one.ledger.close();
+  await settled(ample - 60);
+  expect((await reconcile(seen.engine)).findings).toEqual([]);
+});
+
+/** lookedAt reports whether a hold is gone that nobody renews, and so whether its deadline was looked at. */
+function lookedAt(): boolean {
+  return seen.engine.prepare<[], unknown>("SELECT 1 FROM holds WHERE node = 'nod_dead'").get() === undefined;
+}
 
 describe("a change", () => {
   test("by one worker is known by the others when it is answered", async () => {

@@ -91,14 +91,16 @@ export async function writeLeftBehind({ server, segments, folder, own, onError }
     for (const node of others) {
       const counts = living.has(node);
       if (!counts && !spooled.has(node) && !sent.has(node)) continue;
-      const endLock = locks.takeEnded(node, counts);
-      if (!endLock) continue;
-      count += await take(node)
-        .then(async (taken) => {
-          if (counts) await endNode(session, node);
-          return taken;
-        })
-        .finally(endLock);
+      const lock = locks.takeEnded(node, counts);
+      if (!lock) continue;
+      try {
+        count += await take(node);
+        if (counts) await endNode(session, node);
+      } catch (error) {
+        lock.leave();
+        throw error;
+      }
+      lock.end();
     }
     return count;
   } finally {

@@ -18,6 +18,7 @@ import {
   type Turn,
 } from "../../../money/books.ts";
 import type { Engine } from "../../engine.ts";
+import { createEndGone } from "../journal/end-gone.ts";
 import { createRecover } from "../journal/recover.ts";
 import { applyEach } from "./apply-each.ts";
 import type { BooksParts } from "./parts.ts";
@@ -106,8 +107,9 @@ export function createBooks(
 
 /** createDeadlines moves on the deadlines of this process's holds and leases, and expires those of any that have passed. */
 function createDeadlines(parts: BooksParts, options: BooksOptions, queue: WriteQueue): Pick<Books, "renew" | "expire"> {
-  const { engine, statements, steps } = parts;
+  const { engine, statements, steps, own } = parts;
   const { node, clock } = options;
+  const endGone = createEndGone(parts, options);
   const recover = createRecover(parts, options);
   return {
     renew: () =>
@@ -120,10 +122,12 @@ function createDeadlines(parts: BooksParts, options: BooksOptions, queue: WriteQ
       queue.run(() => {
         // A transaction that finds nothing to expire would pass on a full disk, too.
         if (engine.writable.wasAway() && !engine.writable.probe()) return 0;
+        endGone();
         const unreadable = recover();
         return engine.books.transact(() => {
           keepThroughTrouble(parts, clock());
-          return steps.expire(clock(), unreadable);
+          // One whose books are open here lives, though the clock was set forward, or the machine stood still.
+          return steps.expire(clock(), [...unreadable, ...own]);
         });
       }),
   };

@@ -16,6 +16,8 @@ export interface BooksParts {
   readonly apply: Apply;
   readonly rows: JournalRows;
   readonly budgets: BudgetBooks;
+  /** own are the nodes whose books are open in this process. */
+  readonly own: Set<string>;
 }
 
 export function createBooksParts(engine: Engine): BooksParts {
@@ -32,5 +34,5 @@ export function createBooksParts(engine: Engine): BooksParts {
     holdAlone: steps.holdAgain,
     captureAlone: (call) => steps.capture(call),
   });
-  return { engine, statements, steps, pendingTotals, apply, rows: createJournalRows(books), budgets };
+  return { engine, statements, steps, pendingTotals, apply, rows: createJournalRows(books), budgets, own: new Set() };
 }

@@ -51,6 +51,8 @@ export interface Steps {
    * as lost. Returns how many.
    */
   expire(now: number, except?: readonly string[]): number;
+  /** Does the same, whatever their deadlines are, with what a node has that has ended. */
+  expireOf(node: string, now: number): number;
   /** lose records calls as lost that were sent, and of which nothing is known. One that has a hold is recorded when that expires. */
   lose(calls: readonly SentCall[], now: number): void;
 }
@@ -62,7 +64,7 @@ export function createSteps(books: Connection, statements: LedgerStatements, bud
     grant: createGrant(statements, holds, budgets),
     release: (id) => release(statements, id),
     capture: createCapture(books, statements, holds.available, budgets),
-    expire: createExpire(books, statements),
+    ...createExpire(books, statements),
     lose: createLose(books, statements),
   };
 }
@@ -216,19 +218,23 @@ function insertLost(
   if (insertRequest.run(...requestValues(call)) === 1) addToHour.run(...hourValues(hourTotalOf(call)));
 }
 
-function createExpire(books: Connection, statements: LedgerStatements): Steps["expire"] {
+function createExpire(books: Connection, statements: LedgerStatements): Pick<Steps, "expire" | "expireOf"> {
+  const columns = "SELECT request_id, account_id, key_id, operation, model, created_at FROM holds";
   const selectExpired = books.prepare<[now: number, except: string], ExpiredHold>(
-    `SELECT request_id, account_id, key_id, operation, model, created_at FROM holds
-     WHERE expires_at <= ? AND node NOT IN (SELECT value FROM json_each(?)) LIMIT ${batch}`,
+    `${columns} WHERE expires_at <= ? AND node NOT IN (SELECT value FROM json_each(?)) LIMIT ${batch}`,
   );
-  return (now, except = []) => {
-    const holds = selectExpired.all(now, JSON.stringify(except));
+  const selectOf = books.prepare<[node: string], ExpiredHold>(`${columns} WHERE node = ? LIMIT ${batch}`);
+  function expireAll(holds: readonly ExpiredHold[], now: number): number {
     for (const { request_id, ...hold } of holds) {
       release(statements, request_id);
       // A lease is no call.
       if (hold.operation !== "") insertLost(statements, request_id, hold, now);
     }
     return holds.length;
+  }
+  return {
+    expire: (now, except = []) => expireAll(selectExpired.all(now, JSON.stringify(except)), now),
+    expireOf: (node, now) => expireAll(selectOf.all(node), now),
   };
 }
 

@@ -34,8 +34,8 @@ export function createRecordSent(
 
   return {
     of(node) {
-      const endLock = locks.takeEnded(node);
-      if (!endLock) return false;
+      const lock = locks.takeEnded(node);
+      if (!lock) return false;
       const log = { folder, node, database: rows.database() };
       try {
         const calls = sentCalls(log);
@@ -43,11 +43,11 @@ export function createRecordSent(
         const unknown = calls.filter(({ requestId }) => !told?.has(requestId));
         if (unknown.length > 0) engine.books.transact(() => steps.lose(unknown, clock()));
       } catch (error) {
-        endLock();
+        lock.leave();
         throw error;
       }
       removeSentLog(log);
-      endLock();
+      lock.end();
       return true;
     },
     nodes() {

@@ -20,11 +20,15 @@ const leftBehindMs = 5_000;
 /** endedMs is how long after the start of its process the row of a journal is kept that has ended. */
 const endedMs = 24 * 3_600_000;
 
-/** createRecover returns a function that posts them, and returns the processes whose journals cannot be read. */
+/**
+ * createRecover returns a function that posts them, and returns the processes whose journals cannot be read. Those whose books are open in
+ * this process live, whatever the clock says.
+ */
 export function createRecover(parts: BooksParts, options: BooksOptions): () => readonly string[] {
-  const { engine, rows } = parts;
+  const { engine, rows, own } = parts;
   const { node, onError } = options;
   const reported = new Set<string>();
+  const isOther = (owner: string) => owner !== node && !own.has(owner);
   const recordSent = createRecordSent(parts, options);
 
   /** Returns false where it failed. Throws where another process is writing: then all of it is tried again. */
@@ -40,9 +44,9 @@ export function createRecover(parts: BooksParts, options: BooksOptions): () => r
   }
 
   return () => {
-    const others = engine.segments.nodes().filter((owner) => owner !== node);
+    const others = engine.segments.nodes().filter(isOther);
     const unreadable = others.filter((owner) => !tried(owner, (one) => recoverOne(one, parts, options, reported)));
-    const withoutFile = rows.open().filter((row) => row.node !== node && !others.includes(row.node));
+    const withoutFile = rows.open().filter((row) => isOther(row.node) && !others.includes(row.node));
     for (const row of withoutFile) tried(row.node, (one) => recoverLost(one, parts, options));
     for (const sender of recordSent.nodes()) tried(sender, recordSent.of);
     tried(node, () => rows.forgetEnded(firstIdAt("nod", options.clock() - endedMs)));
