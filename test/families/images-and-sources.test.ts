@@ -100,6 +100,7 @@ describe.each([false, true])("stream: %s", (stream) => {
     ["Z.ai's", { web_search: [{ title: "A", link: a, refer: "ref_1" }] }, [cited(4, 7, "A", a)]],
     ["Volcengine's", { references: [{ title: "A", url: a }] }, [cited(4, 7, "A", a)]],
     ["Tencent's", { search_info: { search_results: [{ index: 1, title: "A", url: a }] } }, [cited(4, 7, "A", a)]],
+    ["files between pages", { references: ["a.pdf", a, { url: "file:///b.pdf" }] }, [cited(0, 7, a, a)]],
     ["none", { citations: [], search_results: null }, []],
     ["what is no list", { citations: "none", search_results: { url: a } }, []],
   ])("sources beside the choices are those of the text: %s", async (_, beside, annotations) => {
