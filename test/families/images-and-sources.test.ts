@@ -161,6 +161,22 @@ describe.each([false, true])("stream: %s", (stream) => {
   });
 });
 
+test("a response cites a page in a place once, also where its server tells all pages so far with each chunk", async () => {
+  const [a, b] = ["https://a.example", "https://b.example"].map((url) => {
+    return { type: "url_citation", url_citation: { start_index: 0, end_index: 2, title: "A", url } };
+  });
+  const again = { type: "url_citation", url_citation: { ...a?.url_citation, end_index: 3 } };
+  const said = [
+    { content: "He", annotations: [a] },
+    { annotations: [a, b] },
+    { content: "y", annotations: [a, b, again] },
+  ];
+  const chunks = [{ role: "assistant", content: "" }, ...said].map((delta) => chatChunk(delta));
+  upstream.script = (exchange) => exchange.stream(...chunks, chatChunk({}, "stop"), usageChunk());
+  const annotations = [a, b, again].map((one) => ({ type: "url_citation", ...one?.url_citation }));
+  expect(await outputOf(true)).toMatchObject([{ content: [{ text: "Hey", annotations }] }]);
+});
+
 test("citations that came before the text are those of the text, and those behind a call of none", async () => {
   const annotations = [{ type: "url_citation", url_citation: { url: "https://a.example" } }];
   const call = { index: 0, id: "c", type: "function", function: { name: "f", arguments: "{}" } };
