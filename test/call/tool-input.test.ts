@@ -110,8 +110,21 @@ test("any input is told once, in pieces and in pieces that have all so far, wher
     const pieces = ends.map((end) => text.slice(0, end));
     expect(told(pieces)).toEqual(whole);
     expect(told(pieces.flatMap((piece) => [piece, "", piece]))).toEqual(whole);
+    const { text: ended, isComplete } = told([...pieces, "\n", " "]);
+    expect([ended.trimEnd(), isComplete]).toEqual([text, true]);
   };
   fc.assert(fc.property(resembling, cuts, once), { numRuns: 20_000 });
+});
+
+test("an input that comes again in other pieces is told once, also where one of them is blank", () => {
+  const text = '{\n "a": [1,\t2]\n}';
+  for (let first = 1; first < text.length; first++) {
+    for (let second = first + 1; second <= text.length; second++) {
+      const pieces = [text.slice(0, first), text.slice(first, second), text.slice(second)];
+      expect(told([text, ...pieces])).toEqual({ text, isComplete: true });
+      expect(told([...pieces, ...pieces])).toEqual({ text, isComplete: true });
+    }
+  }
 });
 
 test("an input whose name begins as it does is told wherever it is cut, in two pieces and in three", () => {

@@ -100,6 +100,7 @@ describe.each([false, true])("stream: %s", (stream) => {
     ["Z.ai's", { web_search: [{ title: "A", link: a, refer: "ref_1" }] }, [cited(4, 7, "A", a)]],
     ["Volcengine's", { references: [{ title: "A", url: a }] }, [cited(4, 7, "A", a)]],
     ["Tencent's", { search_info: { search_results: [{ index: 1, title: "A", url: a }] } }, [cited(4, 7, "A", a)]],
+    ["files between pages", { references: ["a.pdf", a, { url: "file:///b.pdf" }] }, [cited(0, 7, a, a)]],
     ["none", { citations: [], search_results: null }, []],
     ["what is no list", { citations: "none", search_results: { url: a } }, []],
   ])("sources beside the choices are those of the text: %s", async (_, beside, annotations) => {
@@ -158,6 +159,22 @@ describe.each([false, true])("stream: %s", (stream) => {
     said({ content: "See [1]", annotations: [{ type: "url_citation", url_citation }] }, { citations: [a] });
     expect(await outputOf(stream)).toMatchObject([{ content: [{ annotations: [cited(0, 3, "B", b)] }] }]);
   });
+});
+
+test("a response cites a page in a place once, also where its server tells all pages so far with each chunk", async () => {
+  const [a, b] = ["https://a.example", "https://b.example"].map((url) => {
+    return { type: "url_citation", url_citation: { start_index: 0, end_index: 2, title: "A", url } };
+  });
+  const again = { type: "url_citation", url_citation: { ...a?.url_citation, end_index: 3 } };
+  const said = [
+    { content: "He", annotations: [a] },
+    { annotations: [a, b] },
+    { content: "y", annotations: [a, b, again] },
+  ];
+  const chunks = [{ role: "assistant", content: "" }, ...said].map((delta) => chatChunk(delta));
+  upstream.script = (exchange) => exchange.stream(...chunks, chatChunk({}, "stop"), usageChunk());
+  const annotations = [a, b, again].map((one) => ({ type: "url_citation", ...one?.url_citation }));
+  expect(await outputOf(true)).toMatchObject([{ content: [{ text: "Hey", annotations }] }]);
 });
 
 test("citations that came before the text are those of the text, and those behind a call of none", async () => {

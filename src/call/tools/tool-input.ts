@@ -34,7 +34,7 @@ export function isEmptyList(value: JsonValue | undefined): boolean {
  * told as the object in it. Of servers that write all of the input so far in each piece, the rest of it is told.
  *
  * A piece that begins with all that came may be that once more, or go on with the same characters. It is what leaves the input JSON. Where
- * both do, the piece is held: what comes next cannot be both, and of both no more than one is whole in the end.
+ * both do, the piece is held: what comes next cannot be both, unless it is blank, and of both no more than one is whole in the end.
  */
 export class ToolInput {
   #text = "";
@@ -91,7 +91,7 @@ export class ToolInput {
       this.#isWhole = true;
       return "";
     }
-    if (this.#isWhole && piece.trim() !== "") return this.#addBeyond(piece);
+    if (this.#isWhole && (piece.trim() !== "" || this.#again > 0)) return this.#addBeyond(piece);
     if (this.#undecided) return this.#addToUndecided(this.#undecided, piece);
     if (!this.#isAllSoFar(piece)) return this.#tell(piece);
     return this.#addUndecided(
@@ -112,6 +112,10 @@ export class ToolInput {
   #addToUndecided(undecided: Undecided, piece: string): string {
     if (piece === "") return "";
     if (piece.startsWith(undecided.all)) return this.#addUndecided(undecided, piece);
+    if (undecided.asAll.isWhole && piece.trim() === "") {
+      this.#undecided = { ...undecided, added: undecided.added + piece, asAdded: undecided.asAdded.readAll(piece) };
+      return "";
+    }
     if (undecided.asAll.isWhole && this.repeats(piece)) return this.#tellAll(undecided.all);
     this.#undecided = undefined;
     return this.#tell(undecided.added) + this.add(piece);

@@ -12,7 +12,7 @@ import { markItems, marksBeside } from "./keys/cache-marks.ts";
 import { isDefault, refusedIn } from "./keys/refused.ts";
 import type { Capabilities } from "./profile.ts";
 import { rootedItems, rootedTools } from "./schemas/rooted-tools.ts";
-import { fitItemIds } from "./tool-turns.ts";
+import { fitItemIds, itemsWithThoughts } from "./tool-turns.ts";
 
 export function* fitResponse(json: JsonObject, capabilities: Capabilities): CooperativeTask<FittedJson> {
   const reasoning = fitReasoning(json, capabilities);
@@ -25,7 +25,10 @@ export function* fitResponse(json: JsonObject, capabilities: Capabilities): Coop
   // A text has no place for a mark.
   if (placed.instructions !== undefined) yield* markItems(instructionsIn(marked), { ...marking, taken: "none" });
   const items = placed.input ?? marked;
-  const input = yield* inItems(yield* fitItemIds(yield* fitOwnIds(items, capabilities), capabilities, json));
+  const named = yield* inItems(yield* fitItemIds(yield* fitOwnIds(items, capabilities), capabilities, json));
+  const input = demandsThoughts({ ...json, ...reasoning.changes }, capabilities)
+    ? yield* itemsWithThoughts(named)
+    : named;
   const tools = yield* fitResponseTools(marks.tools ?? json.tools, input, capabilities);
   const changes: Changes = {
     ...boundIn(json, capabilities),
@@ -38,11 +41,16 @@ export function* fitResponse(json: JsonObject, capabilities: Capabilities): Coop
     ...(tools.input === json.input ? {} : { input: tools.input }),
     ...(tools.tools === json.tools ? {} : { tools: tools.tools }),
   };
-  const named = refused.filter((key) => !isDefault(key, json[key]) && !isForKeeping(key));
+  const lost = refused.filter((key) => !isDefault(key, json[key]) && !isForKeeping(key));
   return {
     changes,
-    dropped: [...tools.dropped, ...marking.dropped, ...reasoning.dropped, ...named, ...included.dropped],
+    dropped: [...tools.dropped, ...marking.dropped, ...reasoning.dropped, ...lost, ...included.dropped],
   };
+}
+
+/** demandsThoughts reports whether each earlier turn of the model's must have its reasoning. `reasoning` is what the server is asked for. */
+function demandsThoughts({ reasoning }: Changes, { thoughts_demanded: isDemanded }: Capabilities): boolean {
+  return isDemanded === true && !(isObject(reasoning) && reasoning.effort === "none");
 }
 
 /** idleChoice returns the change that leaves out a choice among no tools, which xAI refuses. A demand for a call stays: its server refuses it. */

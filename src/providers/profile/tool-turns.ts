@@ -197,3 +197,24 @@ export function endWithUser(
   const isRefused = demanded === "user" && last?.role === "assistant" && last.prefix !== true;
   return isRefused ? [...messages, goOn] : messages;
 }
+
+/** itemsWithThoughts puts a space for the reasoning before each turn of the model's that has none. A turn ends where results or others' words follow. */
+export function* itemsWithThoughts(input: JsonValue | undefined): CooperativeTask<JsonValue | undefined> {
+  if (!Array.isArray(input)) return input;
+  const items: JsonValue[] = [];
+  let hasThought = false;
+  for (const [i, item] of input.entries()) {
+    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    const { type = "message", role, content } = isObject(item) ? item : {};
+    if (type === "reasoning") hasThought ||= Array.isArray(content) && content.length > 0;
+    else {
+      const isModels = type === "message" ? role === "assistant" : typeof type === "string" && type.endsWith("_call");
+      if (isModels && !hasThought) items.push(blankThought);
+      hasThought = isModels;
+    }
+    items.push(item);
+  }
+  return items.length === input.length ? input : items;
+}
+
+const blankThought = { type: "reasoning", summary: [], content: [{ type: "reasoning_text", text: " " }] };

@@ -1,5 +1,6 @@
 /** Images, plans and sources in answers of Gemini's and Cohere's own APIs reach callers of every family. */
 import { describe, expect, test } from "vitest";
+import { GroundedText } from "../../../src/providers/frames/native/grounded-text.ts";
 import { ask } from "../../support/ask.ts";
 import { modelAt } from "../../support/gateway.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
@@ -36,6 +37,7 @@ const cohere = {
   message: { role: "assistant", tool_plan: "I look.", content: [{ type: "text", text }], citations: [citation] },
 };
 const said = (type: string, message: Json) => ({ type, index: 0, delta: { message } });
+const cohereEnd = { type: "message-end", delta: { finish_reason: "COMPLETE", usage: tokens } };
 const cohereEvents = [
   { type: "message-start", id: "c", delta: { message: { role: "assistant" } } },
   { type: "tool-plan-delta", delta: { message: { tool_plan: "I look." } } },
@@ -43,7 +45,7 @@ const cohereEvents = [
   said("content-delta", { content: { text } }),
   said("citation-start", { citations: citation }),
   { type: "citation-end", index: 0 },
-  { type: "message-end", delta: { finish_reason: "COMPLETE", usage: tokens } },
+  cohereEnd,
 ];
 
 /** tell has the upstream answer. */
@@ -86,6 +88,25 @@ describe.each([false, true])("stream: %s", (stream) => {
     expect(await told("messages", stream)).toContain(found);
   });
 
+  test("places that are none in the text are not known", async () => {
+    for (const startIndex of ["x", 1.5, -3, 99, 12, {}, null]) {
+      const support = { segment: { startIndex, endIndex: 9 }, groundingChunkIndices: [0] };
+      const answer = gemini([{ text }], { groundingMetadata: { ...groundingMetadata, groundingSupports: [support] } });
+      tell(answer, [answer]);
+      expect(await told("chat/completions", stream)).toContain('"start_index":0,"end_index":0,');
+    }
+    for (const start of ["x", 1.5, -3, {}, null]) {
+      const odd = { ...citation, start };
+      const message = { ...cohere.message, citations: [odd] };
+      tell({ ...cohere, message }, [
+        ...cohereEvents.slice(0, 4),
+        said("citation-start", { citations: odd }),
+        cohereEnd,
+      ]);
+      expect(await told("chat/completions", stream)).toContain('"start_index":0,"end_index":10,');
+    }
+  });
+
   test("Gemini's images are images", async () => {
     const image = { inlineData: { mimeType: "image/png", data: "aW1n" } };
     const answer = gemini([{ text: "No.", thought: true }, { ...image, thought: true }, image]);
@@ -103,3 +124,45 @@ describe.each([false, true])("stream: %s", (stream) => {
     expect(await told("messages", stream)).toContain('"thinking":"I look."');
   });
 });
+
+test("Gemini's pages that each piece names again are told once, at their places in the whole text", async () => {
+  const [first, second] = ["Olé: ", "12 °C"];
+  const { groundingChunks } = groundingMetadata;
+  const going = { finishReason: null };
+  tell({}, [
+    gemini([{ text: "So.", thought: true }, { text: first }], { ...going, groundingMetadata: { groundingChunks } }),
+    gemini([{ text: second }], { ...going, groundingMetadata }),
+    { candidates: [{ groundingMetadata }], usageMetadata },
+    gemini([{ text: "." }], { groundingMetadata }),
+    gemini([{ text: "" }], { groundingMetadata }),
+  ]);
+  for (const family of ["chat/completions", "responses"] as const) {
+    const annotations = (await told(family, true)).match(/"annotations?":(?:\[\{|\{)"type":"url_citation".*?\}/g) ?? [];
+    // A response tells an annotation by itself, and in its part, its item and all of itself.
+    expect(annotations).toHaveLength(family === "responses" ? 4 : 1);
+    for (const annotation of annotations) expect(annotation).toContain(placed.slice(1, -1));
+  }
+  expect((await told("messages", true)).split(found)).toHaveLength(2);
+});
+
+test("Gemini's places are those of a part", async () => {
+  const segment = { ...place, partIndex: 2, startIndex: 0, endIndex: 6 };
+  const parts = [{ text: "So.", thought: true }, { text: "Olé: " }, { text: "12 °C" }];
+  const groundingSupports = [{ segment, groundingChunkIndices: [0] }];
+  tell(gemini(parts, { groundingMetadata: { ...groundingMetadata, groundingSupports } }), []);
+  expect(await told("chat/completions", false)).toContain(placed);
+});
+
+test("thousands of places in a long text are found at once", () => {
+  const long = "Olé, wörld! ".repeat(100_000);
+  const grounded = new GroundedText();
+  const supports = Array.from({ length: 50_000 }, (_, i) => {
+    const segment = { startIndex: 14 * i, endIndex: 14 * i + 4 };
+    return { segment, groundingChunkIndices: [0] };
+  });
+  grounded.add([long], { ...groundingMetadata, groundingSupports: supports });
+  const annotations = grounded.annotations();
+  expect(annotations).toHaveLength(50_000);
+  const last = { start_index: 12 * 49_999, end_index: 12 * 49_999 + 3, title: "A", url: uri };
+  expect(annotations.at(-1)).toEqual({ type: "url_citation", url_citation: last });
+}, 20_000);

@@ -90,6 +90,30 @@ test.each([
   expect([fitted.request.json(), fitted.dropped]).toEqual([{ ...json, reasoning }, dropped]);
 });
 
+test("each turn of DeepSeek's items has its reasoning, unless it is not to reason", () => {
+  const profile = createProfile(vendors.find(({ name }) => name === "deepseek")?.profile ?? {});
+  const [user, said] = [
+    { role: "user", content: "hi" },
+    { type: "message", role: "assistant", content: "So." },
+  ];
+  const call = (call_id: string) => ({ type: "function_call", call_id, name: "f", arguments: "{}" });
+  const result = (call_id: string) => ({ type: "function_call_output", call_id, output: "1" });
+  const thought = (text: string) => ({ type: "reasoning", summary: [], content: [{ type: "reasoning_text", text }] });
+  const sealed = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "e" };
+  const first = [user, thought("Look."), call("a"), call("b"), result("a"), result("b")];
+  const fitted = (input: object[], effort: string) => {
+    const json = { model: "deepseek-flash", input, reasoning: { effort } };
+    const request = Wire.ofJson(CreateResponseRequestSchema, json as never);
+    return runNow(fittingOf(profile.of("deepseek-flash"), undefined).fit("responses", request, true)).request.json()
+      .input;
+  };
+  const input = [...first, said, call("c"), result("c"), sealed, call("d"), result("d"), user];
+  const rest = [said, call("c"), result("c"), sealed, thought(" "), call("d"), result("d"), user];
+  expect(fitted(input, "high")).toEqual([...first, thought(" "), ...rest]);
+  expect(fitted(input, "none")).toEqual(input);
+  expect(fitted(first, "high")).toEqual(first);
+});
+
 test.each([
   ["gpt-6-sol", "max", "max"],
   ["gpt-6.2-astra", "max", "max"],

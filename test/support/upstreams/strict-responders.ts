@@ -186,6 +186,19 @@ const reasonsOpenly: ResponseRule = ({ reasoning, tool_choice: choice = null }) 
   return effort !== "none" && isDemanded ? "Thinking mode does not support this tool_choice" : undefined;
 };
 
+/** As DeepSeek's models want it while they think: each turn of theirs has its reasoning. */
+const thoughtfulTurns: ResponseRule = (request) => {
+  const { effort } = (request.reasoning ?? {}) as Json;
+  if (effort === "none") return undefined;
+  let hasReasoning = false;
+  for (const { type = "message", role, content } of itemsOf(request)) {
+    if (type === "reasoning") hasReasoning = JSON.stringify(content ?? []).includes('"reasoning_text","text":"');
+    else if (type === "function_call_output" || (type === "message" && role !== "assistant")) hasReasoning = false;
+    else if (!hasReasoning) return "The `reasoning_text` in the thinking mode must be passed back to the API.";
+  }
+  return undefined;
+};
+
 const noEncrypted: ResponseRule = (request) =>
   itemsOf(request).some(({ type, content }) => type === "reasoning" && !Array.isArray(content))
     ? "reasoning without content"
@@ -237,6 +250,7 @@ export const deepseekResponses: readonly ResponseRule[] = [
   noEncrypted,
   noOrphans,
   reasonsOpenly,
+  thoughtfulTurns,
   (request) => (itemsOf(request).some(({ role }) => role === "developer") ? "developer is a user here" : undefined),
 ];
 

@@ -9,6 +9,8 @@ interface Part {
   readonly type: "output_text" | "refusal";
   text: string;
   readonly annotations: JsonValue[];
+  /** The annotations that have been told, as JSON: some servers tell all so far with each chunk. */
+  readonly told: Set<string>;
   readonly logprobs: JsonValue[];
 }
 
@@ -66,9 +68,12 @@ export class MessageItem implements Item {
   }
 
   #annotate(part: Part, annotations: readonly JsonObject[]): JsonObject[] {
-    return annotations.map((annotation) => {
+    return annotations.flatMap((annotation) => {
+      const written = JSON.stringify(annotation);
+      if (part.told.has(written)) return [];
+      part.told.add(written);
       const annotation_index = part.annotations.push(annotation) - 1;
-      return this.#event("response.output_text.annotation.added", { annotation_index, annotation });
+      return [this.#event("response.output_text.annotation.added", { annotation_index, annotation })];
     });
   }
 
@@ -85,7 +90,7 @@ export class MessageItem implements Item {
   #partOf(type: Part["type"]): [events: JsonObject[], part: Part] {
     if (this.#part?.type === type) return [[], this.#part];
     const ended = this.#endPart();
-    const part: Part = { type, text: "", annotations: [], logprobs: [] };
+    const part: Part = { type, text: "", annotations: [], told: new Set(), logprobs: [] };
     this.#part = part;
     return [[...ended, this.#event("response.content_part.added", { part: partJson(part) })], part];
   }

@@ -6,7 +6,8 @@
 import { newId } from "../../../runtime/ids.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import { chatWordOf } from "../../usage/finish-word.ts";
-import { citedIn, groundedIn, imagesIn } from "./native-sources.ts";
+import { GroundedText } from "./grounded-text.ts";
+import { citedIn, imagesIn } from "./native-sources.ts";
 import { endOfResponse, messageOfItems } from "./response-events.ts";
 import { writtenInput } from "./said.ts";
 
@@ -17,16 +18,22 @@ export function chatOf(answer: JsonObject): JsonObject | undefined {
   return { ...headOf(answer, newChatId()), object: "chat.completion", created: seconds(), choices };
 }
 
-/** choicesOfPiece returns choices whose messages are the next parts of them, also where a piece has no more than an end. */
-export function choicesOfPiece(piece: JsonObject): JsonObject[] {
+/**
+ * choicesOfPiece returns choices whose messages are the next parts of them, also where a piece has no more than an end. `grounded` has what
+ * came of Gemini's choices before, by index.
+ */
+export function choicesOfPiece(piece: JsonObject, grounded = new Map<number, GroundedText>()): JsonObject[] {
   const { candidates, message, done, response, token } = piece;
   if (isBlocked(piece)) return [choice(0, {}, "content_filter")];
   if (Array.isArray(candidates)) {
     return candidates.filter(isObject).flatMap((candidate, place) => {
-      const { finishReason = null } = candidate;
-      const said = choiceOfCandidate(candidate, place);
-      if (said.length > 0 || finishReason === null) return said;
-      return [choice(indexIn(candidate, place), {}, finishReason)];
+      const { finishReason = null, groundingMetadata: grounding = null } = candidate;
+      const index = indexIn(candidate, place);
+      const text = grounded.get(index) ?? new GroundedText();
+      grounded.set(index, text);
+      const said = choiceOfCandidate(candidate, index, text, finishReason !== null);
+      if (said.length > 0 || (finishReason ?? grounding) === null) return said;
+      return [choice(index, {}, finishReason)];
     });
   }
   if (isCompletion(piece)) return choiceOfCompletion(piece);
@@ -83,7 +90,11 @@ const told: ReadonlySet<string> = new Set([
 function choicesIn(answer: JsonObject): JsonObject[] {
   const { message, candidates, output, content, type, generated_text: generated, response, done } = answer;
   if (isBlocked(answer)) return [choice(0, { role: "assistant", content: "" }, "content_filter")];
-  if (Array.isArray(candidates)) return candidates.filter(isObject).flatMap(choiceOfCandidate);
+  if (Array.isArray(candidates)) {
+    return candidates
+      .filter(isObject)
+      .flatMap((candidate, place) => choiceOfCandidate(candidate, indexIn(candidate, place), new GroundedText(), true));
+  }
   // Ollama and Cohere have chat's message without a list of choices.
   if (isObject(message) && textOrEmpty(message.role) !== "") return [choice(0, plainMessage(message), endOf(answer))];
   if (isObject(output) && isObject(output.message)) return choiceOfParts(0, output.message.content, endOf(answer));
@@ -113,10 +124,20 @@ function choiceOfFirstCohere({ text = "", tool_calls: called, finish_reason: end
   return [choice(0, message, end === "COMPLETE" && calls.length > 0 ? "tool_calls" : end)];
 }
 
-function choiceOfCandidate(candidate: JsonObject, place: number): JsonObject[] {
+/** choiceOfCandidate adds a candidate to what came of its choice before. `hasEnded` is whether its pages are told now. */
+function choiceOfCandidate(
+  candidate: JsonObject,
+  index: number,
+  grounded: GroundedText,
+  hasEnded: boolean,
+): JsonObject[] {
   const { content, finishReason = null, groundingMetadata: grounding } = candidate;
-  const parts = isObject(content) ? content.parts : undefined;
-  return choiceOfParts(indexIn(candidate, place), parts, finishReason, grounding);
+  const parts = isObject(content) && Array.isArray(content.parts) ? content.parts : [];
+  grounded.add(
+    parts.map((part) => (isObject(part) ? textIn(part) : "")),
+    grounding,
+  );
+  return choiceOfParts(index, parts, finishReason, hasEnded ? grounded.annotations() : []);
 }
 
 /** isBlocked reports that Gemini has refused the prompt: then there are no candidates. */
@@ -165,7 +186,7 @@ function choiceOfParts(
   index: number,
   parts: JsonValue | undefined,
   end: JsonValue,
-  grounding?: JsonValue,
+  annotations: readonly JsonObject[] = [],
 ): JsonObject[] {
   const said = Array.isArray(parts) ? parts.filter(isObject) : [];
   const text = said.map(textIn).join("");
@@ -173,7 +194,6 @@ function choiceOfParts(
   const calls = said.flatMap(callIn).map(callOf);
   const signed = said.map(inMessagesWords).filter(isSigned);
   const images = imagesIn(said);
-  const annotations = groundedIn(grounding, text);
   const isSilent = [text, thinking, calls, images, annotations].every(({ length }) => length === 0);
   if (isSilent && !isToldBy(end)) return [];
   const message = {
@@ -181,7 +201,7 @@ function choiceOfParts(
     ...(thinking === "" ? {} : { reasoning_content: thinking }),
     ...(signed.length === 0 ? {} : { thinking_blocks: signed }),
     ...(images.length === 0 ? {} : { images }),
-    ...(annotations.length === 0 ? {} : { annotations }),
+    ...(annotations.length === 0 ? {} : { annotations: [...annotations] }),
     ...(calls.length > 0 ? { tool_calls: calls } : {}),
   };
   return [choice(index, message, end)];

@@ -6,6 +6,7 @@ import { definedFields, isObject, type JsonObject } from "../../../wire/json.ts"
 import { choicesOfPiece, headOf, newChatId, seconds } from "./answers.ts";
 import { createCohereEvents } from "./cohere-events.ts";
 import { converseEvent, createConverseEvents } from "./converse-events.ts";
+import type { GroundedText } from "./grounded-text.ts";
 import { createMessageEvents } from "./message-events.ts";
 import { createResponseEvents } from "./response-events.ts";
 import type { Said } from "./said.ts";
@@ -40,6 +41,7 @@ const ofOthers = [
 export function createChunkReader(): (piece: JsonObject) => NativePiece | undefined {
   const head = { id: newChatId(), object: "chat.completion.chunk", created: seconds(), model: "" };
   const readers = [createMessageEvents(), createResponseEvents(), createCohereEvents(), createConverseEvents()];
+  const grounded = new Map<number, GroundedText>();
   let calls = 0;
   /** Each call is whole, and the next one of its stream. */
   function numbered(one: JsonObject): JsonObject {
@@ -63,7 +65,7 @@ export function createChunkReader(): (piece: JsonObject) => NativePiece | undefi
       const said = readers.map((read) => read(piece)).find((read) => read !== undefined);
       return said && { chunk: chunkOf(said), isLast: said.isLast === true };
     }
-    const choices = choicesOfPiece(piece).map(numbered);
+    const choices = choicesOfPiece(piece, grounded).map(numbered);
     if (choices.length === 0) return undefined;
     const own = headOf(piece, head.id);
     head.id = own.id;

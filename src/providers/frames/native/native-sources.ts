@@ -1,6 +1,6 @@
 /**
  * What answers of Gemini's and Cohere's own APIs say besides texts and calls → members of a chat message: images, and annotations of the web
- * pages that a text rests on. Sources without an address have no place in a chat.
+ * pages that a text rests on, of Gemini's with `grounded-text.ts`. Sources without an address have no place in a chat.
  */
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import { membersOf } from "../../usage/count.ts";
@@ -15,24 +15,6 @@ export function imagesIn(parts: readonly JsonObject[]): JsonObject[] {
   });
 }
 
-/**
- * groundedIn returns annotations of the pages that `groundingMetadata` names. Its places are bytes of the whole text; those beyond `text`, as of a
- * piece of a stream, are not known.
- */
-export function groundedIn(metadata: JsonValue | undefined, text: string): JsonObject[] {
-  const { groundingChunks: chunks, groundingSupports: supports } = membersOf(metadata);
-  const pages = listIn(chunks).map((chunk) => membersOf(membersOf(chunk).web));
-  const bytes = Buffer.from(text);
-  const placed = listIn(supports).flatMap((support) => {
-    const { segment, groundingChunkIndices: named } = membersOf(support);
-    const { startIndex: start = 0, endIndex: end = 0 } = membersOf(segment);
-    const isKnown = typeof start === "number" && typeof end === "number" && end <= bytes.length;
-    const place = isKnown ? [start, end].map((at) => bytes.toString("utf8", 0, at).length) : [0, 0];
-    return listIn(named).flatMap((i) => cited(pages[Number(i)], place));
-  });
-  return placed.length > 0 ? placed : pages.flatMap((page) => cited(page, [0, text.length]));
-}
-
 /** citedIn returns annotations of the pages in Cohere's citations, which are a list, or one of a stream. */
 export function citedIn(citations: JsonValue | undefined): JsonObject[] {
   const all = isObject(citations) ? [citations] : listIn(citations);
@@ -40,18 +22,24 @@ export function citedIn(citations: JsonValue | undefined): JsonObject[] {
     listIn(sources).flatMap((source) => {
       const { document, tool_output: output } = membersOf(source);
       const { url, title } = membersOf(document ?? output);
-      return cited({ uri: url ?? null, title: title ?? null }, [Number(start), Number(end)]);
+      return cited({ uri: url ?? null, title: title ?? null }, [placeIn(start), placeIn(end)]);
     }),
   );
 }
 
-function cited(page: JsonObject | undefined, [start_index = 0, end_index = 0]: readonly number[]): JsonObject[] {
+/** placeIn returns a place in a text; 0 for what is none. */
+function placeIn(value: JsonValue): number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 ? value : 0;
+}
+
+/** cited returns the annotation of a page at a place of the text; none for a page without an address. */
+export function cited(page: JsonObject | undefined, [start_index, end_index]: readonly [number, number]): JsonObject[] {
   const url = textOrEmpty(page?.uri);
   if (url === "") return [];
   const title = textOrEmpty(page?.title) || url;
   return [{ type: "url_citation", url_citation: { start_index, end_index, title, url } }];
 }
 
-function listIn(value: JsonValue | undefined): readonly JsonValue[] {
+export function listIn(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? value : [];
 }
