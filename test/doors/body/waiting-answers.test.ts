@@ -85,6 +85,29 @@ describe("its upstream resets the connection", () => {
   });
 });
 
+describe("its upstream takes too long", () => {
+  const bound = { total_seconds: 1 };
+  const bounded = (baseUrl: string) => {
+    const { upstreams, ...others } = paidModels(baseUrl);
+    return { ...others, upstreams: upstreams.map((one) => ({ ...one, timeouts: bound })) };
+  };
+  const stage = scriptedStage(bounded, { memory });
+
+  test.each([false, true])("it fails when that is known, and nothing is held, stream: %s", async (stream) => {
+    const payer = await openAccount(stage.gateway);
+    stage.upstream.script = (exchange) => {
+      exchange.head(200, stream ? eventStream : { "content-type": "application/json", "content-length": "900000" });
+      void exchange.write(stream ? `data: ${JSON.stringify(chunk)}\n\n` : JSON.stringify(chat));
+    };
+    const headers = { "content-type": "application/json", authorization: `Bearer ${payer.apiKey}` };
+    const body = JSON.stringify({ model: "gpt", stream, messages: [{ role: "user", content: "hi" }] });
+    const response = await fetch(`${stage.gateway.baseUrl}/chat/completions`, { method: "POST", headers, body });
+    expect([response.status, await response.text()]).toEqual([504, expect.stringContaining("no end of its answer")]);
+    await eventually(async () => expect((await stage.books.of(payer)).held).toBe(0));
+    expect(stage.gateway.counts().bodyBytes).toBe(0);
+  });
+});
+
 test("what was read for a response in the background is given back when it is over, though its events are kept", async () => {
   state.isRoomy = true;
   const payer = await openAccount(gateway);
