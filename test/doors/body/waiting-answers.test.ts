@@ -80,8 +80,11 @@ describe("its upstream resets the connection", () => {
     exchange.reset();
     const response = await asking;
     expect([response.status, await response.text()]).toEqual([502, expect.stringContaining("broke")]);
-    const { balance, held } = await books.of(payer);
-    expect([balance, held, gateway.counts().bodyBytes]).toEqual([payer.begunWith, 0, 0]);
+    // Other engines free a hold behind the answer.
+    await eventually(async () => {
+      const { balance, held } = await books.of(payer);
+      expect([balance, held, gateway.counts().bodyBytes]).toEqual([payer.begunWith, 0, 0]);
+    });
   });
 });
 
@@ -103,8 +106,10 @@ describe("its upstream takes too long", () => {
     const body = JSON.stringify({ model: "gpt", stream, messages: [{ role: "user", content: "hi" }] });
     const response = await fetch(`${stage.gateway.baseUrl}/chat/completions`, { method: "POST", headers, body });
     expect([response.status, await response.text()]).toEqual([504, expect.stringContaining("no end of its answer")]);
-    await eventually(async () => expect((await stage.books.of(payer)).held).toBe(0));
-    expect(stage.gateway.counts().bodyBytes).toBe(0);
+    await eventually(async () => {
+      const { balance, held } = await stage.books.of(payer);
+      expect([balance, held, stage.gateway.counts().bodyBytes]).toEqual([payer.begunWith, 0, 0]);
+    });
   });
 });
 
