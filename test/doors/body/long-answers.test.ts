@@ -237,12 +237,53 @@ test("a stored answer is sent again once there is memory for it", async () => {
   expect((await books.of(payer)).balance).toBe(spent);
 });
 
+test("a stored answer waits for memory no longer than its caller does", async () => {
+  const payer = await openAccount(gateway);
+  upstream.script = whole(chatOf(long));
+  const created = await post(payer.apiKey, "/responses", { model: "gpt", input: long });
+  const { id } = (await created.json()) as { readonly id: string };
+  const repeat = { method: "POST", body: JSON.stringify(turns) };
+  const headers = { ...asJson, authorization: `Bearer ${payer.apiKey}`, "idempotency-key": "once" };
+  await (await fetch(`${gateway.baseUrl}/chat/completions`, { ...repeat, headers })).text();
+  await leaveWaiting(gateway, "GetResponse", `/responses/${id}`, { headers });
+  await leaveWaiting(gateway, "ListResponseInputItems", `/responses/${id}/input_items`, { headers });
+  await leaveWaiting(gateway, "CreateChatCompletion", "/chat/completions", { ...repeat, headers });
+});
+
+/** leaveWaiting disconnects while the answer to a request waits for memory, and resolves when its call is over. */
+async function leaveWaiting(
+  { baseUrl, metricsPort }: Pick<typeof gateway, "baseUrl" | "metricsPort">,
+  rpc: string,
+  path: string,
+  init: RequestInit,
+) {
+  Object.assign(state, { isRoomy: false, refused: 0 });
+  const leaving = new AbortController();
+  const asking = fetch(baseUrl + path, { ...init, signal: leaving.signal }).catch(() => undefined);
+  await eventually(() => expect(state.refused).toBeGreaterThan(0));
+  leaving.abort();
+  await asking;
+  await eventually(async () => {
+    const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    expect(metrics).toContain(`model_gateway_rpc_requests_total{rpc="${rpc}",status="499"} 1`);
+  });
+}
+
 describe("an answer of the cache", () => {
   const cached = (baseUrl: string) => ({
     ...paidModels(baseUrl),
     cache: { maxBytes: 64 * 1024 ** 2, keepMs: 60_000, priceShare: 1 },
   });
   const stage = scriptedStage(cached, { memory });
+
+  test("waits for memory no longer than its caller does", async () => {
+    const payer = await openAccount(stage.gateway);
+    stage.upstream.script = whole(chatOf(long));
+    const headers = { ...asJson, authorization: `Bearer ${payer.apiKey}` };
+    const asked = { method: "POST", body: JSON.stringify(turns), headers };
+    await (await fetch(`${stage.gateway.baseUrl}/chat/completions`, asked)).text();
+    await leaveWaiting(stage.gateway, "CreateChatCompletion", "/chat/completions", asked);
+  });
 
   test.each([false, true])("is sent and charged once there is memory for it, stream: %s", async (stream) => {
     const payer = await openAccount(stage.gateway);
