@@ -125,10 +125,10 @@ export interface BodyRoom {
 export interface AnswerWaiting {
   /** Fires when nobody waits for the answer any more. */
   readonly signal: Signal;
-  /** The moment until which the caller waits for its answer, by `performance.now()`; infinite without a bound. */
-  readonly until: number;
+  /** The moment until which the caller waits for its answer, by `performance.now()`. Omitted: without a bound. */
+  readonly until?: number;
   /** Told when the answer begins to wait, and when it no longer does. */
-  note(isWaiting: boolean): void;
+  note?(isWaiting: boolean): void;
 }
 
 /** AnswerRoom counts the memory of one answer to a call, by the same room as bodies. It is released when the answer has been sent. */

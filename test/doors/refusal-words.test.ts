@@ -67,7 +67,7 @@ describe("a refusal says what is wrong with the request:", () => {
     "a format that nobody has": [
       "/v1/audio/speech",
       { model: "tts-1", input: "x", voice: "alloy", response_format: "sesame" },
-      invalid("response_format", "expected one of mp3, opus, aac, flac, wav, pcm"),
+      invalid("response_format", "this model has the formats mp3, opus, aac, flac, wav, pcm"),
     ],
     "a format that is a number": [
       "/v1/audio/speech",

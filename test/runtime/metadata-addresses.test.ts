@@ -27,7 +27,14 @@ test.each([
   ["Oracle Cloud", "192.0.0.192", "fd00:c1::a9fe:a9fe"],
   ["OpenStack", "fe80::a9fe:a9fe"],
   ["Scaleway", "169.254.42.42", "fd00:42::42"],
-  ["a translation to IPv6", "64:ff9b::a9fe:a9fe", "64:ff9b::a83f:8110", "2002:a9fe:a9fe::1", "::ffff:a83f:8110"],
+  [
+    "a translation to IPv6",
+    "64:ff9b::a9fe:a9fe",
+    "64:ff9b::a83f:8110",
+    "2002:a9fe:a9fe::1",
+    "::ffff:a83f:8110",
+    "::a9fe:a9fe",
+  ],
 ])("the addresses of %s are some", (_, ...addresses) => {
   for (const address of addresses) expect([address, isMetadataHost(address)]).toEqual([address, true]);
   expect(elsewhereOf(at(...addresses))).toEqual([]);
@@ -41,6 +48,7 @@ test("their neighbours are none", () => {
     "fd00:ec3::254",
     "64:ff9b::a00:1",
     "2002:a00:1::1",
+    "::1",
   ];
   expect(elsewhereOf(at(...neighbours))).toEqual(at(...neighbours));
 });

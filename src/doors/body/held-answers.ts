@@ -172,7 +172,7 @@ export class HeldAnswer implements AnswerRoom {
     });
     const abort = () => leave(cancelled());
     this.#leave = leave;
-    this.#waiting?.note(true);
+    this.#waiting?.note?.(true);
     signal?.addEventListener("abort", abort, { once: true });
     if (signal?.aborted) abort();
     try {
@@ -181,7 +181,7 @@ export class HeldAnswer implements AnswerRoom {
       else this.#bytes += more;
     } finally {
       signal?.removeEventListener("abort", abort);
-      this.#waiting?.note(false);
+      this.#waiting?.note?.(false);
       this.#leave = undefined;
       this.#leftMs = leftMs - (performance.now() - begun);
     }

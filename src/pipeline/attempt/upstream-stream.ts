@@ -136,10 +136,28 @@ export class UpstreamStream implements ReadStream {
   readonly #pass = (batch: Batch): Promise<void> | undefined => {
     const { meter } = this.#init;
     meter.came();
+    const hadContent = this.#contentAt !== 0;
     if (this.#contentAt === 0 && meter.hasContent()) this.#noteContent();
     const holding = this.#take && this.#hold(batch);
-    return holding ? this.#untilTaken(holding.then(() => this.#handOver(batch))) : this.#handOver(batch);
+    return holding ? this.#passHeld(batch, holding, hadContent) : this.#handOver(batch);
   };
+
+  /**
+   * Hands a batch over once there is memory for it. Where none comes the stream fails, but behind the first content the batch still reaches
+   * the caller, who is charged for all that the meter has counted.
+   */
+  async #passHeld(batch: Batch, holding: Promise<void>, hadContent: boolean): Promise<void> {
+    let failure: unknown;
+    await this.#untilTaken(
+      holding.catch((error: unknown) => {
+        failure = error;
+      }),
+    );
+    if (this.signal.aborted) throw cancelled();
+    if (failure !== undefined && !hadContent) throw failure;
+    await this.#handOver(batch);
+    if (failure !== undefined) throw failure;
+  }
 
   /** Counts all that a stream has said which its translation may tell again. */
   #hold(batch: Batch): Promise<void> | undefined {

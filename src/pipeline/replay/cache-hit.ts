@@ -66,7 +66,7 @@ export function createCacheHit(options: CacheHitOptions): AnswerHit {
       chargeOf(hitCall, ledger),
       async (): Promise<Answer> => {
         // A slow reader keeps the answer, which the cache may have dropped meanwhile.
-        await call.body.openAnswer().hold(hit.recorded.length);
+        await call.body.openAnswer({ signal: call.signal }).hold(hit.recorded.length);
         if (cost > 0) hitCall.held = await holdFor(hitCall, ledger);
         hitCall.isHeld = true;
         return answerTo(hitCall, form, serverTiming(record, startedAt));

@@ -196,9 +196,9 @@ async function replayed(
   { asked, form, call }: Repeatable,
   catalog: Catalog,
 ): Promise<Answer> {
-  const { caller, record, request, body } = call;
+  const { caller, record, request, body, signal } = call;
   const { kind } = operations[asked];
-  const opening = { secret, bound: keyHash, room: body.openAnswer() };
+  const opening = { secret, bound: keyHash, room: body.openAnswer({ signal }) };
   const replay = await openReplay(answer, opening, operations[asked][form], form);
   const { model, headers } = replay;
   const { model: name } = request.outline();

@@ -17,11 +17,14 @@ import { type Bound, type Bounds, leftOf, type Timeouts, timedOut } from "./time
 const highWaterBytes = 64 * 1024;
 const releaseTimeoutMs = 1000;
 
-/** Told is who waits for the reply. */
-export interface Told {
+/** ReplyListener is told what becomes of a reply that is waited for. */
+export interface ReplyListener {
   /** Called when a bound of the caller's has passed. Returns true if the reply is to be read on nevertheless. */
   readonly late?: ((why: Error) => boolean) | undefined;
-  /** Called when the reply has broken off while its reader is busy with what came before: one that waits for memory waits in vain. */
+  /**
+   * Called when the reply has broken off, or its upstream has taken too long, while its reader is busy with what came before: one that waits
+   * for memory waits in vain.
+   */
   readonly broken?: ((why: Error) => void) | undefined;
 }
 
@@ -29,7 +32,7 @@ export class Exchange implements ReplyHandler, Body {
   /** The pending reply, until its head is there. It is not kept while the body lasts. */
   #reply: Deferred<UpstreamReply> | undefined;
   readonly #signal: Signal;
-  readonly #told: Told;
+  readonly #listener: ReplyListener;
   readonly #bounds: Bounds;
   /** The upstream's own bounds. */
   readonly #timeouts: Timeouts;
@@ -48,10 +51,16 @@ export class Exchange implements ReplyHandler, Body {
   /** isBusy is whether the reader has not taken what it was given. */
   #isBusy = false;
 
-  constructor(reply: Deferred<UpstreamReply>, signal: Signal, bounds: Bounds, timeouts: Timeouts, told: Told = {}) {
+  constructor(
+    reply: Deferred<UpstreamReply>,
+    signal: Signal,
+    bounds: Bounds,
+    timeouts: Timeouts,
+    listener: ReplyListener = {},
+  ) {
     this.#reply = reply;
     this.#signal = signal;
-    this.#told = told;
+    this.#listener = listener;
     this.#bounds = bounds;
     this.#timeouts = timeouts;
     signal.addEventListener("abort", this.#onAbort, { once: true });
@@ -71,7 +80,9 @@ export class Exchange implements ReplyHandler, Body {
     // A reader that does not read keeps the upstream from sending more.
     if (part === "idleMs" && this.#request?.isPaused) return;
     const why = timedOut(part, bound);
-    if (!(bound.isCallers && this.#told.late?.(why))) this.#leave(why);
+    if (bound.isCallers && this.#listener.late?.(why)) return;
+    this.#leave(why);
+    if (!bound.isCallers) this.#noteBroken(why);
   };
 
   /** Breaks the exchange off. */
@@ -117,17 +128,24 @@ export class Exchange implements ReplyHandler, Body {
   }
 
   onError(error: Error): void {
-    this.#fail(refusalOf(error));
-    this.onReset(error);
+    const why = refusalOf(error);
+    this.#fail(why);
+    this.#noteBroken(why);
   }
 
   /** What came before the reset may not have been read yet, and is not needed by a reader that has no memory for it. */
   onReset(error: Error): void {
-    if (this.#reader && this.#isBusy) this.#told.broken?.(refusalOf(error));
+    this.#noteBroken(refusalOf(error));
   }
 
   onTimeout(part: keyof PhaseTimeouts): void {
-    this.#fail(timedOut(part, { ms: this.#timeouts[part], isCallers: false }));
+    const why = timedOut(part, { ms: this.#timeouts[part], isCallers: false });
+    this.#fail(why);
+    this.#noteBroken(why);
+  }
+
+  #noteBroken(why: Refusal): void {
+    if (this.#reader && this.#isBusy) this.#listener.broken?.(why);
   }
 
   #fail(refusal: Refusal): void {

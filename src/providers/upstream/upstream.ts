@@ -3,7 +3,7 @@
 import { type CreateUpstreamClient, createConnectionPool, type UpstreamRequest } from "../../http1/client/index.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import { Deferred } from "../../runtime/maybe-promise.ts";
-import { Exchange, type Told } from "./exchange.ts";
+import { Exchange, type ReplyListener } from "./exchange.ts";
 import type { UpstreamReply } from "./reply.ts";
 import { createBounds, defaultTimeouts, leftOf, type Timeouts, timedOut } from "./timeouts.ts";
 
@@ -18,7 +18,7 @@ export interface Upstream {
 type RelativeRequest = Omit<UpstreamRequest, "method">;
 
 /** Waiting is how long a reply is waited for. */
-export interface Waiting extends Told {
+export interface Waiting extends ReplyListener {
   readonly signal: Signal;
   /** Time-outs that apply where they are shorter than the upstream's own. */
   readonly timeouts?: Partial<Timeouts>;

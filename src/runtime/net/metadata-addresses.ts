@@ -23,8 +23,9 @@ const addresses6 = [
   "fd00:c1::a9fe:a9fe", // Oracle Cloud
   "fd20:ce::254", // Google Cloud
 ];
-/** Prefixes behind which an address of IPv4 stands in one of IPv6: RFC 6052, RFC 3056. `BlockList` knows those of RFC 4291 itself. */
+/** Prefixes behind which an address of IPv4 stands in one of IPv6: RFC 4291, RFC 6052, RFC 3056. `BlockList` knows `::ffff:` itself. */
 const translated = [
+  { before: "::", after: "", bits: 96 },
   { before: "64:ff9b::", after: "", bits: 96 },
   { before: "2002:", after: "::", bits: 16 },
 ];

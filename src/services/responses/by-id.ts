@@ -21,14 +21,14 @@ export interface ByIdParts {
 
 type ResponseAnswer = Answer<typeof ModelResponseSchema>;
 
-/** Asked is who asks for a response, and the memory that the answer is counted against. */
-type Asked = Pick<Call, "caller" | "body">;
+/** Asked is who asks for a response, the memory that the answer is counted against, and what ends the wait for it. */
+type Asked = Pick<Call, "caller" | "body" | "signal">;
 
 /**
  * findResponse returns a response's current state. Throws a Refusal if the account has none with the id, or there is no memory for it.
  */
 export async function findResponse(
-  { caller: { accountId }, body }: Asked,
+  { caller: { accountId }, body, signal }: Asked,
   id: string,
   { store, background, clock }: ByIdParts,
 ): Promise<ResponseAnswer> {
@@ -36,7 +36,7 @@ export async function findResponse(
   if (state) return responseAnswer(state);
   const [kept] = await store.find(accountId, [id], clock());
   if (!kept) throw responseNotFound(id);
-  await body.openAnswer().hold(kept.response.length);
+  await body.openAnswer({ signal }).hold(kept.response.length);
   return { kind: "whole", body: Wire.ofBytes(ModelResponseSchema, Buffer.from(kept.response)) };
 }
 

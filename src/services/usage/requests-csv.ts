@@ -15,7 +15,7 @@ import { callFields } from "./call-fields.ts";
 import type { LabelsOf } from "./key-labels.ts";
 
 /** formulas are the places before what looks like one. */
-const formulas = /(^|[;\t\r\n] *)(?=[=+\-@\t\r])/g;
+const formulas = /(^|[;\t\r\n][ "]*)(?=[=+\-@\t\r])/g;
 
 type Cell = (value: string | number) => string | number;
 

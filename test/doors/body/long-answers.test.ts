@@ -99,6 +99,17 @@ function post(apiKey: string, path: string, body: object, more: Readonly<Record<
   return fetch(gateway.baseUrl + path, { method: "POST", headers, body: JSON.stringify(body) });
 }
 
+/** readUntil returns what a stream has said once that is enough. Rejects where it ends before. */
+async function readUntil(reader: ReadableStreamDefaultReader<Uint8Array>, isEnough: (text: string) => boolean) {
+  let text = "";
+  while (!isEnough(text)) {
+    const { done, value } = await reader.read();
+    if (done) throw new Error(`it ended behind ${text.slice(-200)}`);
+    text += Buffer.from(value).toString("latin1");
+  }
+  return text;
+}
+
 describe.each(ways)("$name without memory for it", ({ path, request, answer }) => {
   test("waits until there is memory, and is answered and charged then", async () => {
     const payer = await openAccount(gateway);
@@ -158,12 +169,32 @@ test.each([
   const said = 400 * 500;
   for (let i = 0; i < 400; i++) await exchange.write(`data: ${JSON.stringify(chunkOf("x".repeat(500)))}\n\n`);
   const reader = ((await asking).body as ReadableStream<Uint8Array>).getReader();
-  let text = "";
-  while (text.split("x").length <= said) text += Buffer.from((await reader.read()).value ?? []).toString("latin1");
+  await readUntil(reader, (text) => text.split("x").length > said);
   if (isHeld) expect(gateway.counts().bodyBytes).toBeGreaterThan(said);
   else await eventually(() => expect(gateway.counts().bodyBytes).toBe(0));
   exchange.end(`data: ${JSON.stringify(lastChunk)}\n\ndata: [DONE]\n\n`);
   while (!(await reader.read()).done);
+  await eventually(() => expect(gateway.counts().bodyBytes).toBe(0));
+});
+
+test("a translated stream that finds no more memory is charged what was sent of it, and that is sent", async () => {
+  const payer = await openAccount(gateway);
+  upstream.script = undefined;
+  const asking = post(payer.apiKey, "/responses", { model: "gpt", input: "hi", stream: true });
+  const exchange = await upstream.next();
+  exchange.head(200, eventStream);
+  const say = (content: string) => exchange.write(`data: ${JSON.stringify(chunkOf(content))}\n\n`);
+  const words = 20_000;
+  for (let i = 0; i < words; i += 200) await say("x ".repeat(200));
+  const reader = ((await asking).body as ReadableStream<Uint8Array>).getReader();
+  await readUntil(reader, (text) => text.split("x ").length > words);
+  Object.assign(state, { isRoomy: false, waitMs: 1 });
+  await say("x ".repeat(words));
+  const rest = await readUntil(reader, (text) => text.includes("has no memory"));
+  while (!(await reader.read()).done);
+  await eventually(async () => expect((await books.of(payer)).requests).toHaveLength(1));
+  const [charged] = (await books.of(payer)).requests;
+  expect(Math.abs((charged?.output ?? 0) - words - rest.split("x ").length)).toBeLessThan(10);
   await eventually(() => expect(gateway.counts().bodyBytes).toBe(0));
 });
 
@@ -206,12 +237,53 @@ test("a stored answer is sent again once there is memory for it", async () => {
   expect((await books.of(payer)).balance).toBe(spent);
 });
 
+test("a stored answer waits for memory no longer than its caller does", async () => {
+  const payer = await openAccount(gateway);
+  upstream.script = whole(chatOf(long));
+  const created = await post(payer.apiKey, "/responses", { model: "gpt", input: long });
+  const { id } = (await created.json()) as { readonly id: string };
+  const repeat = { method: "POST", body: JSON.stringify(turns) };
+  const headers = { ...asJson, authorization: `Bearer ${payer.apiKey}`, "idempotency-key": "once" };
+  await (await fetch(`${gateway.baseUrl}/chat/completions`, { ...repeat, headers })).text();
+  await leaveWaiting(gateway, "GetResponse", `/responses/${id}`, { headers });
+  await leaveWaiting(gateway, "ListResponseInputItems", `/responses/${id}/input_items`, { headers });
+  await leaveWaiting(gateway, "CreateChatCompletion", "/chat/completions", { ...repeat, headers });
+});
+
+/** leaveWaiting disconnects while the answer to a request waits for memory, and resolves when its call is over. */
+async function leaveWaiting(
+  { baseUrl, metricsPort }: Pick<typeof gateway, "baseUrl" | "metricsPort">,
+  rpc: string,
+  path: string,
+  init: RequestInit,
+) {
+  Object.assign(state, { isRoomy: false, refused: 0 });
+  const leaving = new AbortController();
+  const asking = fetch(baseUrl + path, { ...init, signal: leaving.signal }).catch(() => undefined);
+  await eventually(() => expect(state.refused).toBeGreaterThan(0));
+  leaving.abort();
+  await asking;
+  await eventually(async () => {
+    const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    expect(metrics).toContain(`model_gateway_rpc_requests_total{rpc="${rpc}",status="499"} 1`);
+  });
+}
+
 describe("an answer of the cache", () => {
   const cached = (baseUrl: string) => ({
     ...paidModels(baseUrl),
     cache: { maxBytes: 64 * 1024 ** 2, keepMs: 60_000, priceShare: 1 },
   });
   const stage = scriptedStage(cached, { memory });
+
+  test("waits for memory no longer than its caller does", async () => {
+    const payer = await openAccount(stage.gateway);
+    stage.upstream.script = whole(chatOf(long));
+    const headers = { ...asJson, authorization: `Bearer ${payer.apiKey}` };
+    const asked = { method: "POST", body: JSON.stringify(turns), headers };
+    await (await fetch(`${stage.gateway.baseUrl}/chat/completions`, asked)).text();
+    await leaveWaiting(stage.gateway, "CreateChatCompletion", "/chat/completions", asked);
+  });
 
   test.each([false, true])("is sent and charged once there is memory for it, stream: %s", async (stream) => {
     const payer = await openAccount(stage.gateway);

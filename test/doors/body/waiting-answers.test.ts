@@ -80,8 +80,36 @@ describe("its upstream resets the connection", () => {
     exchange.reset();
     const response = await asking;
     expect([response.status, await response.text()]).toEqual([502, expect.stringContaining("broke")]);
-    const { balance, held } = await books.of(payer);
-    expect([balance, held, gateway.counts().bodyBytes]).toEqual([payer.begunWith, 0, 0]);
+    // Other engines free a hold behind the answer.
+    await eventually(async () => {
+      const { balance, held } = await books.of(payer);
+      expect([balance, held, gateway.counts().bodyBytes]).toEqual([payer.begunWith, 0, 0]);
+    });
+  });
+});
+
+describe("its upstream takes too long", () => {
+  const bound = { total_seconds: 1 };
+  const bounded = (baseUrl: string) => {
+    const { upstreams, ...others } = paidModels(baseUrl);
+    return { ...others, upstreams: upstreams.map((one) => ({ ...one, timeouts: bound })) };
+  };
+  const stage = scriptedStage(bounded, { memory });
+
+  test.each([false, true])("it fails when that is known, and nothing is held, stream: %s", async (stream) => {
+    const payer = await openAccount(stage.gateway);
+    stage.upstream.script = (exchange) => {
+      exchange.head(200, stream ? eventStream : { "content-type": "application/json", "content-length": "900000" });
+      void exchange.write(stream ? `data: ${JSON.stringify(chunk)}\n\n` : JSON.stringify(chat));
+    };
+    const headers = { "content-type": "application/json", authorization: `Bearer ${payer.apiKey}` };
+    const body = JSON.stringify({ model: "gpt", stream, messages: [{ role: "user", content: "hi" }] });
+    const response = await fetch(`${stage.gateway.baseUrl}/chat/completions`, { method: "POST", headers, body });
+    expect([response.status, await response.text()]).toEqual([504, expect.stringContaining("no end of its answer")]);
+    await eventually(async () => {
+      const { balance, held } = await stage.books.of(payer);
+      expect([balance, held, stage.gateway.counts().bodyBytes]).toEqual([payer.begunWith, 0, 0]);
+    });
   });
 });
 
