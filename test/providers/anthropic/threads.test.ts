@@ -69,6 +69,14 @@ describe("at Claude", () => {
     });
   });
 
+  test("is lost where the credit is for less than the model's context: what it says in whole may cost less", async () => {
+    const { apiKey } = await openAccount(gateway, { recharge: 100_000 });
+    for (const model of ["big", "kimi", "gpt"])
+      expectLost(await ask(gateway, "/v1/messages", { model, ...goingOn }, { apiKey }));
+    expect((await ask(gateway, "/v1/messages", { model: "big", ...begun }, { apiKey })).status).toBe(200);
+    expect(upstream.received.length).toBe(1);
+  });
+
   test("is told as lost in the vendor's words", async () => {
     const error = { type: "not_found_error", message: "Gone.", details: { error_code: "thread_not_found" } };
     upstream.script = (exchange) => exchange.json(404, { type: "error", error });
