@@ -1,6 +1,7 @@
 /** Tells what a request needs of its server or model: it decides by which operation the upstream is called. */
 import { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
 import type { Operation } from "../call/operations.ts";
+import { toolsAnywhere } from "../call/request/tools-anywhere.ts";
 import { effortIn } from "../providers/profile/reasoning-object.ts";
 import { makerOf } from "../providers/profile/reasoning-seal.ts";
 import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
@@ -37,9 +38,10 @@ export function hasCompactionTrigger({ input }: JsonObject): boolean {
   return Array.isArray(input) && input.some((item) => isObject(item) && item.type === "compaction_trigger");
 }
 
-/** hasTools reports whether a request offers tools. */
-export function hasTools({ tools, functions }: JsonObject): boolean {
-  return [tools, functions].some((list) => Array.isArray(list) && list.length > 0);
+/** hasTools reports whether a request offers tools, wherever it has them. */
+export function hasTools(request: JsonObject): boolean {
+  const { functions } = request;
+  return (Array.isArray(functions) && functions.length > 0) || toolsAnywhere(request).length > 0;
 }
 
 /**
