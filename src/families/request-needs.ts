@@ -48,9 +48,12 @@ export function hasTools(request: JsonObject): boolean {
  * needsMoreThanFunctions reports whether a chat request has custom tools, or a list of those tools that may be called now: few servers of
  * chat know these.
  */
-export function needsMoreThanFunctions({ tools, tool_choice: choice }: JsonObject): boolean {
-  const isCustom = (tool: JsonValue) => isObject(tool) && isObject(tool.custom);
-  return (isObject(choice) && choice.type === "allowed_tools") || (Array.isArray(tools) && tools.some(isCustom));
+export function needsMoreThanFunctions(request: JsonObject): boolean {
+  const { tool_choice: choice } = request;
+  return (
+    (isObject(choice) && choice.type === "allowed_tools") ||
+    toolsAnywhere(request).some(({ custom }) => isObject(custom))
+  );
 }
 
 /** hasLinkedDocuments reports whether a request for a message has documents by their URL, which responses take and chat does not. */

@@ -5,16 +5,17 @@
  *
  * Source: https://docs.morphllm.com/sdk/components/dynamic-tool-loading
  */
-import { ToolSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import { type CreateChatCompletionRequestSchema, ToolSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import { isFilled, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import type { Wire } from "../../wire/wire.ts";
 import { fitsSchema } from "../chat-to-messages/fits-schema.ts";
 import type { WholeHistory } from "./whole-history.ts";
 
 /** withListedTools returns a chat whose tools are all in its list; the same one where they are. */
 export function* withListedTools(whole: WholeHistory): CooperativeTask<WholeHistory> {
   const { request } = whole;
-  if (!addsTools((request.outline() as JsonObject).messages)) return whole;
+  if (!addsTools(request as Wire<typeof CreateChatCompletionRequestSchema>)) return whole;
   // An outline has fillers in place of long strings.
   const { messages, tools } = request.json() as JsonObject;
   const listed = new ListedTools(Array.isArray(tools) ? tools : []);
@@ -37,7 +38,10 @@ export function* withListedTools(whole: WholeHistory): CooperativeTask<WholeHist
   return { request: changed as WholeHistory["request"], callersPath: (path) => whole.callersPath(written(path)) };
 }
 
-function addsTools(messages: JsonValue | undefined): boolean {
+/** addsTools spares a chat over gRPC the writing of its JSON. */
+function addsTools(request: Wire<typeof CreateChatCompletionRequestSchema>): boolean {
+  if (request.isMessageOnly()) return request.message().messages.some(({ extra }) => Array.isArray(extra?.tools));
+  const { messages } = request.outline();
   return Array.isArray(messages) && messages.some((one) => isObject(one) && Array.isArray(one.tools));
 }
 

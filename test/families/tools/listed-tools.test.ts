@@ -96,6 +96,11 @@ test("a model that reasons is asked by the operation in which it may have tools"
   expect(upstream.lastAsked.input).toBeDefined();
 });
 
+test("a custom one is a function for a server that knows functions only", async () => {
+  await say("groq", { messages: [said, adding({ type: "custom", custom: { name: "patch" } }), said] });
+  expect(upstream.lastAsked.tools).toMatchObject([{ type: "function", function: { name: "patch" } }]);
+});
+
 test("a path of such a tool, and of a message behind, is the caller's", async () => {
   const strict = tool("read", { parameters: { type: "object", properties: {}, if: {} }, odd: true });
   const messages = [adding(tool("find")), adding(strict), { ...said, odd: true }];
