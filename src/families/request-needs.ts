@@ -1,6 +1,7 @@
 /** Tells what a request needs of its server or model: it decides by which operation the upstream is called. */
 import { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
 import type { Operation } from "../call/operations.ts";
+import { toolsAnywhere } from "../call/request/tools-anywhere.ts";
 import { effortIn } from "../providers/profile/reasoning-object.ts";
 import { makerOf } from "../providers/profile/reasoning-seal.ts";
 import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
@@ -37,18 +38,22 @@ export function hasCompactionTrigger({ input }: JsonObject): boolean {
   return Array.isArray(input) && input.some((item) => isObject(item) && item.type === "compaction_trigger");
 }
 
-/** hasTools reports whether a request offers tools. */
-export function hasTools({ tools, functions }: JsonObject): boolean {
-  return [tools, functions].some((list) => Array.isArray(list) && list.length > 0);
+/** hasTools reports whether a request offers tools, wherever it has them. */
+export function hasTools(request: JsonObject): boolean {
+  const { functions } = request;
+  return (Array.isArray(functions) && functions.length > 0) || toolsAnywhere(request).length > 0;
 }
 
 /**
  * needsMoreThanFunctions reports whether a chat request has custom tools, or a list of those tools that may be called now: few servers of
  * chat know these.
  */
-export function needsMoreThanFunctions({ tools, tool_choice: choice }: JsonObject): boolean {
-  const isCustom = (tool: JsonValue) => isObject(tool) && isObject(tool.custom);
-  return (isObject(choice) && choice.type === "allowed_tools") || (Array.isArray(tools) && tools.some(isCustom));
+export function needsMoreThanFunctions(request: JsonObject): boolean {
+  const { tool_choice: choice } = request;
+  return (
+    (isObject(choice) && choice.type === "allowed_tools") ||
+    toolsAnywhere(request).some(({ custom }) => isObject(custom))
+  );
 }
 
 /** hasLinkedDocuments reports whether a request for a message has documents by their URL, which responses take and chat does not. */

@@ -103,6 +103,8 @@ export interface RequestFitter {
   readonly outputBound: "max_tokens" | "max_completion_tokens";
   /** customTools is whether chat requests may have custom tools, whose input is free text. */
   readonly customTools: boolean;
+  /** takesListedTools is whether the server is known to take the tools of a chat in its list alone, and none in messages. */
+  readonly takesListedTools: boolean;
   /** cacheMarks is which marks of a cached prompt the server takes; undefined where nobody stated it. */
   readonly cacheMarks: ProfileRule["cache_marks"];
   /** takesFunctionsOnly is whether the server is known to take no other tools. */

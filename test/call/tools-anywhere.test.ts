@@ -1,6 +1,8 @@
 /** Tools are held, priced and refused alike wherever a request has them. */
 import { describe, expect, test } from "vitest";
+import { hasTools } from "../../src/families/request-needs.ts";
 import { usesVendorTools } from "../../src/ledger/worst-case.ts";
+import { withoutIdleSettings } from "../../src/providers/anthropic/idle-settings.ts";
 import { requestedManner, toolOfOtherModels } from "../../src/providers/usage/manner.ts";
 import type { JsonObject } from "../../src/wire/json.ts";
 
@@ -33,5 +35,11 @@ describe.each(Object.entries(places))("a tool %s", (_, request) => {
   test("of the caller's is none of the vendor's", () => {
     expect([usesVendorTools(request(own)), requestedManner(request(own)).searches]).toEqual([false, 0]);
     expect(toolOfOtherModels(request(own))).toBeUndefined();
+  });
+
+  test("is offered: the model may need another operation for it, and a choice is among it", () => {
+    expect(hasTools(request(own))).toBe(true);
+    const asked = { ...request(own), tool_choice: { type: "none" } };
+    expect(withoutIdleSettings(asked, "claude-opus-5").changes).toEqual({});
   });
 });

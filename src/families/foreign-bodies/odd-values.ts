@@ -14,7 +14,7 @@ export function withUsualValues(message: JsonObject): JsonObject {
   // Strict servers refuse null but of the model's own turns, and empty lists.
   const isResult = role === "tool" || role === "function";
   const told = isEmptyList(content) ? null : isResult ? resultContent(content) : usualContent(content);
-  if (told === null && addsTools(message)) return withoutContent(message);
+  if ((told ?? "") === "" && addsTools(message)) return withoutContent(message);
   const usual = told ?? (role === "assistant" ? null : "");
   const called = Array.isArray(calls) ? mappedList(calls, withTextArguments) : calls;
   if (usual === content && called === calls) return message;

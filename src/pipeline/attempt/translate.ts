@@ -7,10 +7,12 @@ import type { Form, Input, Operation } from "../../call/operations.ts";
 import { Refusal } from "../../call/refusals.ts";
 import { withoutMembers } from "../../call/request/refused-members.ts";
 import { refuseThread } from "../../call/request/stored-thread.ts";
+import { toolsAnywhere } from "../../call/request/tools-anywhere.ts";
 import { usableCalls } from "../../families/chat-to-chat/usable-calls.ts";
 import { withTexts } from "../../families/completions-to-chat/text-choices.ts";
 import { vectorsAsAsked } from "../../families/embeddings-encoding.ts";
 import { mapInSlices, translateAll } from "../../families/index.ts";
+import { withListedTools } from "../../families/tools/listed-tools.ts";
 import { type WholeHistory, wholeHistory } from "../../families/tools/whole-history.ts";
 import type { Translated, Translation } from "../../families/translation.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
@@ -98,7 +100,10 @@ export function* translateAlongPath(
   // The fallback models concern the gateway, not the upstream.
   const isNamed = "models" in part.request.desc.field && part.request.outline().models !== undefined;
   const asked = (isNamed ? part.request.with({ models: undefined }) : part.request) as TranslatedRequest;
-  const { request, callersPath } = yield* wholeHistory(path[0]?.from ?? operation, asked);
+  const from = path[0]?.from ?? operation;
+  const whole = yield* wholeHistory(from, asked);
+  const isListed = from === "chat" && (operation !== "chat" || candidate.fitting?.takesListedTools === true);
+  const { request, callersPath } = isListed ? yield* withListedTools(whole) : whole;
   if (path.length > 0) {
     const translated = translateWhole(candidate, request, part, options);
     return request === asked ? yield* translated : yield* renamed(translated, callersPath);
@@ -160,8 +165,9 @@ function* inCallersPaths<T>(task: CooperativeTask<T>, callersPath: WholeHistory[
 function relayed(operation: Operation, request: TranslatedRequest, { id }: Call): Answering {
   if (operation === "embeddings") return vectorsAsAsked(request as Wire<Input<"embeddings">>) as Answering;
   if (operation === "completions") return withTexts as Answering;
-  const { tools = null, tool_choice: choice } = operation === "chat" ? request.outline() : {};
-  if (tools === null) return asItCame as Answering;
+  const json = operation === "chat" ? request.outline() : {};
+  const { tools = null, tool_choice: choice } = json;
+  if (tools === null && toolsAnywhere(json).length === 0) return asItCame as Answering;
   return usableCalls(id.replace(/^req_/, ""), isObject(choice)) as Answering;
 }
 

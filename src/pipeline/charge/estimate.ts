@@ -5,6 +5,7 @@
 import type { Operation } from "../../call/operations.ts";
 import type { Price, Rates } from "../../call/price.ts";
 import { beyondAnyHold, modelUnpriced, otherModelUnpriced, wayUnpriced } from "../../call/refusals.ts";
+import { continuesThread } from "../../call/request/stored-thread.ts";
 import { maxHold } from "../../ledger/contract.ts";
 import { isFree, outputFor, worstCost } from "../../ledger/price.ts";
 import { type Asked, type Holding, heldFees, heldRates, isPlain, isUnpriced, unpricedKey } from "../../ledger/rates.ts";
@@ -20,7 +21,13 @@ import {
   promptsOf,
   zeroBoundOf,
 } from "../../ledger/worst-case.ts";
-import { requestedManner, toolFee, toolOfOtherModels, unaskedSearchesOf } from "../../providers/usage/manner.ts";
+import {
+  requestedManner,
+  toolFee,
+  toolOfOtherModels,
+  unaskedSearchesOf,
+  usualSearches,
+} from "../../providers/usage/manner.ts";
 import { formatAmount } from "../../runtime/decimal.ts";
 import type { Model } from "../../targets/catalog.ts";
 import type { JsonObject } from "../../wire/json.ts";
@@ -121,6 +128,8 @@ function highestRates(price: Price, sent: Asked, prompt: number, model: Model, {
         sent.searches,
         own.searches,
         ...model.targets.map((target) => unaskedSearchesOf(target.model)),
+        // Its tools are those with which it began.
+        continuesThread(call.request.outline()) ? usualSearches : 0,
       ),
     },
     prompt,

@@ -7,6 +7,7 @@
  * as lost if the gateway dies.
  */
 import { budgetExceeded, insufficientCredit, type Refusal } from "../../call/refusals.ts";
+import { refuseThread } from "../../call/request/stored-thread.ts";
 import type { Ledger, Short } from "../../ledger/contract.ts";
 import { withOutputBound } from "../../ledger/worst-case.ts";
 import { formatAmount } from "../../runtime/decimal.ts";
@@ -97,7 +98,11 @@ function holdEstimate(
 ): MaybePromise<BoundOutput> {
   const { call, settings } = modelCall;
   return andThen(ledger.hold(holdRequestOf(modelCall, candidate, estimate ?? free)), (made) => {
-    if (made.kind === "short") throw shortOf(estimate?.min ?? 0, made, settings.unit, modelCall.arrivedAt);
+    if (made.kind === "short") {
+      // The whole conversation, which its client sends then, may need less than all that a model's context holds.
+      refuseThread(call.request.outline());
+      throw shortOf(estimate?.min ?? 0, made, settings.unit, modelCall.arrivedAt);
+    }
     modelCall.hold.held = made;
     if (!estimate) return unbounded;
     const tokens = affordableOutput(made.amount, estimate);

@@ -65,7 +65,8 @@ function mostOutput({ operation, request }: MeteredAttempt): number {
   const json = request.outline();
   const bound = outputBound(operation, json);
   if (bound === undefined) return Number.POSITIVE_INFINITY;
-  const rounds = usesVendorTools(json) ? vendorRounds : 1;
+  // A thread that goes on has the tools with which it began.
+  const rounds = usesVendorTools(json) || continuesThread(json) ? vendorRounds : 1;
   return (bound + marksPerAnswer) * answersAskedFor(operation, json) * rounds;
 }
 

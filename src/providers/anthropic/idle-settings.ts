@@ -1,22 +1,21 @@
 /**
- * Settings that say nothing and that Claude refuses: a choice among no tools, of which a thread may have some from before, and stop texts of nothing but blanks, which chat has. A choice
- * that demands a call stays, for the server to refuse.
+ * Settings that say nothing and that Claude refuses: a choice among no tools, of which a thread may have some from before and a conversation
+ * may add some, and stop texts of nothing but blanks, which chat has. A choice that demands a call stays, for the server to refuse.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { continuesThread } from "../../call/request/stored-thread.ts";
+import { toolsAnywhere } from "../../call/request/tools-anywhere.ts";
 import { isObject } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import { isClaude } from "./generation.ts";
 
 /** withoutIdleSettings returns the changes to a request, and the paths of stop texts that are left out. */
 export function withoutIdleSettings(json: JsonObject, model: string) {
-  const { tools = null, tool_choice: choice, stop_sequences: stops } = json;
+  const { tool_choice: choice, stop_sequences: stops } = json;
   const changes: Record<string, JsonValue | undefined> = {};
   const dropped: string[] = [];
-  const hasNone = tools === null || (Array.isArray(tools) && tools.length === 0);
-  const isToolless = hasNone && !continuesThread(json);
-  if (isToolless && isObject(choice) && (choice.type === "auto" || choice.type === "none"))
-    changes.tool_choice = undefined;
+  const isOptional = isObject(choice) && (choice.type === "auto" || choice.type === "none");
+  if (isOptional && !continuesThread(json) && toolsAnywhere(json).length === 0) changes.tool_choice = undefined;
   if (Array.isArray(stops) && isClaude(model) && stops.some(isBlank)) {
     for (const [i, stop] of stops.entries()) if (isBlank(stop) && stop !== "") dropped.push(`stop_sequences[${i}]`);
     const kept = stops.filter((stop) => !isBlank(stop));

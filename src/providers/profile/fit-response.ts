@@ -1,5 +1,6 @@
 /** Fits a request for a response to what its server takes. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { toolsAnywhere } from "../../call/request/tools-anywhere.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
@@ -54,8 +55,9 @@ function demandsThoughts({ reasoning }: Changes, { thoughts_demanded: isDemanded
 }
 
 /** idleChoice returns the change that leaves out a choice among no tools, which xAI refuses. A demand for a call stays: its server refuses it. */
-function idleChoice({ tools = null, tool_choice: choice }: JsonObject): Changes {
-  const isIdle = tools === null && (choice === "auto" || choice === "none");
+function idleChoice(json: JsonObject): Changes {
+  const { tools = null, tool_choice: choice } = json;
+  const isIdle = tools === null && (choice === "auto" || choice === "none") && toolsAnywhere(json).length === 0;
   return isIdle ? { tool_choice: undefined } : {};
 }
 

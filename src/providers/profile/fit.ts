@@ -4,6 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { callersName, serversWordsIn } from "../../call/request/servers-words.ts";
+import { toolsAnywhere } from "../../call/request/tools-anywhere.ts";
 import { efforts } from "../../config/schema-profile.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject } from "../../wire/json.ts";
@@ -33,6 +34,7 @@ export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): 
   return {
     outputBound: conservative.output_bound,
     customTools: conservative.tools.includes("custom"),
+    takesListedTools: stated.message_keys !== undefined && !stated.message_keys.includes("tools"),
     cacheMarks: stated.cache_marks,
     takesFunctionsOnly: !isUnknown && !conservative.tools.includes("custom"),
     responses: conservative.responses,
@@ -183,7 +185,8 @@ function fitFormat(json: JsonObject, { response_formats: taken }: Capabilities) 
  */
 function withoutToolSettings(json: JsonObject): Record<string, undefined> {
   const { tools, functions, tool_choice: choice, parallel_tool_calls: parallel } = json;
-  const isToolless = ![tools, functions].some((list) => Array.isArray(list) && list.length > 0);
+  const isSet = choice === "auto" || choice === "none" || typeof parallel === "boolean";
+  const isToolless = isSet && !(Array.isArray(functions) && functions.length > 0) && toolsAnywhere(json).length === 0;
   return {
     ...(Array.isArray(tools) && tools.length === 0 ? { tools: undefined } : {}),
     ...(Array.isArray(functions) && functions.length === 0 ? { functions: undefined } : {}),

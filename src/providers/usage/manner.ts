@@ -56,8 +56,8 @@ function sureSearchesOf(request: JsonObject): number {
   return (isObject(request.web_search_options) ? 1 : 0) + searchSettingsOf(request).plugins;
 }
 
-/** The number of searches assumed where the request sets no bound. */
-const usualSearches = 20;
+/** usualSearches is the number of searches assumed where the request sets no bound. */
+export const usualSearches = 20;
 
 /** The names, at their vendors, of models that search for every answer: Perplexity's and OpenAI's. */
 const ofSearchers = /(?:^|[/:.])sonar(?:-|$)|-search-(?:preview|api)(?:-|$)/;

@@ -175,7 +175,7 @@ test("PHP's empty list is an object of properties", async () => {
 
 test("a message by which a conversation gets further tools, as Kimi's have them, has no content", async () => {
   const more = { role: "system", tools: [{ type: "function", function: { name: "read", parameters: {} } }] };
-  for (const content of [undefined, null, []]) {
+  for (const content of [undefined, null, [], ""]) {
     const body = { model: "chat", messages: [said, { ...more, ...(content === undefined ? {} : { content }) }] };
     const { status } = await ask(gateway, "/v1/chat/completions", body);
     expect(status).toBe(200);

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../../src/wire/json.ts";
 import { type Asked, ask } from "../../support/ask.ts";
 import { openAccount } from "../../support/payer.ts";
 import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
-import { cost, paidModel, paidModels } from "../../support/upstreams/paid-models.ts";
+import { cost, paidModel, paidModels, price } from "../../support/upstreams/paid-models.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { answerAsAnthropic, anthropicError, messageAnswer } from "../../support/vendors.ts";
 
@@ -19,6 +19,11 @@ const { upstream, gateway, books } = scriptedStage(
       models: [
         ...served.models,
         paidModel("kimi", "anthropic", { targets: [kimi] }),
+        paidModel("searching", "anthropic", {
+          targets: [big],
+          context_window: 100_000,
+          price: { ...price, web_search: 200_000 },
+        }),
         paidModel("big", "anthropic", { targets: [big], context_window: 500_000 }),
       ],
     };
@@ -67,6 +72,27 @@ describe("at Claude", () => {
       cost: 12 * cost.input + 420_000 * cost.cacheRead + 2 * cost.output,
       implausible: 0,
     });
+  });
+
+  test("is held and charged for searches by the tools with which it began", async () => {
+    const payer = await openAccount(gateway);
+    const usage = { input_tokens: 12, output_tokens: 900, server_tool_use: { web_search_requests: 3 } };
+    upstream.script = (exchange) => exchange.json(200, messageAnswer([], "end_turn", { usage }));
+    await ask(gateway, "/v1/messages", { model: "searching", ...goingOn }, { apiKey: payer.apiKey });
+    const { requests } = await books.of(payer);
+    expect(requests.at(-1)).toMatchObject({
+      cost: 12 * cost.input + 900 * cost.output + 3 * 200_000,
+      waived: 0,
+      implausible: 0,
+    });
+  });
+
+  test("is lost where the credit is for less than the model's context: what it says in whole may cost less", async () => {
+    const { apiKey } = await openAccount(gateway, { recharge: 100_000 });
+    for (const model of ["big", "kimi", "gpt"])
+      expectLost(await ask(gateway, "/v1/messages", { model, ...goingOn }, { apiKey }));
+    expect((await ask(gateway, "/v1/messages", { model: "big", ...begun }, { apiKey })).status).toBe(200);
+    expect(upstream.received.length).toBe(1);
   });
 
   test("is told as lost in the vendor's words", async () => {
