@@ -2,10 +2,9 @@
  * Ends the deadlines of what processes had under way that are known to have ended, by their locks (`engines/sqlite/node-lock.ts`): claims of
  * keys for repeated calls, and responses in the background. Of a process on another machine nothing is known: its deadlines pass.
  */
-import { firstIdAt } from "../runtime/ids.ts";
 import type { BackgroundStore } from "./answers/background-responses.ts";
 import type { ReplayStore } from "./answers/replays.ts";
-import { createNodeLocks } from "./engines/sqlite/node-lock.ts";
+import { createNodeLocks, lockedBy, type NodeLocks } from "./engines/sqlite/node-lock.ts";
 
 export interface ProcessOptions {
   /** The name by which this process claims keys and makes responses. */
@@ -22,29 +21,34 @@ export interface ProcessOptions {
 export type ShowProcess = (options: ProcessOptions) => () => void;
 
 export interface ProcessStores {
-  readonly replays: Pick<ReplayStore, "endOf">;
-  readonly backgroundResponses: Pick<BackgroundStore, "endOf">;
+  readonly replays: Pick<ReplayStore, "running" | "endOf">;
+  readonly backgroundResponses: Pick<BackgroundStore, "running" | "endOf">;
 }
-
-/** keptMs is for how long a lock is looked at whose process has ended, in milliseconds. Whatever that had under way is over long before. */
-const keptMs = 24 * 3_600_000;
 
 /** `folder` is where the locks are: beside the database, or beside what is kept on this machine of one elsewhere. */
 export function createShowProcess(folder: string, { replays, backgroundResponses }: ProcessStores): ShowProcess {
   return ({ node, clock, onError }) => {
-    const locks = createNodeLocks(folder, onError);
-    const oldest = firstIdAt("nod", clock() - keptMs);
-    const ended = locks.nodes().filter((other) => {
-      const lock = locks.takeEnded(other, true);
-      // Others look for it, too: what it leased is the ledger's to end.
-      if (other < oldest) lock?.end();
-      else lock?.leave();
-      return lock !== undefined;
-    });
-    if (ended.length > 0) {
-      const ending = [replays.endOf(ended, clock()), backgroundResponses.endOf(ended, clock())];
-      void Promise.all(ending).catch(onError);
-    }
+    const locks = createNodeLocks(folder, onError, "calls");
+    void endGone(locks).catch(onError);
     return locks.keep(node);
+
+    async function endGone({ nodes, takeEnded }: NodeLocks): Promise<void> {
+      const running = await Promise.all([replays.running(clock()), backgroundResponses.running(clock())]);
+      // The lock comes before the first call: a process that has none may be about to take its lock, unless it is old.
+      const [known, old] = [new Set(running.flat()), lockedBy(clock())];
+      const ended = nodes().flatMap((other) => {
+        const lock = known.has(other) || other < old ? takeEnded(other, true) : undefined;
+        return lock ? [{ other, lock }] : [];
+      });
+      try {
+        const gone = ended.flatMap(({ other }) => (known.has(other) ? [other] : []));
+        if (gone.length > 0)
+          await Promise.all([replays.endOf(gone, clock()), backgroundResponses.endOf(gone, clock())]);
+      } catch (error) {
+        for (const { lock } of ended) lock.leave();
+        throw error;
+      }
+      for (const { lock } of ended) lock.end();
+    }
   };
 }

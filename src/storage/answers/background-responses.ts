@@ -30,6 +30,8 @@ export interface BackgroundStore {
   cancelled(node: string): Promise<string[]>;
   /** Moves on the deadlines of these responses. */
   renew(ids: readonly string[], aliveUntil: number): Promise<void>;
+  /** running returns the nodes that have responses whose deadlines have not passed. `now` is in milliseconds since 1970. */
+  running(now: number): Promise<string[]>;
   /** endOf says that the processes of these nodes have ended: their responses have failed. `now` is in milliseconds since 1970. */
   endOf(nodes: readonly string[], now: number): Promise<void>;
   /** Deletes a response that has ended. Returns false where the account has no such response. */
@@ -81,6 +83,11 @@ export function backgroundStore({ db, transact }: Scope): BackgroundStore {
         .set({ alive_until })
         .where("id", "in", [...ids])
         .execute();
+    },
+    async running(now) {
+      const made = db.selectFrom(table).select("node").distinct();
+      const rows = await made.where("is_over", "=", 0).where("alive_until", ">", now).execute();
+      return rows.map(({ node }) => node);
     },
     async endOf(nodes, alive_until) {
       const left = db

@@ -45,6 +45,8 @@ export interface ReplayStore {
   free(claim: Claim): Promise<void>;
   /** Moves on the deadlines of the claims of these calls of this process. */
   renew(node: string, requestIds: readonly string[], expiresAt: number): Promise<void>;
+  /** running returns the nodes that have claims whose deadlines have not passed. `now` is in milliseconds since 1970. */
+  running(now: number): Promise<string[]>;
   /** endOf says that the processes of these nodes have ended: their keys may be claimed anew. `now` is in milliseconds since 1970. */
   endOf(nodes: readonly string[], now: number): Promise<void>;
 }
@@ -88,6 +90,11 @@ export function replayStore({ db, transact }: Scope): ReplayStore {
           .where("state", "=", running)
           .where("request_id", "in", requestIds.slice(at, at + renewedAtOnce))
           .execute();
+    },
+    async running(now) {
+      const claimed = db.selectFrom("replays").select("node").distinct();
+      const rows = await claimed.where("state", "=", running).where("expires_at", ">", now).execute();
+      return rows.map(({ node }) => node);
     },
     async endOf(nodes, expires_at) {
       const left = db

@@ -129,7 +129,11 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
   const replica = options.replica && (await openReplica({ ...options.replica, ...beside }));
   const own = new Set<string>();
   const locks = createNodeLocks(folder, onError);
-  const leftBehind = await watchLeftBehind({ server, segments, folder, own, onError }, watcher, everyMs);
+  const leftBehind = await watchLeftBehind(
+    { server, segments, folder, own, onError, now: watcher.now },
+    watcher,
+    everyMs,
+  );
   const writable = createReachable(watcher);
   const rejects = createRejects(segments);
   const opened: Opened = {

@@ -1,8 +1,11 @@
 /**
  * Loads SQLite's native addon where the gateway is bundled: from the package's folder, or from inside the executable. The system's
  * loader takes files only: from inside, it is written into a fresh folder that no other user may write into, loaded, and removed.
+ *
+ * All threads of a process load it from one file, which the system then loads once. A second SQLite in a process knows nothing of the
+ * first: when it closes a database it ends the first one's locks, and removes the log that the first goes on writing.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { isExecutable, isSource, packageBytes, packagePath } from "../../../package/package-files.ts";
@@ -17,7 +20,7 @@ let loaded: object | undefined;
 export function addonOptions(folder: string): { readonly nativeBinding?: string } {
   if (isSource) return {};
   if (!isExecutable) return { nativeBinding: packagePath(addonPath()) };
-  loaded ??= loadFrom([tmpdir(), folder]);
+  loaded ??= loadAddon(() => packageBytes(addonPath()), [tmpdir(), folder]);
   // The driver takes an addon that is loaded already; its types know paths only.
   return { nativeBinding: loaded as unknown as string };
 }
@@ -36,11 +39,22 @@ function isMusl(): boolean {
   }
 }
 
-function loadFrom(folders: readonly string[]): object {
+/** threadsKey names, among what threads of this process are told, the path that the addon was loaded from. */
+const threadsKey = "model-gateway: SQLite";
+
+/**
+ * loadAddon loads an addon: where another thread has done so, from the same file, or else from bytes, in the first folder that takes them.
+ * Throws the loader's error.
+ */
+export function loadAddon(bytes: () => Uint8Array, folders: readonly string[]): object {
+  // Loading it takes a millisecond.
+  const { getEnvironmentData, setEnvironmentData } = process.getBuiltinModule("node:worker_threads");
+  const path = getEnvironmentData(threadsKey);
+  if (typeof path === "string") return loadAt(path);
   const errors: Error[] = [];
   for (const folder of folders) {
     try {
-      return loadIn(folder);
+      return loadIn(folder, bytes(), (path) => setEnvironmentData(threadsKey, path));
     } catch (error) {
       errors.push(error as Error);
     }
@@ -65,16 +79,33 @@ export function loadError(errors: readonly Error[]): StorageError {
   return new StorageError(`SQLite cannot be loaded on this system: ${messages}. ${remedy}`, { cause: errors[0] });
 }
 
-function loadIn(folder: string): object {
+function loadAt(path: string): object {
+  const addon = { exports: {} };
+  process.dlopen(addon, path, constants.dlopen.RTLD_NOW);
+  return addon.exports;
+}
+
+/** loadIn calls `onLoaded` with the path from which other threads load the same. */
+function loadIn(folder: string, bytes: Uint8Array, onLoaded: (path: string) => void): object {
   const own = mkdtempSync(join(folder, "model-gateway-"));
+  const file = join(own, "better_sqlite3.node");
+  let fd: number | undefined;
+  let isNeeded = false;
   try {
-    const file = join(own, "better_sqlite3.node");
-    writeFileSync(file, packageBytes(addonPath()), { mode: 0o500, flag: "wx" });
-    const addon = { exports: {} };
-    process.dlopen(addon, file, constants.dlopen.RTLD_NOW);
-    return addon.exports;
+    writeFileSync(file, bytes, { mode: 0o500, flag: "wx" });
+    // A file that is open has a path on Linux, also when it is removed.
+    if (existsSync("/proc/self/fd")) fd = openSync(file, "r");
+    const path = fd === undefined ? file : `/proc/self/fd/${fd}`;
+    const addon = loadAt(path);
+    onLoaded(path);
+    isNeeded = fd === undefined;
+    return addon;
+  } catch (error) {
+    if (fd !== undefined) closeSync(fd);
+    throw error;
   } finally {
-    remove(own);
+    if (isNeeded) process.once("exit", () => remove(own));
+    else remove(own);
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { firstIdAt } from "../../../runtime/ids.ts";
 import { connect } from "./database.ts";
 import { takes } from "./presence.ts";
 
@@ -14,8 +15,8 @@ export interface NodeLocks {
   /** nodes returns the nodes that have a file here: they live, or have ended without a word. */
   nodes(): string[];
   /**
-   * takeEnded takes the lock of a node that has ended. Returns undefined where the node lives. One without a file never had a lock: `hasFile`
-   * says that it does not count as ended then.
+   * takeEnded takes the lock of a node that has ended. Returns undefined where the node lives, or its file cannot be read, so that it may
+   * live. One without a file never had a lock: `hasFile` says that it does not count as ended then.
    */
   takeEnded(node: string, hasFile?: boolean): EndedNode | undefined;
   /** Ends all locks that are kept. */
@@ -30,8 +31,19 @@ export interface EndedNode {
   leave(): void;
 }
 
-/** ending is how the name of each lock file ends. */
-const ending = ".lock";
+/**
+ * lockEndings are how the names of lock files end: of nodes with books, and of processes that claim keys and make responses
+ * (`../../processes.ts`). Each kind is another's to look for.
+ */
+const lockEndings = { books: ".lock", calls: ".calls" } as const;
+
+/** startMs is how long after it has its name a node has its lock at the latest, in milliseconds: by far. */
+const startMs = 24 * 3_600_000;
+
+/** lockedBy returns a name which those of nodes are below that have their locks by now, if they live. `now` is in milliseconds since 1970. */
+export function lockedBy(now: number): string {
+  return firstIdAt("nod", now - startMs);
+}
 
 /** mostTries is how often a lock is tried to be had that others look at. */
 const mostTries = 100;
@@ -40,9 +52,13 @@ type Lock = ReturnType<typeof connect>;
 
 function take(file: string): Lock | undefined {
   const lock = connect(file, { timeout: 0 });
-  if (takes(lock, "BEGIN EXCLUSIVE")) return lock;
-  lock.close();
-  return undefined;
+  let isTaken = false;
+  try {
+    isTaken = takes(lock, "BEGIN EXCLUSIVE");
+  } finally {
+    if (!isTaken) lock.close();
+  }
+  return isTaken ? lock : undefined;
 }
 
 /** takeSoon takes a lock that others may be looking at in this moment. */
@@ -50,16 +66,6 @@ function takeSoon(file: string): Lock | undefined {
   let lock = take(file);
   for (let tries = 0; !lock && tries < mostTries; tries++) lock = take(file);
   return lock;
-}
-
-/** takeIfThere returns undefined, too, where another process has ended the lock meanwhile. */
-function takeIfThere(file: string): Lock | undefined {
-  try {
-    return take(file);
-  } catch (error) {
-    if (existsSync(file)) throw error;
-    return undefined;
-  }
 }
 
 function end(lock: Lock | undefined, file: string): void {
@@ -79,10 +85,42 @@ function removed(file: string): boolean {
   }
 }
 
-/** `onError` receives why a lock cannot be kept: other processes then go by what the database says of the node. */
-export function createNodeLocks(folder: string, onError: (error: unknown) => void): NodeLocks {
+/** createTakeReadable returns what takes a lock unless it cannot be read. `onError` receives once why, and its name. */
+function createTakeReadable(onError: (error: unknown) => void): (file: string) => Lock | undefined {
+  const reported = new Set<string>();
+  return (file) => {
+    try {
+      return take(file);
+    } catch (error) {
+      // Where it is gone another process has ended it meanwhile.
+      if (!existsSync(file) || reported.has(file)) return undefined;
+      reported.add(file);
+      onError(
+        new Error(
+          `${file} cannot be read, by which processes see whether that one lives. Remove it once it has ended`,
+          {
+            cause: error,
+          },
+        ),
+      );
+      return undefined;
+    }
+  };
+}
+
+/**
+ * `onError` receives why a lock cannot be kept, and once why that of another node cannot be read: then processes go by what the database
+ * says of the node.
+ */
+export function createNodeLocks(
+  folder: string,
+  onError: (error: unknown) => void,
+  kind: keyof typeof lockEndings = "books",
+): NodeLocks {
+  const ending = lockEndings[kind];
   const fileOf = (node: string) => join(folder, node + ending);
   const kept = new Map<string, () => void>();
+  const takeReadable = createTakeReadable(onError);
 
   return {
     keep(node) {
@@ -99,7 +137,7 @@ export function createNodeLocks(folder: string, onError: (error: unknown) => voi
         };
       } catch (error) {
         // A file without a lock says that its process has ended.
-        rmSync(file, { force: true });
+        removed(file);
         onError(
           new Error(`${file} cannot be locked, by which other processes see that this one lives`, { cause: error }),
         );
@@ -118,7 +156,7 @@ export function createNodeLocks(folder: string, onError: (error: unknown) => voi
       const file = fileOf(node);
       // One of an older version has no lock.
       if (!existsSync(file)) return hasFile ? undefined : { end() {}, leave() {} };
-      const lock = takeIfThere(file);
+      const lock = takeReadable(file);
       return lock && { end: () => end(lock, file), leave: () => void lock.close() };
     },
   };

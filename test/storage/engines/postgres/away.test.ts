@@ -155,6 +155,7 @@ describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
         segments: segments(),
         folder,
         own: new Set(["nod_b"]),
+        now: () => now,
         onError: (error) => t.errors.push(error),
       });
     // As long as it may live, nobody touches it.
@@ -177,7 +178,7 @@ describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
     log.note([begun("req_2", 100, taken), begun("req_1", 100, taken)], 2, 0);
     const next = () =>
       writeLeftBehind({
-        ...{ server: t.server, segments: segments(), folder },
+        ...{ server: t.server, segments: segments(), folder, now: () => now },
         ...{ own: new Set(["nod_b"]), onError: (error: unknown) => t.errors.push(error) },
       });
     await t.pass(100_000);
@@ -197,7 +198,7 @@ describe.skipIf(!postgresPrograms)("while Postgres is away", () => {
     await hold(books, holdOf("req_0", 100, lease));
     const next = () =>
       writeLeftBehind({
-        ...{ server: t.server, segments: segments(), folder },
+        ...{ server: t.server, segments: segments(), folder, now: () => now },
         ...{ own: new Set(["nod_b"]), onError: (error: unknown) => t.errors.push(error) },
       });
     const locks = createNodeLocks(folder, (error) => t.errors.push(error));

@@ -1,6 +1,13 @@
-/** What the executable says where it cannot load SQLite. */
+/** How the executable loads SQLite, and what it says where it cannot. */
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import Sqlite from "better-sqlite3";
 import { expect, test } from "vitest";
 import { loadError } from "../../../../src/storage/engines/sqlite/addon.ts";
+import { temporaryFolder } from "../../../support/command.ts";
 
 const failed = (code: string, message: string) => Object.assign(new Error(message), { code });
 const full = failed("ENOSPC", "ENOSPC: no space left on device, write");
@@ -15,4 +22,21 @@ test.each([
   const { message } = loadError(errors);
   for (const error of errors) expect(message).toContain(error.message);
   expect(message).toContain(remedy);
+});
+
+test("all threads load it once: what is written behind a thread's closing of the same database stays", async () => {
+  const folder = await temporaryFolder();
+  try {
+    const program = fileURLToPath(new URL("../../../support/storage/addon-threads.ts", import.meta.url));
+    const killed = await promisify(execFile)(process.execPath, [program, folder.path]).catch((error) => error);
+    expect([killed.signal, killed.stderr]).toEqual(["SIGKILL", ""]);
+    const database = new Sqlite(join(folder.path, "gateway.db"));
+    expect(database.prepare("SELECT x FROM t").all()).toEqual([{ x: 1 }]);
+    database.close();
+    // The file that it was loaded from is gone, where one that is open has a path.
+    if (existsSync("/proc/self/fd"))
+      expect(readdirSync(folder.path).filter((name) => !name.startsWith("gateway.db"))).toEqual([]);
+  } finally {
+    await folder.remove();
+  }
 });

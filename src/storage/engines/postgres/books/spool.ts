@@ -10,7 +10,7 @@ import { createRejects } from "../../../journal/rejects.ts";
 import type { Segments } from "../../../journal/segments.ts";
 import { sentLogs } from "../../../journal/sent-log.ts";
 import type { JournalRecord } from "../../../money/books.ts";
-import { createNodeLocks } from "../../sqlite/node-lock.ts";
+import { createNodeLocks, lockedBy } from "../../sqlite/node-lock.ts";
 import type { Server, Session } from "../session.ts";
 import { call } from "./call.ts";
 import { leave } from "./functions/leases.ts";
@@ -56,6 +56,8 @@ export interface LeftBehindOptions {
   readonly folder: string;
   /** The nodes of this process, whose spools are left alone: they write them themselves. */
   readonly own: ReadonlySet<string>;
+  /** now returns milliseconds since 1970, by the database's clock. */
+  readonly now: () => number;
   /** Receives what cannot be written, and is kept for an operator. */
   readonly onError: (error: unknown) => void;
 }
@@ -67,7 +69,8 @@ export interface LeftBehindOptions {
  * A node whose process has ended by its lock, and that still counts as living, is ended behind that: nothing more comes of it, so nobody
  * need wait for what it leased and held.
  */
-export async function writeLeftBehind({ server, segments, folder, own, onError }: LeftBehindOptions): Promise<number> {
+export async function writeLeftBehind(options: LeftBehindOptions): Promise<number> {
+  const { server, segments, folder, own, now, onError } = options;
   const locks = createNodeLocks(folder, onError);
   const [spooled, logs] = [new Set(segments.nodes()), sentLogs(folder)];
   const known = [...spooled, ...logs.map(({ node }) => node), ...locks.nodes()];
@@ -87,10 +90,12 @@ export async function writeLeftBehind({ server, segments, folder, own, onError }
       if (sent.has(node)) await recordSent(session, { folder, node, database });
       return spooled.has(node) || sent.has(node) ? 1 : 0;
     };
+    const old = lockedBy(now());
     let count = 0;
     for (const node of others) {
       const counts = living.has(node);
-      if (!counts && !spooled.has(node) && !sent.has(node)) continue;
+      // One of which nothing is known may be about to take its lock, unless it is old.
+      if (!counts && !spooled.has(node) && !sent.has(node) && node >= old) continue;
       const lock = locks.takeEnded(node, counts);
       if (!lock) continue;
       try {

@@ -5,7 +5,7 @@
 import { troubleOf } from "../../../../runtime/write-trouble.ts";
 import type { BooksOptions } from "../../../money/books.ts";
 import type { BooksParts } from "../books/parts.ts";
-import { createNodeLocks } from "../node-lock.ts";
+import { createNodeLocks, lockedBy } from "../node-lock.ts";
 import { createPostNow } from "./recover.ts";
 
 /** createEndGone returns a function that does so. It throws where another process is writing: then it is called again. */
@@ -25,10 +25,11 @@ export function createEndGone(parts: BooksParts, options: BooksOptions): () => v
   return () => {
     const locked = locks.nodes().filter((node) => !own.has(node));
     if (locked.length === 0) return;
-    // The lock comes before all that is of a node: one that has nothing here may be about to take its lock.
+    // The lock comes before all that is of a node: one that has nothing here may be about to take its lock, unless it is old.
+    const old = lockedBy(clock());
     const known = new Set([...selectNodes.all(), ...rows.open()].map(({ node }) => node));
     for (const node of locked) {
-      const lock = known.has(node) ? locks.takeEnded(node) : undefined;
+      const lock = known.has(node) || node < old ? locks.takeEnded(node) : undefined;
       if (!lock) continue;
       try {
         end(node);
