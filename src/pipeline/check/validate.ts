@@ -20,7 +20,8 @@ import {
   type StringRules,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { transparent, untagged, wire, word } from "../../../gen/modelgateway/v1/wire_pb.ts";
-import { internal, invalidValue, missingField, Reason, Refusal } from "../../call/refusals.ts";
+import { internal, invalidValue, missingField, Reason, Refusal, threadNotFound } from "../../call/refusals.ts";
+import { continuesThread } from "../../call/request/stored-thread.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { counted } from "../../runtime/words/counted.ts";
@@ -87,7 +88,10 @@ function decide(request: Wire): void {
 
 function refusalOf({ field, ruleId, message }: Violation, request: Wire): Refusal {
   const path = publicPath(field);
-  if (ruleId === "required" || (ruleId === "repeated.min_items" && isAbsent(field, request))) return missingField(path);
+  const isEmpty = ruleId === "repeated.min_items";
+  if (ruleId === "required" || (isEmpty && isAbsent(field, request))) return missingField(path);
+  // Anthropic's SDK goes on so behind a pause. Told that the thread is lost, it sends the whole conversation.
+  if (isEmpty && path === "messages" && continuesThread(request.json())) return threadNotFound();
   return invalidValue(path, boundWords(field, ruleId) ?? message);
 }
 

@@ -57,6 +57,11 @@ describe("at Claude", () => {
     expect(upstream.lastAsked).toMatchObject(asked);
   });
 
+  test("that goes on with nothing new is told as lost, so that its client sends the whole conversation", async () => {
+    expectLost(await say("big", { ...goingOn, messages: [] }));
+    expect(await say("big", { ...begun, messages: [] })).toMatchObject({ status: 400 });
+  });
+
   test("is counted as it is sent", async () => {
     await ask(gateway, "/v1/messages/count_tokens", { model: "big", ...goingOn });
     expect(upstream.lastAsked).toMatchObject({ messages: goingOn.messages, thread: goingOn.thread });
