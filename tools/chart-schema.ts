@@ -14,10 +14,13 @@ const ofTheChart = ["host", "port", "data_dir", "log_level", "metrics"];
 
 type Schema = { [key: string]: unknown };
 
-/** Returns `values.schema.json` with the schema of gateway.yaml as `gen/gateway.schema.json` has it. */
+/** Returns `values.schema.json` with the schema of gateway.yaml as `gen/gateway.schema.json` has it, and its definitions at the top. */
 export function withConfig(text: string): string {
-  const chart = JSON.parse(text) as { properties: Schema };
-  chart.properties.config = configSchema();
+  const chart = JSON.parse(text) as { properties: Schema; $defs?: unknown };
+  const { $defs, ...config } = configSchema();
+  chart.properties.config = config;
+  // References name a definition by its place from the top.
+  chart.$defs = $defs;
   return `${JSON.stringify(chart, null, 2)}\n`;
 }
 
