@@ -18,40 +18,41 @@ export interface DirectMoney {
 
 const opened = new WeakMap<object, { books: Books; setNow(now: number): void }>();
 
+/** A node that has ended is not begun again: each has a name of its own. */
+let count = 0;
+
 /** Of a database whose clock is to be moved, too, `setClock` does that: deadlines go by it on Postgres. */
 export function directMoney(storage: Pick<Storage, "openBooks">, setClock?: TestDatabase["setClock"]): DirectMoney {
-  const { books, setNow } = booksOf(storage);
+  const decide: Books["decide"] = (init) => booksOf(storage).books.decide(init);
   const nothing = { records: [] as JournalRecord[], leases: [], captures: [], releases: [], holds: [] };
   return {
     capture: (call) =>
       andThen(
-        books.decide(() => ({ ...nothing, captures: [{ call, most: call.cost }] })),
+        decide(() => ({ ...nothing, captures: [{ call, most: call.cost }] })),
         ({ captures: [captured] }) => decided(captured),
       ),
     async captureAll(calls) {
-      const { captures } = await books.decide(() => ({
+      const { captures } = await decide(() => ({
         ...nothing,
         captures: calls.map((call) => ({ call, most: call.cost })),
       }));
       captures.forEach(decided);
     },
     async hold(init) {
-      setNow(init.now);
+      booksOf(storage).setNow(init.now);
       await setClock?.(init.now);
-      const { holds } = await books.decide(() => ({ ...nothing, holds: [{ ...init, lease: undefined }] }));
+      const { holds } = await decide(() => ({ ...nothing, holds: [{ ...init, lease: undefined }] }));
       // No lease was asked for.
       return decided(holds[0]) as Held;
     },
     async expire(now) {
-      setNow(now);
-      if (!setClock) {
-        while ((await books.expire()) > 0);
-        return;
-      }
+      // On SQLite a gateway keeps what it holds as long as it lives.
+      await booksOf(storage).books.close();
+      opened.delete(storage);
       // By another gateway, which has lived for a while: on Postgres none expires anything before.
       const other = storage.openBooks(false)({ ...options, node: "nod_other", clock: () => now });
       for (const at of [now - 40_000, now]) {
-        await setClock(at);
+        await setClock?.(at);
         await other.renew();
       }
       while ((await other.expire()) > 0);
@@ -66,7 +67,8 @@ function booksOf(storage: Pick<Storage, "openBooks">) {
   let found = opened.get(storage);
   if (!found) {
     let now = 0;
-    const books = storage.openBooks(false)({ ...options, node: "nod_direct", clock: () => now });
+    const node = `nod_direct_${++count}`;
+    const books = storage.openBooks(false)({ ...options, node, clock: () => now });
     found = { books, setNow: (at) => (now = at) };
     opened.set(storage, found);
   }
