@@ -4,12 +4,15 @@
  * undici connects, writes, parses and keeps connections alive; time-outs are kept here, so that both clients keep the same
  * ones. undici's parser decides what a well-formed reply is (`test/http1/conformance` lists where it differs).
  */
+import { subscribe } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
 import { type Dispatcher, Pool } from "undici";
 import {
   type Body,
   ClosedError,
   type CreateUpstreamClient,
   checkPath,
+  isReset,
   type PhaseTimeouts,
   type ReplyHandler,
   type SentRequest,
@@ -111,6 +114,15 @@ function createLinesReader(): ReadLines {
   };
 }
 
+/** starting is the exchange whose request undici begins in this turn. */
+let starting: UndiciExchange | undefined;
+
+// undici tells nobody else which connection a request is sent over.
+subscribe("undici:client:sendHeaders", (message) => {
+  if (starting) starting.socket = (message as { readonly socket: Socket }).socket;
+  starting = undefined;
+});
+
 /** One request over undici: passes undici's events on, and keeps the time-outs. */
 class UndiciExchange implements Dispatcher.DispatchHandler, SentRequest, Timed {
   /** Undefined once the exchange has ended: nothing is called any more. */
@@ -121,6 +133,8 @@ class UndiciExchange implements Dispatcher.DispatchHandler, SentRequest, Timed {
   #phase: keyof PhaseTimeouts = "connectMs";
   #interimReplies = 0;
   isPaused = false;
+  /** The connection that it is sent over, once that is known. */
+  socket: Socket | undefined;
   /** deadline is when the phase takes too long, by `performance.now()`. */
   deadline = 0;
 
@@ -150,9 +164,11 @@ class UndiciExchange implements Dispatcher.DispatchHandler, SentRequest, Timed {
     this.#end();
   }
 
+  /** The system does not report a reset of a connection that nobody reads, so it is asked at each look at the deadlines. */
   pause(): void {
     this.isPaused = true;
     this.#controller?.pause();
+    if (this.#phase === "idleMs") this.deadline = performance.now();
   }
 
   resume(): void {
@@ -170,7 +186,10 @@ class UndiciExchange implements Dispatcher.DispatchHandler, SentRequest, Timed {
   }
 
   onDeadline(): void {
-    if (this.#phase === "idleMs" && this.isPaused) return void this.#begin("idleMs");
+    if (this.#phase === "idleMs" && this.isPaused) {
+      if (this.socket && isReset(this.socket)) this.#handler?.onReset?.(new ClosedError("the connection was reset"));
+      return;
+    }
     const phase = this.#phase;
     const handler = this.#end();
     this.abort();
@@ -182,6 +201,7 @@ class UndiciExchange implements Dispatcher.DispatchHandler, SentRequest, Timed {
     const handler = this.#handler;
     if (!handler || handler.isCancelled) return void this.abort();
     this.#begin("firstByteMs");
+    starting = this;
     handler.onSent(this);
   }
 
