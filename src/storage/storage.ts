@@ -133,13 +133,13 @@ type MoneyOver = Pick<Storage, "openBooks" | "recall" | "available" | "journalRe
 function moneyOver(engine: Engine): MoneyOver {
   const parts = createBooksParts(engine);
   const rejects = createRejects(engine.segments);
-  // What it cannot release is found by a sweep, which says why.
+  // Errors are not reported here: each sweep of a ledger tries the same again, and reports them.
   const endGone = createEndGone(parts, { node: "", clock: Date.now, recall: () => nothing, onError: () => {} });
   return {
     openBooks: (hasJournal) => (options) => {
       const { node, isElsewhere, takesNoHolds, onError } = options;
       parts.own.add(node);
-      // Of a ledger in another process that one keeps the lock.
+      // A ledger in another process keeps the lock itself.
       const unlock =
         isElsewhere || takesNoHolds ? () => {} : createNodeLocks(engine.segments.folder, onError).keep(node);
       const books = (hasJournal ? createJournalBooks : createBooks)(parts, options);

@@ -52,7 +52,7 @@ export class ToolInput {
   #reading = new JsonReading();
   /** Whether each piece has all of the input so far. */
   #isCumulative = false;
-  /** What came behind the text, and may be read in two ways; undefined without it. */
+  /** #undecided holds the pieces behind the text while they may be read in two ways; undefined where there are none. */
   #undecided: Undecided | undefined;
   /** Undefined until the outermost bracket has closed. */
   #isWhole: boolean | undefined;
@@ -222,7 +222,7 @@ export class ToolInput {
   }
 }
 
-/** Undecided is what may be read as what follows a text, or as all of it once more and more. */
+/** Undecided are pieces that either go on where the text ends, or each repeat the text from its beginning and go on from there. */
 interface Undecided {
   /** All pieces of it. */
   readonly added: string;

@@ -1,5 +1,7 @@
-/** What the tables of other gateways say of the servers behind them, whatever they call such an entry. */
-
+/**
+ * ServedBy says how the gateway asks a server that another gateway asks today. LiteLLM calls such a server a provider, new-api a channel;
+ * the tables of both have these members.
+ */
 export interface ServedBy {
   /** kind is the API that is spoken there. Default: openai. */
   readonly kind?: "anthropic";

@@ -37,9 +37,9 @@ type Batch = readonly Wire[];
 
 /** A frame up to this length holds a word. What it says is counted, and not how it is said. In bytes. */
 const wordBytes = 1024;
-/** What a stream has said is counted from this length on, in bytes. */
+/** longBytes is the length from which on the text of a translated stream is counted against memory, in bytes. */
 const longBytes = 64 * 1024;
-/** What has been said counts for so much: at its end several events tell it, one after another. */
+/** retoldTimes is how many copies of its text a translated stream is counted for: several events at its end repeat all of it. */
 const retoldTimes = 2;
 /** The most that is drained, in bytes of the frames' payload: as much as the largest frame may have. */
 const maxBytes = 16 * 1024 * 1024;
@@ -71,7 +71,7 @@ export class UpstreamStream implements ReadStream {
   /** Opens the memory that the stream's answer is counted against. Unset: it is not counted. */
   rooms: Pick<AttemptRooms, "openAnswer"> | undefined;
   #room: AnswerRoom | undefined;
-  /** What frames have had beyond a word each, in bytes. */
+  /** #beyondWords is the sum of what each frame has had beyond `wordBytes`, in bytes. */
   #beyondWords = 0;
 
   constructor(init: UpstreamStreamInit) {
@@ -159,7 +159,7 @@ export class UpstreamStream implements ReadStream {
     if (failure !== undefined) throw failure;
   }
 
-  /** Counts all that a stream has said which its translation may tell again. */
+  /** #hold takes memory for the text of a translated stream. Returns undefined where there is nothing to wait for. */
   #hold(batch: Batch): Promise<void> | undefined {
     const { meter, isRetold } = this.#init;
     if (!isRetold) return undefined;

@@ -133,7 +133,7 @@ export class Exchange implements ReplyHandler, Body {
     this.#noteBroken(why);
   }
 
-  /** What came before the reset may not have been read yet, and is not needed by a reader that has no memory for it. */
+  /** onReset does not fail the exchange: its reader may still read what came before. It tells the listener, in case that reader waits for memory. */
   onReset(error: Error): void {
     this.#noteBroken(refusalOf(error));
   }

@@ -6,7 +6,6 @@
  * calls are read some thousand at a time, and between two steps the event loop goes on: a rare key of an account with many calls
  * takes longer to find, and keeps nobody waiting.
  */
-
 import { setImmediate } from "node:timers/promises";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import { timeOfId } from "../../runtime/ids.ts";

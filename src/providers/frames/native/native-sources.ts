@@ -1,6 +1,7 @@
 /**
- * What answers of Gemini's and Cohere's own APIs say besides texts and calls → members of a chat message: images, and annotations of the web
- * pages that a text rests on, of Gemini's with `grounded-text.ts`. Sources without an address have no place in a chat.
+ * Translates the images and sources in answers of Gemini's and Cohere's own APIs into members of a chat message: `images`, and `annotations` of
+ * the web pages that a text rests on. `grounded-text.ts` finds the places of Gemini's. A source without an address is left out, for an
+ * annotation needs one.
  */
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import { membersOf } from "../../usage/count.ts";

@@ -92,7 +92,7 @@ function createTakeReadable(onError: (error: unknown) => void): (file: string) =
     try {
       return take(file);
     } catch (error) {
-      // Where it is gone another process has ended it meanwhile.
+      // Another process may have removed the file meanwhile: then its node has ended, and nothing is wrong.
       if (!existsSync(file) || reported.has(file)) return undefined;
       reported.add(file);
       onError(

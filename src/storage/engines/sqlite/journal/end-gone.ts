@@ -16,7 +16,7 @@ export function createEndGone(parts: BooksParts, options: BooksOptions): () => v
   const postNow = createPostNow(parts, options);
   const selectNodes = engine.books.prepare<[], { readonly node: string }>("SELECT DISTINCT node FROM holds");
 
-  /** Behind its journal: what was told is charged, and not lost. */
+  /** end posts the journal of a node first, so that calls whose charge was told are charged, and not recorded as lost. */
   function end(node: string): void {
     postNow(node);
     while (engine.books.transact(() => steps.expireOf(node, clock())) > 0);
