@@ -38,12 +38,6 @@ export function hasCompactionTrigger({ input }: JsonObject): boolean {
   return Array.isArray(input) && input.some((item) => isObject(item) && item.type === "compaction_trigger");
 }
 
-/** hasTools reports whether a request offers tools, wherever it has them. */
-export function hasTools(request: JsonObject): boolean {
-  const { functions } = request;
-  return (Array.isArray(functions) && functions.length > 0) || toolsAnywhere(request).length > 0;
-}
-
 /**
  * needsMoreThanFunctions reports whether a chat request has custom tools, or a list of those tools that may be called now: few servers of
  * chat know these.

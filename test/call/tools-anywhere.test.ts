@@ -1,6 +1,6 @@
 /** Tools are held, priced and refused alike wherever a request has them. */
 import { describe, expect, test } from "vitest";
-import { hasTools } from "../../src/families/request-needs.ts";
+import { hasTools } from "../../src/call/request/tools-anywhere.ts";
 import { usesVendorTools } from "../../src/ledger/worst-case.ts";
 import { withoutIdleSettings } from "../../src/providers/anthropic/idle-settings.ts";
 import { requestedManner, toolOfOtherModels } from "../../src/providers/usage/manner.ts";

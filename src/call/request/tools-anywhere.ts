@@ -22,6 +22,12 @@ export function toolsAnywhere({ tools, input, messages }: JsonObject): readonly 
   return found;
 }
 
+/** hasTools reports whether a request offers tools, wherever it has them, or functions as chat once had them. */
+export function hasTools(request: JsonObject): boolean {
+  const { functions } = request;
+  return (Array.isArray(functions) && functions.length > 0) || toolsAnywhere(request).length > 0;
+}
+
 function addAll(tools: JsonValue | undefined, found: JsonObject[]): void {
   if (!Array.isArray(tools)) return;
   for (const tool of tools) {

@@ -4,13 +4,13 @@
  */
 
 import type { Operation } from "../../call/operations.ts";
+import { hasTools } from "../../call/request/tools-anywhere.ts";
 import { toolsAsFunctions } from "../../families/chat-to-chat/index.ts";
 import { findTranslations, throughChat } from "../../families/index.ts";
 import {
   hasAgentItems,
   hasCompactionTrigger,
   hasLinkedDocuments,
-  hasTools,
   needsMoreThanFunctions,
   requestedEffort,
 } from "../../families/request-needs.ts";

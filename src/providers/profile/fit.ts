@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { callersName, serversWordsIn } from "../../call/request/servers-words.ts";
-import { toolsAnywhere } from "../../call/request/tools-anywhere.ts";
+import { hasTools } from "../../call/request/tools-anywhere.ts";
 import { efforts } from "../../config/schema-profile.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject } from "../../wire/json.ts";
@@ -186,7 +186,7 @@ function fitFormat(json: JsonObject, { response_formats: taken }: Capabilities) 
 function withoutToolSettings(json: JsonObject): Record<string, undefined> {
   const { tools, functions, tool_choice: choice, parallel_tool_calls: parallel } = json;
   const isSet = choice === "auto" || choice === "none" || typeof parallel === "boolean";
-  const isToolless = isSet && !(Array.isArray(functions) && functions.length > 0) && toolsAnywhere(json).length === 0;
+  const isToolless = isSet && !hasTools(json);
   return {
     ...(Array.isArray(tools) && tools.length === 0 ? { tools: undefined } : {}),
     ...(Array.isArray(functions) && functions.length === 0 ? { functions: undefined } : {}),
