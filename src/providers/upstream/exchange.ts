@@ -128,9 +128,7 @@ export class Exchange implements ReplyHandler, Body {
   }
 
   onError(error: Error): void {
-    const why = refusalOf(error);
-    this.#fail(why);
-    this.#noteBroken(why);
+    this.#breakOff(refusalOf(error));
   }
 
   /** onReset does not fail the exchange: its reader may still read what came before. It tells the listener, in case that reader waits for memory. */
@@ -139,7 +137,10 @@ export class Exchange implements ReplyHandler, Body {
   }
 
   onTimeout(part: keyof PhaseTimeouts): void {
-    const why = timedOut(part, { ms: this.#timeouts[part], isCallers: false });
+    this.#breakOff(timedOut(part, { ms: this.#timeouts[part], isCallers: false }));
+  }
+
+  #breakOff(why: Refusal): void {
     this.#fail(why);
     this.#noteBroken(why);
   }
