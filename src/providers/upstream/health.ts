@@ -10,6 +10,7 @@ import type { Answer } from "../../call/call.ts";
 import type { Operation } from "../../call/operations.ts";
 import { type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import { onEnd } from "../../runtime/push-stream.ts";
+import { minuteMs } from "../../runtime/time/durations.ts";
 import { type Attempt, type Provider, type Speak, wrapEverySpeak } from "../contract.ts";
 import { countsForHealth, faultOf, isRejection } from "../errors/fault.ts";
 
@@ -39,7 +40,7 @@ export interface Health {
 }
 
 /** spanMs is how far back attempts count, in milliseconds. */
-const spanMs = 15 * 60_000;
+const spanMs = 15 * minuteMs;
 /** The most attempts that count. */
 const most = 1000;
 

@@ -7,6 +7,7 @@
  * for.
  */
 import type { Selectable } from "kysely";
+import { dayMs } from "../../runtime/time/durations.ts";
 import { changed, type Database, type Scope } from "../engines/scope.ts";
 import type { ReplayTable } from "../schema-answers.ts";
 
@@ -51,7 +52,7 @@ export interface ReplayStore {
   endOf(nodes: readonly string[], now: number): Promise<void>;
 }
 
-const keptMs = 24 * 3_600_000;
+const keptMs = dayMs;
 
 /** maxPerAccount is how many bytes of answers an account may have. An answer that does not fit counts as too long. */
 const maxPerAccount = 1024 ** 3;

@@ -1,8 +1,7 @@
 /** The columns of a call's row, as the functions of the books take them from JSON and write them. */
-
+import { hourMs } from "../../../../../runtime/time/durations.ts";
 import { lost } from "../../../../calls/outcomes.ts";
 import { type CallColumn, callColumns, columnNames, summedColumns } from "../../../../columns.ts";
-import { hourMs } from "../../../../money/totals.ts";
 import { quarterOf } from "./budgets.ts";
 
 const columns: readonly CallColumn[] = callColumns;
