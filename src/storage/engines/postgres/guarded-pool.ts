@@ -8,6 +8,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { PostgresPool, PostgresPoolClient } from "kysely";
+import { retry } from "../../../runtime/time/retry.ts";
 import { AwayError, isConflict, isConnectionError } from "./errors.ts";
 import { within } from "./silence.ts";
 
@@ -54,17 +55,15 @@ function createOpen(pool: PostgresPool, { isAway }: GuardedPoolOptions): () => P
     }
   }
 
-  return async () => {
+  return () => {
     const until = performance.now() + againMs;
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+    const attempt = async () => {
       if (isAway()) throw new AwayError();
-      try {
-        return await take();
-      } catch (error) {
-        if (!isConnectionError(error) || performance.now() + pauseMs > until) throw asAway(error);
-      }
-      await delay(pauseMs);
-    }
+      return await take();
+    };
+    return retry(attempt, { firstMs: firstPauseMs, longestMs: maxPauseMs }, ({ error, pauseMs }) => {
+      if (!isConnectionError(error) || isAway() || performance.now() + pauseMs > until) asAway(error);
+    });
   };
 }
 
@@ -84,15 +83,13 @@ function guardedClient(
       try {
         return await place.ask(sql, values);
       } catch (error) {
-        if (place.isBroken()) {
-          if (!isRepeatable || isAway() || performance.now() > until) throw asAway(error);
-          await place.renew();
-        } else {
-          if (!isConflict(error) || ++conflicts > maxConflicts) throw error;
-          // By chance, so that two which met do not meet again.
-          await delay(Math.random() * Math.min(firstPauseMs * 2 ** conflicts, maxPauseMs));
-        }
+        const isBroken = place.isBroken();
+        if (isBroken && (!isRepeatable || isAway() || performance.now() > until)) throw asAway(error);
+        if (!isBroken && (!isConflict(error) || ++conflicts > maxConflicts)) throw error;
       }
+      if (place.isBroken()) await place.renew();
+      // By chance, so that two which met do not meet again.
+      else await delay(Math.random() * Math.min(firstPauseMs * 2 ** conflicts, maxPauseMs));
     }
   }
 
