@@ -13,7 +13,7 @@
  */
 import { sealMark } from "../providers/profile/sealed-signature.ts";
 import { shortHash } from "../runtime/ids.ts";
-import { isObject, type JsonObject, type JsonValue, parsedJson } from "../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, objectsIn, parsedJson } from "../wire/json.ts";
 import type { Target } from "./translation.ts";
 
 const mark = "-sig-";
@@ -50,7 +50,7 @@ export function detailsIn(sealed: string, target: Target | undefined): readonly 
   if (maker === undefined) return undefined;
   if (maker !== makerOf(target)) return [];
   const details = parsedJson(Buffer.from(text, "base64url").toString());
-  return Array.isArray(details) ? details.filter(isObject) : [];
+  return objectsIn(details);
 }
 
 /**

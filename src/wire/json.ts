@@ -206,6 +206,16 @@ export function textOrEmpty(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : "";
 }
 
+/** listOrEmpty returns a list unchanged, and an empty list for any other value. */
+export function listOrEmpty(value: JsonValue | undefined): JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** objectsIn returns the objects among the items of a list; none for any other value. */
+export function objectsIn(value: JsonValue | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
 /** textOrJson returns a string unchanged, and any other value as JSON. */
 export function textOrJson(value: JsonValue): string {
   return typeof value === "string" ? value : JSON.stringify(value);

@@ -8,6 +8,7 @@ import { isObject, mappedByTasks } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import type { Operation } from "../operations.ts";
 import { hasCallsOrSignatures, withoutSignatures } from "./call-signatures.ts";
+import { blocksIn } from "./content-parts.ts";
 
 /** anyEntry stands in a path for the place in a list. */
 const anyEntry = "*";
@@ -136,10 +137,6 @@ export function signaturesOf({ messages }: JsonObject): RefusedMember[] {
 
 function hasBlock(turn: JsonValue | undefined, type: JsonValue | undefined): boolean {
   return blocksIn(turn).some((block) => isObject(block) && block.type === type);
-}
-
-function blocksIn(turn: JsonValue | undefined): readonly JsonValue[] {
-  return isObject(turn) && Array.isArray(turn.content) ? turn.content : [];
 }
 
 function isThought(item: JsonValue): boolean {

@@ -1,6 +1,6 @@
 /** The tools, the choice among them and the calls of a chat request, as functions. */
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { definedFields, isObject, type JsonObject, type JsonValue, listOrEmpty } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import { wrappedText, wrappedTool } from "../tools/wrapped-tool.ts";
 
@@ -14,7 +14,7 @@ export interface FunctionsOnly {
 
 export function* functionsOnly(json: JsonObject): CooperativeTask<FunctionsOnly> {
   const { messages, tools, tool_choice: choice } = json;
-  const all = Array.isArray(tools) ? tools : [];
+  const all = listOrEmpty(tools);
   const custom = new Set<string>();
   const dropped: string[] = [];
   const functions = all.map((tool, i) => {
@@ -66,7 +66,7 @@ function nameOf(tool: JsonValue): JsonValue | undefined {
 function* withFunctionCalls(messages: readonly JsonValue[]): CooperativeTask<JsonValue[]> {
   const changed: JsonValue[] = [];
   for (const [i, message] of messages.entries()) {
-    const calls = isObject(message) && Array.isArray(message.tool_calls) ? message.tool_calls : [];
+    const calls = isObject(message) ? listOrEmpty(message.tool_calls) : [];
     const isChanged = calls.some((call) => isObject(call) && isObject(call.custom));
     changed.push(isChanged ? { ...(message as JsonObject), tool_calls: calls.map(functionCall) } : message);
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;

@@ -3,6 +3,7 @@
  * tools and choices, settings by chat's names, and instructions before the first turn. Each becomes what the Messages API has
  * for it. A sampling setting of -1, by which clients say that nobody made it, is left out: the vendor takes it for that, too.
  */
+import { partsOf } from "../../call/request/content-parts.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import {
   definedFields,
@@ -66,9 +67,7 @@ function instructionsIn(message: JsonValue): JsonValue[] {
 
 /** blocksOf returns the blocks of a content, of which a text is one. */
 function blocksOf(content: JsonValue | undefined): JsonValue[] {
-  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
-  const usual = usualContent(content ?? null);
-  return Array.isArray(usual) ? usual.map(blockOf) : [];
+  return partsOf(usualContent(content ?? null)).map(blockOf);
 }
 
 function settingsIn(json: JsonObject): Record<string, JsonValue | undefined> {

@@ -7,7 +7,7 @@
 import { invalidType } from "../../call/refusals.ts";
 import { isHuge } from "../../providers/profile/schemas/root-schema.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue, mappedList } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, listOrEmpty, mappedList } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import {
   hasNullMembers,
@@ -139,7 +139,7 @@ function* usualTools(tools: JsonValue[]): CooperativeTask<JsonValue[]> {
   const usual: JsonValue[] = [];
   for (const tool of tools) {
     const declared = declarationsOf(tool);
-    for (const one of Array.isArray(declared) ? declared : []) {
+    for (const one of listOrEmpty(declared)) {
       yield;
       usual.push(declaredFunction(one));
     }

@@ -7,7 +7,7 @@
  */
 import { type CreateChatCompletionRequestSchema, ToolSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { isFilled, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { isFilled, isObject, type JsonObject, type JsonValue, listOrEmpty } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { fitsSchema } from "../chat-to-messages/fits-schema.ts";
 import type { WholeHistory } from "./whole-history.ts";
@@ -18,7 +18,7 @@ export function* withListedTools(whole: WholeHistory): CooperativeTask<WholeHist
   if (!addsTools(request as Wire<typeof CreateChatCompletionRequestSchema>)) return whole;
   // An outline has fillers in place of long strings.
   const { messages, tools } = request.json() as JsonObject;
-  const listed = new ListedTools(Array.isArray(tools) ? tools : []);
+  const listed = new ListedTools(listOrEmpty(tools));
   const kept: JsonValue[] = [];
   const places: number[] = [];
   for (const [i, message] of (messages as JsonValue[]).entries()) {

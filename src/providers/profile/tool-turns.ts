@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { fitName, type NameRule, wordRule } from "../../call/tools/fit-name.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { isObject, mappedInSlices } from "../../wire/json.ts";
+import { isObject, listOrEmpty, mappedInSlices } from "../../wire/json.ts";
 import type { Capabilities } from "./profile.ts";
 
 interface IdForm {
@@ -49,7 +49,7 @@ export function* offeredIn(request: JsonObject): CooperativeTask<Offered> {
   const isHolder = (part: JsonValue): part is JsonObject => isObject(part) && Array.isArray(part.tools);
   let count = 0;
   for (const { tools = [], functions = [], input = [] } of holders) {
-    for (const item of Array.isArray(input) ? input : []) {
+    for (const item of listOrEmpty(input)) {
       if (++count % itemsPerSlice === 0) yield;
       if (isHolder(item)) holders.push(item);
     }

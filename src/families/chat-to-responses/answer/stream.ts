@@ -9,7 +9,7 @@ import type { ChatCompletionChunkSchema } from "../../../../gen/modelgateway/v1/
 import type { ResponseStreamEventSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Frames } from "../../../call/call.ts";
 import { brokenOff } from "../../../call/refusals.ts";
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, listOrEmpty, textOrEmpty } from "../../../wire/json.ts";
 import { type Chunk, ChunkWriter } from "../../chunks/chunk-writer.ts";
 import { translateStream } from "../../translate-stream.ts";
 import { OpenItems } from "./open-items.ts";
@@ -62,7 +62,7 @@ class ChunkStream {
         if (isObject(item)) for (const delta of this.#items.end(item, event)) this.#say(delta);
         return;
       case "response.output_text.delta":
-        this.#say(this.#items.text(event), Array.isArray(event.logprobs) ? event.logprobs : []);
+        this.#say(this.#items.text(event), listOrEmpty(event.logprobs));
         return;
       case "response.refusal.delta":
         this.#say(this.#items.refusal(event));

@@ -14,7 +14,7 @@ import {
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidType } from "../../../call/refusals.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, objectsIn } from "../../../wire/json.ts";
 import { readPart } from "../../read-message.ts";
 import { isVendorsSearch } from "./client-tools.ts";
 import { type PlacedBlock, placed } from "./content.ts";
@@ -79,7 +79,7 @@ class Offer {
     if (isNamed) this.#add(extra.tool_name);
     if (changesTools(block)) this.#change(extra as JsonObject, path);
     const changes = extra?.type === "compaction" ? extra.tool_changes : undefined;
-    const changed = Array.isArray(changes) ? changes.filter(isObject) : [];
+    const changed = objectsIn(changes);
     for (const change of changed) this.#change(change, path);
     // A tool that is removed leaves those that wait to be found as they are.
     this.#isFindable ||= isNamed || [extra, ...changed].some((change) => change?.type === "tool_addition");

@@ -5,6 +5,7 @@
  * vendor that was interrupted, and that the user has gone on from, has failed. Each was a refusal of the whole request, in every turn.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { blocksIn } from "../../../call/request/content-parts.ts";
 import { fitName, type NameRule, wordRule } from "../../../call/tools/fit-name.ts";
 import { type CooperativeTask, itemsPerSlice, runCooperatively } from "../../../runtime/cooperative.ts";
 import { andThen, type MaybePromise } from "../../../runtime/maybe-promise.ts";
@@ -48,7 +49,7 @@ function* hasUnfit(messages: readonly JsonValue[]): CooperativeTask<boolean> {
   let count = 0;
   for (const message of messages) {
     const isModels = isObject(message) && message.role === "assistant";
-    for (const block of blocksOf(message)) {
+    for (const block of blocksIn(message).filter(isObject)) {
       if (++count % itemsPerSlice === 0) yield;
       if (isUnfit(block) || (isModels && isForeign(block))) return true;
     }
@@ -114,7 +115,7 @@ function* failedCalls(messages: readonly JsonValue[]): CooperativeTask<ReadonlyS
     const { role, content } = isObject(message) ? message : {};
     const isUsers = role === "user";
     if (isUsers && typeof content === "string") endTurn();
-    for (const { type, id, tool_use_id: callId, caller = null } of blocksOf(message)) {
+    for (const { type, id, tool_use_id: callId, caller = null } of blocksIn(message).filter(isObject)) {
       if (++count % itemsPerSlice === 0) yield;
       if (isUsers && type !== "tool_result") endTurn();
       if (type === "server_tool_use" && isFilledText(id)) open.add(id);
@@ -148,8 +149,4 @@ function failureOf({ id, name }: JsonObject): JsonObject {
   // The two tools that search for tools have one kind of result.
   const type = `${`${name}`.replace(/^tool_search_tool.*/s, "tool_search")}_tool_result`;
   return { type, tool_use_id: id as JsonValue, content: { type: `${type}_error`, error_code: "unavailable" } };
-}
-
-function blocksOf(message: JsonValue): readonly JsonObject[] {
-  return isObject(message) && Array.isArray(message.content) ? message.content.filter(isObject) : [];
 }
