@@ -29,7 +29,7 @@ export function* withListedTools(whole: WholeHistory): CooperativeTask<WholeHist
     places.push(i);
   }
   const changes = { messages: kept, tools: listed.tools };
-  const changed = request.isLong ? request.rebuiltWith(changes) : request.with(changes);
+  const changed = request.changedBy(changes);
   const written = (path: string) => {
     const [, key, at, rest] = /^(messages|tools)\[(\d+)\](.*)$/s.exec(path) ?? [];
     if (key === undefined) return path;

@@ -16,7 +16,7 @@ export async function compactionOf(request: CreateRequest): Promise<CreateReques
   const last = items.at(-1);
   const input = isObject(last) && last.type === trigger.type ? [...items] : [...items, trigger];
   const changes = { input, previous_response_id: undefined, stream: undefined, background: undefined };
-  return request.isLong ? request.rebuiltWith(changes).writeInSlices() : request.with(changes);
+  return request.rewrittenBy(changes);
 }
 
 /** compactedJson keeps the user's messages, as lists have them. */

@@ -40,8 +40,8 @@ export function* relayedRequest(
   const relayed = Array.isArray(input) ? yield* relayedInput(input, items, isUnpriced, dropped) : undefined;
   const tools = changedTools(all, isUnpriced, dropped);
   if (relayed) changes.input = relayed;
-  const isLongChanged = request.isLong && (relayed ?? tools.tools) !== undefined;
-  return isLongChanged ? request.rebuiltWith({ ...changes, ...tools }) : request.with({ ...changes, ...tools });
+  Object.assign(changes, tools);
+  return (relayed ?? tools.tools) === undefined ? request.with(changes) : request.changedBy(changes);
 }
 
 /** includedIn returns `include`. A stored response must have its reasoning, and a model that does not reason refuses to be asked for it. */

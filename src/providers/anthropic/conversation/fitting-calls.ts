@@ -21,11 +21,9 @@ const names: NameRule = { ...wordRule(128), fits: wordRule(200).fits };
 /** withFittingCalls returns the request with calls that Claude takes; the same request where it has no other, and for other models. */
 export function withFittingCalls<D extends DescMessage>(request: Wire<D>, model: string): MaybePromise<Wire<D>> {
   if (!isClaude(model)) return request;
-  const { isLong } = request;
-  return andThen(runCooperatively(fittedTurns(request), isLong), (messages) => {
-    if (!messages) return request;
-    return isLong ? request.rebuiltWith({ messages }).writeInSlices() : request.with({ messages });
-  });
+  return andThen(runCooperatively(fittedTurns(request), request.isLong), (messages) =>
+    messages ? request.rewrittenBy({ messages }) : request,
+  );
 }
 
 /** fittedTurns returns undefined where all calls stay. */

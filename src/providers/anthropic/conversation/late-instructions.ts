@@ -30,7 +30,7 @@ export function withPlacedInstructions<D extends DescMessage>(request: Wire<D>, 
   const placed = folded(joined, (i) => isOfEffort(joined[i]) || (takes && isPlaced(joined, i)));
   if (placed.length === messages.length && placed.every((turn, i) => turn === messages[i])) return request;
   const changes = { messages: placed, ...(movesEfforts ? effortOf(messages, json.output_config) : {}) };
-  return request.isLong ? request.rebuiltWith(changes).writeInSlices() : request.with(changes);
+  return request.rewrittenBy(changes);
 }
 
 /** effortOf returns the change to a request for the effort that its turns ask for. */
