@@ -1,6 +1,13 @@
 /** The tools, the choice among them and the calls of a chat request, as functions. */
-import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { definedFields, isObject, type JsonObject, type JsonValue, listOrEmpty } from "../../wire/json.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
+import {
+  definedFields,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listOrEmpty,
+  mappedInSlices,
+} from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import { wrappedText, wrappedTool } from "../tools/wrapped-tool.ts";
 
@@ -29,7 +36,7 @@ export function* functionsOnly(json: JsonObject): CooperativeTask<FunctionsOnly>
   const changes: Record<string, JsonValue | undefined> = { tools: offered };
   if (allowed) changes.tool_choice = allowed.mode;
   else if (isObject(choice) && choice.type === "custom") changes.tool_choice = functionChoice(choice);
-  if (Array.isArray(messages) && custom.size > 0) changes.messages = yield* withFunctionCalls(messages);
+  if (Array.isArray(messages) && custom.size > 0) changes.messages = yield* mappedInSlices(messages, withFunctionCalls);
   return { changes, custom, dropped };
 }
 
@@ -63,15 +70,10 @@ function nameOf(tool: JsonValue): JsonValue | undefined {
   return own?.name;
 }
 
-function* withFunctionCalls(messages: readonly JsonValue[]): CooperativeTask<JsonValue[]> {
-  const changed: JsonValue[] = [];
-  for (const [i, message] of messages.entries()) {
-    const calls = isObject(message) ? listOrEmpty(message.tool_calls) : [];
-    const isChanged = calls.some((call) => isObject(call) && isObject(call.custom));
-    changed.push(isChanged ? { ...(message as JsonObject), tool_calls: calls.map(functionCall) } : message);
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-  }
-  return changed;
+function withFunctionCalls(message: JsonValue): JsonValue {
+  const calls = isObject(message) ? listOrEmpty(message.tool_calls) : [];
+  const isChanged = calls.some((call) => isObject(call) && isObject(call.custom));
+  return isChanged ? { ...(message as JsonObject), tool_calls: calls.map(functionCall) } : message;
 }
 
 function functionCall(call: JsonValue): JsonValue {

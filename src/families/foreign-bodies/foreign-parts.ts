@@ -7,7 +7,7 @@
  */
 import { ContentBlockSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
 import { blocksIn } from "../../call/request/content-parts.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue, listOrEmpty } from "../../wire/json.ts";
 import { isThinking } from "../call-signature.ts";
 import { partsOf } from "../messages-to-chat/request/content.ts";
@@ -28,7 +28,7 @@ export function hasForeignParts(messages: JsonValue | undefined): boolean {
 export function* inChatParts(messages: readonly JsonValue[]): CooperativeTask<JsonValue[]> {
   const changed: JsonValue[] = [];
   for (const [i, written] of messages.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const message = isObject(written) ? withUsualValues(written) : written;
     if (!isObject(message) || !blocksIn(message).some(isForeign)) changed.push(message);
     else if (!blocksIn(message).some(isOfTool)) changed.push({ ...message, content: blocksIn(message).map(chatPart) });

@@ -4,7 +4,7 @@
  * for it. A sampling setting of -1, by which clients say that nobody made it, is left out: the vendor takes it for that, too.
  */
 import { partsOf } from "../../call/request/content-parts.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
 import {
   definedFields,
   isObject,
@@ -111,7 +111,7 @@ function* turnsOf(messages: readonly JsonValue[]): CooperativeTask<JsonValue[]> 
   /** results are those of the last turn, while only results follow. */
   let results: JsonValue[] | undefined;
   for (const [i, message] of messages.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     if (!isObject(message) || message.role !== "tool") {
       results = undefined;
       turns.push(isObject(message) && isForeign(message) ? turnOf(message) : message);

@@ -1,5 +1,5 @@
 /** The turns of a chat as the prompt of a completion. */
-import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
 import { type JsonObject, type JsonValue, objectsIn } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 
@@ -16,7 +16,7 @@ export function* promptOf({ messages }: JsonObject): CooperativeTask<Changes> {
   const turns = objectsIn(messages);
   const texts: string[] = [];
   for (const [i, { role, content }] of turns.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     texts.push(turns.length === 1 ? textOf(content) : `${names.get(role) ?? "User"}: ${textOf(content)}`);
   }
   const prompt = turns.length === 1 ? texts.join() : [...texts, "Assistant:"].join("\n\n");

@@ -6,7 +6,7 @@
  * Source: https://docs.morphllm.com/sdk/components/dynamic-tool-loading
  */
 import { type CreateChatCompletionRequestSchema, ToolSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
 import { isFilled, isObject, type JsonObject, type JsonValue, listOrEmpty } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { fitsSchema } from "../chat-to-messages/fits-schema.ts";
@@ -22,7 +22,7 @@ export function* withListedTools(whole: WholeHistory): CooperativeTask<WholeHist
   const kept: JsonValue[] = [];
   const places: number[] = [];
   for (const [i, message] of (messages as JsonValue[]).entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const left = yield* withoutTools(message, i, listed);
     if (left === undefined) continue;
     kept.push(left);

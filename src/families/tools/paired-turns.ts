@@ -3,7 +3,7 @@
  * user's next turn. What is broken in a history becomes what it becomes in a chat (`paired-results.ts`).
  */
 import { blocksIn, partsOf } from "../../call/request/content-parts.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { type CallPair, CallPairs } from "./call-pairs.ts";
 import { interrupted, withoutCall } from "./paired-results.ts";
@@ -19,13 +19,13 @@ export function* pairedTurns(messages: JsonValue[]): CooperativeTask<JsonValue[]
   const calls = new CallPairs<JsonObject>("conversation");
   const turns: Turn[] = [];
   for (const [i, message] of messages.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     turns.push(roleOf(message) === "assistant" ? calling(message, calls) : answering(message, calls));
   }
   const paired: JsonValue[] = [];
   let waiting: CallPair<JsonObject>[] = [];
   for (const [i, { message, pairs }] of turns.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const isAnswered = waiting.length > 0 && roleOf(message) !== "assistant";
     if (!isAnswered && message !== nothingLeft) paired.push(message);
     else if (!isAnswered) continue;
@@ -43,7 +43,7 @@ function* isPaired(messages: readonly JsonValue[]): CooperativeTask<boolean> {
   /** isBehind says that the user's turn has something else already. */
   let isBehind = false;
   for (const [i, message] of messages.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const role = roleOf(message);
     if (role === "assistant") {
       if (isBehind && open.size > 0) return false;

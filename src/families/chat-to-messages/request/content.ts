@@ -9,7 +9,7 @@ import { type ChatMessage, type ContentPart, ContentPartType } from "../../../..
 import { CacheControlSchema, ContentBlockSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { markKeys } from "../../../call/cache-marks.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import { placedMark } from "../../cache-marks.ts";
 import { documentAddress } from "../../foreign-bodies/flat-media.ts";
@@ -38,7 +38,7 @@ export function* contentBlocks(
   const blocks: JsonObject[] = [];
   for (const [i, part] of (content.value?.parts ?? []).entries()) {
     const partPath = `${path}.content[${i}]`;
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const block = yield* blockOf(part, partPath, dropped);
     if (block === "blank") continue;
     if (block && sides[side].some((type) => type === block.type)) blocks.push(block);

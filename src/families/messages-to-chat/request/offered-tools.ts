@@ -13,7 +13,7 @@ import {
   MessageToolSchema,
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidType } from "../../../call/refusals.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue, objectsIn } from "../../../wire/json.ts";
 import { readPart } from "../../read-message.ts";
 import { isVendorsSearch } from "./client-tools.ts";
@@ -37,7 +37,7 @@ export function* offeredTools(
   const all = tools.map((tool, i) => ({ tool, path: `tools[${i}]` }));
   const offer = new Offer(all, omitted);
   for (const [i, { content }] of messages.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     if (content.case !== "blocks") continue;
     for (const block of placed(content.value.blocks, `messages[${i}].content`)) offer.take(block);
   }

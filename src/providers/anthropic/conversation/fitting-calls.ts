@@ -7,7 +7,7 @@
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { blocksIn } from "../../../call/request/content-parts.ts";
 import { fitName, type NameRule, wordRule } from "../../../call/tools/fit-name.ts";
-import { type CooperativeTask, itemsPerSlice, runCooperatively } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice, runCooperatively } from "../../../runtime/cooperative.ts";
 import { andThen, type MaybePromise } from "../../../runtime/maybe-promise.ts";
 import { isFilledText, isObject, mappedByTasks, mappedInSlices } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
@@ -48,7 +48,7 @@ function* hasUnfit(messages: readonly JsonValue[]): CooperativeTask<boolean> {
   for (const message of messages) {
     const isModels = isObject(message) && message.role === "assistant";
     for (const block of blocksIn(message).filter(isObject)) {
-      if (++count % itemsPerSlice === 0) yield;
+      if (endsSlice(count++)) yield;
       if (isUnfit(block) || (isModels && isForeign(block))) return true;
     }
   }
@@ -114,7 +114,7 @@ function* failedCalls(messages: readonly JsonValue[]): CooperativeTask<ReadonlyS
     const isUsers = role === "user";
     if (isUsers && typeof content === "string") endTurn();
     for (const { type, id, tool_use_id: callId, caller = null } of blocksIn(message).filter(isObject)) {
-      if (++count % itemsPerSlice === 0) yield;
+      if (endsSlice(count++)) yield;
       if (isUsers && type !== "tool_result") endTurn();
       if (type === "server_tool_use" && isFilledText(id)) open.add(id);
       if (`${type}`.endsWith("_tool_result")) ended.add(callId);
@@ -135,7 +135,7 @@ function* withFailures(
     if (!isObject(message) || !Array.isArray(message.content)) return message;
     const content: JsonValue[] = [];
     for (const [i, block] of message.content.entries()) {
-      if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+      if (endsSlice(i)) yield;
       content.push(block);
       if (isObject(block) && block.type === "server_tool_use" && failed.has(block.id)) content.push(failureOf(block));
     }
