@@ -6,7 +6,7 @@
  * of a turn with one id the later get others. Complete histories stay. What has no id stays where it is.
  */
 import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
+import { isFilledText, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
 import { madeLike } from "../paths/origins.ts";
 import { type CallPair, CallPairs } from "./call-pairs.ts";
 
@@ -81,7 +81,7 @@ function* isPaired(messages: readonly JsonObject[]): CooperativeTask<boolean> {
 
 /** resultIdOf returns the id of the call that a message is the result of; undefined for any other message, and without an id. */
 function resultIdOf({ role, tool_call_id: id }: JsonObject): string | undefined {
-  return role === "tool" && typeof id === "string" && id !== "" ? id : undefined;
+  return role === "tool" && isFilledText(id) ? id : undefined;
 }
 
 function callIdsOf({ role, tool_calls: calls }: JsonObject): string[] {
@@ -90,7 +90,7 @@ function callIdsOf({ role, tool_calls: calls }: JsonObject): string[] {
 }
 
 function callIdOf(call: JsonValue): string | undefined {
-  return isObject(call) && typeof call.id === "string" && call.id !== "" ? call.id : undefined;
+  return isObject(call) && isFilledText(call.id) ? call.id : undefined;
 }
 
 function asText(result: JsonObject): JsonObject {

@@ -4,7 +4,7 @@
  */
 import { blocksIn, partsOf } from "../../call/request/content-parts.ts";
 import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
-import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { definedFields, isFilledText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { type CallPair, CallPairs } from "./call-pairs.ts";
 import { interrupted, withoutCall } from "./paired-results.ts";
 
@@ -78,7 +78,7 @@ function idsIn(message: JsonValue, type: "tool_use" | "tool_result"): string[] {
 function idOf(block: JsonValue, type: "tool_use" | "tool_result"): string | undefined {
   if (!isObject(block) || block.type !== type) return undefined;
   const id = type === "tool_use" ? block.id : block.tool_use_id;
-  return typeof id === "string" && id !== "" ? id : undefined;
+  return isFilledText(id) ? id : undefined;
 }
 
 function calling(message: JsonValue, calls: CallPairs<JsonObject>): Turn {
@@ -113,8 +113,9 @@ const saying: ReadonlySet<JsonValue | undefined> = new Set(["text", "image", "do
 
 function asTexts({ content, cache_control: mark }: JsonObject): JsonObject[] {
   const heading = { type: "text", text: withoutCall };
-  const told = typeof content === "string" && content !== "" ? [{ type: "text", text: content }] : [];
-  const blocks = Array.isArray(content) ? content.filter(isObject).filter(({ type }) => saying.has(type)) : told;
+  const blocks = partsOf(content)
+    .filter(isObject)
+    .filter(({ type }) => saying.has(type));
   const last = blocks.at(-1) ?? heading;
   return [heading, ...blocks].map((block) =>
     block === last ? { ...block, ...definedFields({ cache_control: mark }) } : block,
@@ -122,9 +123,7 @@ function asTexts({ content, cache_control: mark }: JsonObject): JsonObject[] {
 }
 
 function withResults(message: JsonObject, pairs: readonly CallPair<JsonObject>[]): JsonObject {
-  const { content } = message;
-  const said = partsOf(content);
-  return { ...message, content: [...pairs.map(resultOf), ...said] };
+  return { ...message, content: [...pairs.map(resultOf), ...partsOf(message.content)] };
 }
 
 function resultOf({ id, result }: CallPair<JsonObject>): JsonObject {

@@ -3,7 +3,7 @@
  * Servers that take instructions only first get all of them, in order, as `instructions`.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../wire/json.ts";
+import { isFilledText, isObject } from "../../wire/json.ts";
 import type { Capabilities } from "./profile.ts";
 
 /** placeInputInstructions returns the changes to the request: none where the server takes it as it is, or what it takes is not stated. */
@@ -29,7 +29,7 @@ export function instructionsIn(items: JsonValue | undefined): JsonValue | undefi
 }
 
 function joined(items: readonly JsonValue[], instructions: JsonValue): Readonly<Record<string, JsonValue>> {
-  const existing = typeof instructions === "string" && instructions !== "" ? [instructions] : [];
+  const existing = isFilledText(instructions) ? [instructions] : [];
   const texts = [...existing, ...items.filter(isInstruction).map(textOf)];
   return {
     instructions: texts.filter((text) => text !== "").join("\n\n"),

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { fitName, type NameRule, wordRule } from "../../call/tools/fit-name.ts";
 import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
-import { isObject, listOrEmpty, mappedInSlices } from "../../wire/json.ts";
+import { isFilledText, isObject, listOrEmpty, mappedInSlices } from "../../wire/json.ts";
 import type { Capabilities } from "./profile.ts";
 
 interface IdForm {
@@ -75,7 +75,7 @@ export function* fitCallIds(
   const { tool_calls: calls, tool_call_id: id, name } = message;
   const changes: Record<string, JsonValue> = {};
   if (isOther(id, form)) changes.tool_call_id = form.made(id);
-  if (typeof name === "string" && name !== "" && !speakers.fits.test(name)) changes.name = fitName(name, speakers);
+  if (isFilledText(name) && !speakers.fits.test(name)) changes.name = fitName(name, speakers);
   if (!Array.isArray(calls)) return changes;
   const fitted = yield* mappedInSlices(calls, (call) => {
     if (!isObject(call)) return call;
@@ -119,7 +119,7 @@ export function* fitItemIds(
 }
 
 function isOther(id: JsonValue | undefined, form: IdForm): id is string {
-  return typeof id === "string" && id !== "" && !form.fits(id);
+  return isFilledText(id) && !form.fits(id);
 }
 
 /** hashOf returns letters and digits that follow from a text. */

@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type Refusal, upstreamFailed } from "../../call/refusals.ts";
-import { isObject } from "../../wire/json.ts";
+import { isFilledText, isObject } from "../../wire/json.ts";
 import {
   brokenByError,
   type ErrorPlace,
@@ -51,7 +51,7 @@ function ofFailed(response: JsonObject[string] | undefined, refusalOf: RefusalOf
   const within = isObject(response) ? response : {};
   const { message = null, code = null } = event;
   const told = [within.error, within.last_error, event.error, message];
-  const error = told.find((one) => isObject(one) || (typeof one === "string" && one !== "")) ?? null;
+  const error = told.find((one) => isObject(one) || isFilledText(one)) ?? null;
   if (error === null) return brokenByError();
   return refusalOfError({ error: isObject(error) ? error : { message: error, code } }, Buffer.alloc(0), refusalOf);
 }

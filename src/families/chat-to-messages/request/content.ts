@@ -10,7 +10,7 @@ import { CacheControlSchema, ContentBlockSchema } from "../../../../gen/modelgat
 import { markKeys } from "../../../call/cache-marks.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { isFilledText, isObject, type JsonObject } from "../../../wire/json.ts";
 import { placedMark } from "../../cache-marks.ts";
 import { documentAddress } from "../../foreign-bodies/flat-media.ts";
 import type { Dropped } from "../../paths/dropped.ts";
@@ -127,16 +127,15 @@ function ownBlock(part: JsonObject | undefined): JsonObject | undefined {
   const address = part && documentAddress(part);
   if (address !== undefined) return { type: "document", source: { type: "url", url: address } };
   if (!part || !fitsSchema(ContentBlockSchema, part)) return undefined;
-  const says = (value: JsonValue | undefined) => typeof value === "string" && value !== "";
   switch (part.type) {
     case "image":
     case "document":
     case "search_result":
       return (part.source ?? null) === null ? undefined : part;
     case "thinking":
-      return says(part.signature) && typeof part.thinking === "string" ? part : undefined;
+      return isFilledText(part.signature) && typeof part.thinking === "string" ? part : undefined;
     case "redacted_thinking":
-      return says(part.data) ? part : undefined;
+      return isFilledText(part.data) ? part : undefined;
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
 /** Describes what the translation of an answer needs, and what unary and streamed answers share. */
 import { sealReasoning } from "../../../providers/profile/reasoning-seal.ts";
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { isFilledText, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 
 export interface AnswerContext {
   readonly id: string;
@@ -52,7 +52,7 @@ export function reasoningIn({ summary, content }: JsonObject): string {
  */
 export function reasoningBlock(item: JsonObject, calls: number, maker: string): JsonObject | undefined {
   const { id, encrypted_content: encrypted } = item;
-  if (typeof encrypted !== "string" || encrypted === "") return undefined;
+  if (!isFilledText(encrypted)) return undefined;
   const seal = sealReasoning({ maker, id: textOrEmpty(id), encrypted, calls });
   const thinking = reasoningIn(item);
   return thinking === "" ? { type: "redacted_thinking", data: seal } : { type: "thinking", thinking, signature: seal };

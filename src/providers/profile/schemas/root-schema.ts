@@ -8,7 +8,7 @@
  * they came.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../../wire/json.ts";
+import { isFilledText, isObject } from "../../../wire/json.ts";
 import { mostRepeated, roomAfter } from "./size.ts";
 
 /** mapKeywords are the keywords whose value maps names to schemas. */
@@ -87,7 +87,7 @@ export function described(schema: JsonObject, left: JsonObject): JsonObject {
   const rest = Object.entries(left).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
   if (rest.length === 0) return schema;
   const { description } = schema;
-  const before = typeof description === "string" && description !== "" ? `${description}\n\n` : "";
+  const before = isFilledText(description) ? `${description}\n\n` : "";
   return { ...schema, description: `${before}{${rest.join(", ")}}` };
 }
 
@@ -141,9 +141,7 @@ function alternativesIn(schema: JsonObject, key: string): JsonObject[] {
 /** allTogether returns the schema of values that fit all parts. */
 function allTogether(parts: readonly JsonObject[]): JsonObject {
   const required = [...new Set(parts.flatMap(requiredIn))];
-  const descriptions = parts
-    .map(({ description }) => description)
-    .filter((text) => typeof text === "string" && text !== "");
+  const descriptions = parts.map(({ description }) => description).filter(isFilledText);
   const whole: JsonObject = Object.fromEntries(parts.toReversed().flatMap((part) => Object.entries(part)));
   // A closed part would reject the properties of the others.
   const isClosed = parts.every(({ properties, additionalProperties }) => !properties || additionalProperties === false);
