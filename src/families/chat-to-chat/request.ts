@@ -9,6 +9,7 @@ import {
   mappedInSlices,
 } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
+import { toolName } from "../tools/tool-name.ts";
 import { wrappedText, wrappedTool } from "../tools/wrapped-tool.ts";
 
 export interface FunctionsOnly {
@@ -32,7 +33,7 @@ export function* functionsOnly(json: JsonObject): CooperativeTask<FunctionsOnly>
     return functionOf(tool as JsonObject, own);
   });
   const allowed = allowedIn(choice);
-  const offered = allowed ? functions.filter((tool) => allowed.names.has(nameOf(tool))) : functions;
+  const offered = allowed ? functions.filter((tool) => allowed.names.has(toolName(tool))) : functions;
   const changes: Record<string, JsonValue | undefined> = { tools: offered };
   if (allowed) changes.tool_choice = allowed.mode;
   else if (isObject(choice) && choice.type === "custom") changes.tool_choice = functionChoice(choice);
@@ -61,13 +62,7 @@ function functionChoice({ custom }: JsonObject): JsonObject {
 function allowedIn(choice: JsonValue | undefined) {
   const list = isObject(choice) && choice.type === "allowed_tools" ? choice.allowed_tools : undefined;
   if (!isObject(list) || !Array.isArray(list.tools)) return undefined;
-  return { mode: list.mode === "required" ? "required" : "auto", names: new Set(list.tools.map(nameOf)) };
-}
-
-function nameOf(tool: JsonValue): JsonValue | undefined {
-  if (!isObject(tool)) return undefined;
-  const own = [tool.function, tool.custom, tool].find(isObject);
-  return own?.name;
+  return { mode: list.mode === "required" ? "required" : "auto", names: new Set(list.tools.map(toolName)) };
 }
 
 function withFunctionCalls(message: JsonValue): JsonValue {

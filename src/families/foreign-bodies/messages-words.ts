@@ -4,6 +4,7 @@
  * for it. A sampling setting of -1, by which clients say that nobody made it, is left out: the vendor takes it for that, too.
  */
 import { partsOf } from "../../call/request/content-parts.ts";
+import { isInstruction } from "../../providers/profile/instructions.ts";
 import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
 import {
   definedFields,
@@ -55,10 +56,6 @@ export function* inMessagesWords(json: JsonObject): CooperativeTask<Changes> {
   if (begin > 0) changes.system = [...blocksOf(system), ...messages.slice(0, begin).flatMap(instructionsIn)];
   changes.messages = yield* turnsOf(messages.slice(begin));
   return changes;
-}
-
-function isInstruction(message: JsonValue | undefined): boolean {
-  return isObject(message) && (message.role === "system" || message.role === "developer");
 }
 
 function instructionsIn(message: JsonValue): JsonValue[] {

@@ -4,6 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isFilledText, isObject } from "../../wire/json.ts";
+import { isInstruction } from "./instructions.ts";
 import type { Capabilities } from "./profile.ts";
 
 /** placeInputInstructions returns the changes to the request: none where the server takes it as it is, or what it takes is not stated. */
@@ -17,10 +18,6 @@ export function placeInputInstructions(
   if (system === "first") return joined(items, instructions);
   if (!items.some((item) => isObject(item) && item.role === "developer")) return {};
   return { input: items.map((item) => (isInstruction(item) ? { ...item, role: "system" } : item)) };
-}
-
-function isInstruction(item: JsonValue): item is JsonObject {
-  return isObject(item) && (item.role === "developer" || item.role === "system");
 }
 
 /** instructionsIn returns the items with null in the place of all that are no instructions. */
