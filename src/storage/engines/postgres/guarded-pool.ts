@@ -67,7 +67,7 @@ function createOpen(pool: PostgresPool, { isAway }: GuardedPoolOptions): () => P
   };
 }
 
-/** A connection of the pool, in whose place another comes where it breaks. */
+/** guardedClient returns a client of the pool that takes another connection where its own breaks. */
 function guardedClient(
   first: PostgresPoolClient,
   open: () => Promise<PostgresPoolClient>,
@@ -106,7 +106,7 @@ function guardedClient(
   return Object.assign(Object.create(first) as PostgresPoolClient, { query, release: place.release });
 }
 
-/** The place of a connection: the one that is there, which nobody asks any more once it broke. */
+/** createPlace holds one connection. Once it broke, `ask` rejects with an AwayError until `renew` has put another in its place. */
 function createPlace(first: PostgresPoolClient, open: () => Promise<PostgresPoolClient>, isAway: () => boolean) {
   let client = first;
   let [isBroken, isGone] = [false, false];

@@ -6,7 +6,7 @@ import { quarterOf } from "./budgets.ts";
 
 const columns: readonly CallColumn[] = callColumns;
 
-/** Columns that the functions decide on themselves. */
+/** decided are columns whose values the functions decide on themselves. */
 const decided: ReadonlySet<string> = new Set(["cost", "waived"]);
 
 /** callRecord are the columns of a record of a call, with their types: `id text, account_id text, …`. */
