@@ -10,8 +10,8 @@ import {
   type ErrorPlace,
   isFailedEnd,
   namesError,
+  noAnswer,
   type RefusalOf,
-  saysAnything,
 } from "../errors/errors-in-answers.ts";
 import { isForeignToResponses } from "../frames/native/foreign-pieces.ts";
 
@@ -31,9 +31,7 @@ export function responsesFaults(refusalOf: RefusalOf) {
       return endsByFailure(json.choices) ? brokenByError() : undefined;
     if (place === "frame" && typeof json.type === "string") return undefined;
     if (place === "whole" && Array.isArray(json.output)) return faultOfWhole(json);
-    if (saysAnything(json)) return refusalOf(json, bytes);
-    if (place === "frame") return undefined;
-    return upstreamFailed(place === "error" ? "it answered with an error" : "its answer is empty");
+    return noAnswer(json, bytes, place, refusalOf);
   };
 }
 

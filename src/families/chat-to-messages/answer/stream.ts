@@ -19,7 +19,7 @@ import { membersOf } from "../../../providers/usage/count.ts";
 import { isFinished } from "../../../providers/usage/finish-word.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
-import { type Chunk, ChunkWriter } from "../../chunks/chunk-writer.ts";
+import { type Chunk, ChunkWriter } from "../../chat-answers/chunk-writer.ts";
 import { readAnswer } from "../../read-message.ts";
 import { translateStream } from "../../translate-stream.ts";
 import type { OpenBlock, Progress } from "./block.ts";

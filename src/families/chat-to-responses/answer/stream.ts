@@ -10,7 +10,7 @@ import type { ResponseStreamEventSchema } from "../../../../gen/modelgateway/v1/
 import type { Frames } from "../../../call/call.ts";
 import { brokenOff } from "../../../call/refusals.ts";
 import { isObject, type JsonObject, type JsonValue, listOrEmpty, textOrEmpty } from "../../../wire/json.ts";
-import { type Chunk, ChunkWriter } from "../../chunks/chunk-writer.ts";
+import { type Chunk, ChunkWriter } from "../../chat-answers/chunk-writer.ts";
 import { translateStream } from "../../translate-stream.ts";
 import { OpenItems } from "./open-items.ts";
 import { type AnswerContext, finishOf, logprobsOf } from "./parts.ts";

@@ -8,11 +8,13 @@ import { Wire } from "../../wire/wire.ts";
 
 export type Chunk = Wire<typeof ChatCompletionChunkSchema>;
 
-/** ChunkContext is what all chunks of an answer have in common. */
-interface ChunkContext {
+/** AnswerHead is what all chunks of an answer have in common, or what is beside its choices. */
+export interface AnswerHead {
   readonly id: string;
   /** created is in seconds since 1970. */
   readonly created: number;
+  /** model is the requested one: used where the upstream does not name the one that answered. */
+  readonly model: string;
   /** includeUsage is whether the caller asked for the usage: every chunk has the member then, null except in the last. */
   readonly includeUsage: boolean;
 }
@@ -21,12 +23,12 @@ export class ChunkWriter {
   /** The model and the tier that the chunks from now on name. */
   model: string;
   serviceTier: string | undefined;
-  readonly #context: ChunkContext;
+  readonly #head: AnswerHead;
   #chunks: Chunk[] = [];
 
-  constructor(context: ChunkContext & { readonly model: string }) {
-    this.#context = context;
-    this.model = context.model;
+  constructor(head: AnswerHead) {
+    this.#head = head;
+    this.model = head.model;
   }
 
   /** Returns the chunks since the last call. */
@@ -46,11 +48,11 @@ export class ChunkWriter {
 
   /** Writes the last chunk, where the caller asked for the usage. */
   usage(usage: JsonObject): void {
-    if (this.#context.includeUsage) this.#push([], usage);
+    if (this.#head.includeUsage) this.#push([], usage);
   }
 
   #push(choices: JsonObject[], usage: JsonObject | null): void {
-    const { id, created, includeUsage } = this.#context;
+    const { id, created, includeUsage } = this.#head;
     const json = {
       id,
       object: "chat.completion.chunk",
