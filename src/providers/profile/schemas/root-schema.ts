@@ -9,7 +9,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isFilledText, isObject } from "../../../wire/json.ts";
-import { mostRepeated, roomAfter } from "./size.ts";
+import { mostRepeated, ofParts, roomAfter } from "./size.ts";
 
 /** mapKeywords are the keywords whose value maps names to schemas. */
 export const mapKeywords: ReadonlySet<string> = new Set([
@@ -27,24 +27,7 @@ const mostParts = 10_000;
 
 /** isHuge reports whether a schema is too long to be changed. */
 export function isHuge(schema: JsonValue): boolean {
-  return partsAfter(schema, mostParts) < 0;
-}
-
-function partsAfter(value: JsonValue, most: number): number {
-  let left = most - 1;
-  if (typeof value !== "object" || value === null) return left;
-  if (Array.isArray(value)) {
-    for (const item of value) {
-      if (left < 0) return left;
-      left = partsAfter(item, left);
-    }
-    return left;
-  }
-  for (const name in value) {
-    if (left < 0) return left;
-    left = partsAfter(value[name] as JsonValue, left);
-  }
-  return left;
+  return roomAfter(schema, mostParts, ofParts) < 0;
 }
 
 /** decodedStep returns the key that a step of a reference stands for. A step that is no URI's is taken as it is written. */
