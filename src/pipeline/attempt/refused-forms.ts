@@ -9,7 +9,7 @@ import type { Refusal } from "../../call/refusals.ts";
 import type { RefusedForms } from "../../call/request/refused-members.ts";
 import type { PlainFitters, RequestFitter } from "../../providers/contract.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
-import { isObject, type JsonObject, objectsIn } from "../../wire/json.ts";
+import { isObject, type JsonObject } from "../../wire/json.ts";
 import type { CallAttempt } from "./attempt.ts";
 import { maxSaid, saidIn } from "./refused-names.ts";
 import { isRelay } from "./translate.ts";
@@ -36,7 +36,7 @@ export async function refusedForms(
 ): Promise<RefusedForms | undefined> {
   const said = saidIn(error).slice(0, maxSaid);
   const { messages } = tried.translated.request.outline();
-  const turns = objectsIn(messages);
+  const turns = Array.isArray(messages) ? messages.filter(isObject) : [];
   for (const [form, isTold] of told) {
     const further = { ...refused, [form]: true };
     if (!refused[form] && isTold(said, turns) && plain(further)) return further;

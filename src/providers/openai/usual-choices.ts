@@ -6,7 +6,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { isFilledText, isObject, mappedList } from "../../wire/json.ts";
+import { isObject, mappedList } from "../../wire/json.ts";
 import { chatWordOf, endsOfChat, endsOfText, type OwnEnd, ownEnd } from "../usage/finish-word.ts";
 import { indexOf } from "./choices.ts";
 import { reasonFor } from "./frames.ts";
@@ -27,7 +27,7 @@ function usualChoice(choice: JsonObject, place: number): JsonObject {
   const taken = isFiltered ? { content: null, refusal: null } : undefined;
   const told = choice.message ?? (typeof text === "string" ? { content: text } : taken);
   const plain = isObject(told) ? withPlainContent(told) : undefined;
-  const message = plain && !isFilledText(plain.role) ? { ...plain, role: "assistant" } : plain;
+  const message = plain && !isName(plain.role) ? { ...plain, role: "assistant" } : plain;
   const own = typeof index === "number" ? index : index === null ? place : indexOf(choice);
   const reason = choice.finish_reason === undefined ? null : reasonFor(finish_reason, message ?? {});
   const end = ownEnd(reason, endsOfChat);
@@ -115,7 +115,7 @@ export class UsualChunks {
    */
   #joined(index: JsonValue, delta: JsonObject): JsonObject {
     const { content } = delta;
-    if (!isFilledText(content)) return delta;
+    if (typeof content !== "string" || content === "") return delta;
     const held = this.#halves.get(index) ?? "";
     const half = firstHalf.exec(content)?.[0] ?? "";
     if (held === "" && half === "") return delta;
@@ -127,7 +127,7 @@ export class UsualChunks {
 
   #lacksRole(index: JsonValue, delta: JsonObject): boolean {
     if (this.#told.has(index)) return false;
-    const hasRole = isFilledText(delta.role);
+    const hasRole = isName(delta.role);
     const begins = saying.some((key) => (delta[key] ?? "") !== "");
     if (hasRole || begins) this.#told.add(index);
     return begins && !hasRole;
@@ -152,5 +152,9 @@ const saying = [
 function deltaIn({ delta, message, text }: JsonObject): JsonObject {
   if (isObject(delta)) return withPlainContent(delta);
   if (isObject(message)) return withPlainContent(message);
-  return isFilledText(text) ? { content: text } : {};
+  return typeof text === "string" && text !== "" ? { content: text } : {};
+}
+
+function isName(role: JsonValue | undefined): boolean {
+  return typeof role === "string" && role !== "";
 }

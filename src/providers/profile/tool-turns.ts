@@ -75,7 +75,7 @@ export function* fitCallIds(
   const { tool_calls: calls, tool_call_id: id, name } = message;
   const changes: Record<string, JsonValue> = {};
   if (isOther(id, form)) changes.tool_call_id = form.made(id);
-  if (isFilledText(name) && !speakers.fits.test(name)) changes.name = fitName(name, speakers);
+  if (typeof name === "string" && name !== "" && !speakers.fits.test(name)) changes.name = fitName(name, speakers);
   if (!Array.isArray(calls)) return changes;
   const fitted = yield* mappedInSlices(calls, (call) => {
     if (!isObject(call)) return call;

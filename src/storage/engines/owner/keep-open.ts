@@ -96,7 +96,7 @@ async function openWith(state: State): Promise<void> {
   }
 }
 
-/** openOnce tries under a new name: an owner that died meanwhile may have opened the books under the last one. */
+/** Each try has a name of its own: an owner that dies meanwhile may have opened the books under it. */
 async function openOnce(state: State): Promise<void> {
   const { link, hasJournal, nodes, round } = state;
   const node = nodes.length === 0 ? state.node : newId("nod");
