@@ -11,7 +11,7 @@ import { formatDecimal } from "../../runtime/decimal.ts";
 import { newId } from "../../runtime/ids.ts";
 import { hashPassword, newPassword } from "../../runtime/secrets.ts";
 import { dayMs, hourMs, minuteMs } from "../../runtime/time/durations.ts";
-import { issueKey } from "../../services/keys/keys.ts";
+import { issueKey } from "../../services/keys/issue-key.ts";
 import { addUser } from "../../services/people/add-user.ts";
 import type { Capture } from "../../storage/columns.ts";
 import type { Storage } from "../../storage/storage.ts";

@@ -5,6 +5,7 @@
  */
 import { type ContentBlock, ContentBlockType, type Message } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { readToolInput } from "../../../call/tools/tool-input.ts";
+import { MessageUsageReader } from "../../../providers/usage/message-counts.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import { completionJson, type Said } from "../../chat-answers/completion.ts";
 import { withNames } from "../property-names.ts";
@@ -18,7 +19,7 @@ import {
   freeText,
   thinkingPiece,
 } from "./parts.ts";
-import { chatUsage, MessageCounts } from "./usage.ts";
+import { chatUsage } from "./usage.ts";
 
 /** Draft is what has been read of a message. */
 interface Draft extends Said {
@@ -34,7 +35,7 @@ interface Draft extends Said {
 
 /** `usage` is the message's own, as it came. */
 export function chatCompletion(message: Message, usage: JsonValue | undefined, context: AnswerContext): JsonObject {
-  const counts = new MessageCounts();
+  const counts = new MessageUsageReader();
   const hasTold = counts.take(usage);
   const draft: Draft = {
     text: "",

@@ -17,6 +17,7 @@ import type { Frames } from "../../../call/call.ts";
 import { brokenOff } from "../../../call/refusals.ts";
 import { membersOf } from "../../../providers/usage/count.ts";
 import { isFinished } from "../../../providers/usage/finish-word.ts";
+import { MessageUsageReader } from "../../../providers/usage/message-counts.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
 import { type Chunk, ChunkWriter } from "../../chat-answers/chunk-writer.ts";
@@ -26,7 +27,7 @@ import type { OpenBlock, Progress } from "./block.ts";
 import { explanationOf, finishReason } from "./finish.ts";
 import { openBlock } from "./open-block.ts";
 import type { AnswerContext } from "./parts.ts";
-import { chatUsage, MessageCounts } from "./usage.ts";
+import { chatUsage } from "./usage.ts";
 
 export function chunksOf(
   frames: Frames<typeof MessageStreamEventSchema>,
@@ -49,7 +50,7 @@ class ChunkStream {
   readonly #progress: Progress = { length: 0, toolCalls: 0, functionCalled: false, answered: false };
   /** By the index of the block. */
   readonly #open = new Map<number, OpenBlock>();
-  readonly #counts = new MessageCounts();
+  readonly #counts = new MessageUsageReader();
   readonly #chunks: ChunkWriter;
   #started = false;
   #finished = false;
