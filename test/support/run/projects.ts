@@ -20,6 +20,10 @@ export const project = [
   "test/project/**/*.test.ts",
 ];
 
+/** servers are the tests of storage that start Postgres; what stores and books do is tested on PGlite, too, which is in the process. */
+const servers =
+  "{away,broken-connections,budgets,connecting,database,due,fleet,ledgers,old-database,plans,properties,races,retention,replica/*}";
+
 /**
  * processes is what takes processes of its own: the gateway's commands, its workers and nodes while they are killed and cut off, servers
  * of Postgres and Redis, full disks, and speech, which is made on threads for minutes: `npm run test:processes`.
@@ -29,6 +33,8 @@ export const processes = [
   "test/composition/**/*.test.ts",
   "test/embedded/**/*.test.ts",
   "test/limits/redis/**/*.test.ts",
-  "test/storage/engines/**/*.test.ts",
+  "test/storage/engines/owner/**/*.test.ts",
+  `test/storage/engines/postgres/${servers}.test.ts`,
+  "test/storage/engines/sqlite/full-disk.test.ts",
   "test/storage/moving/**/*.test.ts",
 ];
