@@ -68,7 +68,11 @@ export default defineConfig({
     // `npm test` runs the first two, which are the gateway itself in the process of the tests. To load its modules for each file took a tenth of the time: they are
     // loaded once a process.
     projects: [
-      of("gateway", { include: every, exclude: [...alone, ...browser, ...project, ...processes], isolate: false }),
+      of("gateway", {
+        include: every,
+        exclude: [...alone, ...browser, ...project, ...processes, ...ofEngines],
+        isolate: false,
+      }),
       of("alone", { include: alone }),
       of("browser", { include: browser, isolate: false }),
       of("project", { include: project, exclude: browser, isolate: false }),
