@@ -545,10 +545,21 @@ describe("without a file", () => {
     ["http://gpu.local", "http://gpu.local/v1"],
     ["http://gpu.local:11434/v1", "http://gpu.local:11434/v1"],
     ["https://ollama.com", "https://ollama.com/v1"],
+    ["ollama.com", "https://ollama.com/v1"],
+    ["Ollama.com/", "https://ollama.com/v1"],
+    ["my-ollama.com", "http://my-ollama.com:11434/v1"],
   ])("reads OLLAMA_HOST %s as Ollama's tools read it: %s", (address, base_url) => {
     const { upstreams } = loadConfig(undefined, { OLLAMA_HOST: address });
     expect(upstreams).toMatchObject([{ name: "ollama", base_url, discover: true, profile: { thoughts: "reasoning" } }]);
     expect(upstreams[0]?.api_key).toBeUndefined();
+  });
+
+  test("serves Ollama's own service where only its key is set, and a local server where that is", () => {
+    const key = { OLLAMA_API_KEY: "k" };
+    const [cloud] = loadConfig(undefined, key).upstreams;
+    expect(cloud).toMatchObject({ name: "ollama", base_url: "https://ollama.com/v1", api_key: "k", discover: true });
+    const [local] = loadConfig(undefined, { ...key, OLLAMA_HOST: "localhost" }).upstreams;
+    expect(local).toMatchObject({ base_url: "http://localhost:11434/v1", api_key: "k", discover: true });
   });
 
   test("refuses what is no host in OLLAMA_HOST", () => {

@@ -11,7 +11,8 @@ import { isObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { RequestFitter } from "../contract.ts";
 import { inMessages } from "./call-arguments.ts";
-import { fitEffort, mustNotReason } from "./effort.ts";
+import { fitDemand, mustNotReason } from "./calls/demanded-calls.ts";
+import { fitEffort } from "./effort.ts";
 import { type FittedJson, fitWith } from "./fit-json.ts";
 import { fitResponse } from "./fit-response.ts";
 import { marksBeside } from "./keys/cache-marks.ts";
@@ -104,7 +105,8 @@ function* fitUsual(json: JsonObject, capabilities: Capabilities, isOwn: boolean)
   );
   const marking = { taken: capabilities.cache_marks, dropped: [] as string[] };
   const marks = yield* marksBeside(json, marking);
-  const tools = yield* fitTools(marks.tools ?? json.tools, capabilities);
+  const demand = fitDemand({ ...json, ...marks } as JsonObject, capabilities);
+  const tools = yield* fitTools(demand.changes.tools ?? marks.tools ?? json.tools, capabilities);
   const unknown = unknownIn(json, capabilities).filter((key) => !Object.hasOwn(marks, key));
   const always = [...(capabilities.refuses ?? []), ...unknown];
   const refused = refusedIn(json, always, capabilities, effort.reasons);
@@ -116,6 +118,7 @@ function* fitUsual(json: JsonObject, capabilities: Capabilities, isOwn: boolean)
     ...effort.changes,
     ...Object.fromEntries(refused.map((key) => [key, undefined])),
     ...format.changes,
+    ...demand.changes,
     ...withoutToolSettings(json),
     ...(messages ? { messages: messages.messages as JsonValue } : {}),
     ...(tools ? { tools: tools.tools } : {}),
@@ -132,6 +135,7 @@ function* fitUsual(json: JsonObject, capabilities: Capabilities, isOwn: boolean)
       return isDefault(key, json[key]) ? [] : [key];
     }),
     ...format.dropped,
+    ...demand.dropped,
   ];
   return { changes, dropped };
 }

@@ -54,6 +54,49 @@ const off = { ...disabled, reasoning_effort: undefined };
 const named = { tool_choice: { type: "function", function: { name: "f" } } };
 const allowed = (mode: string) => ({ tool_choice: { type: "allowed_tools", allowed_tools: { mode, tools: [] } } });
 
+const demandedAs = {
+  legacy: { function_call: { name: "f" }, functions: [{ name: "f" }, { name: "g" }], tools: undefined },
+  custom: { tool_choice: { type: "custom", custom: { name: "g" } } },
+};
+
+test.each([
+  ["kimi-k3", named, { tool_choice: "required", tools: ["f"] }, []],
+  ["kimi-k3", demandedAs.custom, { tool_choice: "required", tools: ["g"] }, []],
+  ["kimi-k3", demandedAs.legacy, { function_call: undefined, functions: ["f"] }, ["function_call"]],
+  ["kimi-k3", { tool_choice: "required" }, { tool_choice: "required", tools: ["f", "g"] }, []],
+  ["kimi-k3.1-pro", { tool_choice: "auto" }, { tool_choice: "auto", tools: ["f", "g"] }, []],
+  ["kimi-k2.7-code", named, { tool_choice: undefined, tools: ["f"] }, ["tool_choice"]],
+  [
+    "kimi-k2.7-code-highspeed",
+    { tool_choice: "required" },
+    { tool_choice: undefined, tools: ["f", "g"] },
+    ["tool_choice"],
+  ],
+  ["kimi-k2.7-code", { tool_choice: "none" }, { tool_choice: "none", tools: ["f", "g"] }, []],
+  ["kimi-k2.7-code", demandedAs.legacy, { function_call: undefined, functions: ["f"] }, ["function_call"]],
+])("%s, which thinks always, is asked for a demand that it does not take: %j, as %j", (model, asked, told, dropped) => {
+  const profile = createProfile(vendors.find(({ name }) => name === "moonshot")?.profile ?? {});
+  const tools = [
+    { type: "function", function: { name: "f" } },
+    { type: "function", function: { name: "g" } },
+  ];
+  const json = { model, messages: [{ role: "user", content: "hi" }], tools, ...asked };
+  const request = Wire.ofJson(CreateChatCompletionRequestSchema, JSON.parse(JSON.stringify(json)));
+  const nameOf = (tool: { name?: string; function?: { name: string } }) => tool.name ?? tool.function?.name;
+  for (const isOwn of [false, true]) {
+    const fitted = runNow(fittingOf(profile.of(model), undefined).fit("chat", request, isOwn));
+    // biome-ignore lint/suspicious/noExplicitAny: what a request holds differs from case to case.
+    const { tools: offered, functions, tool_choice, function_call } = fitted.request.json() as any;
+    const list = (functions ?? offered).map(nameOf);
+    expect({ tool_choice, function_call, list }).toEqual({
+      tool_choice: (told as typeof fitted & { tool_choice?: unknown }).tool_choice,
+      function_call: undefined,
+      list: (told as { tools?: string[]; functions?: string[] }).tools ?? ["f"],
+    });
+    expect(fitted.dropped).toEqual(dropped);
+  }
+});
+
 test.each([
   ["deepseek", "deepseek-v4-pro", { reasoning_effort: "none" }, off, []],
   ["moonshot", "kimi-k2.6", { reasoning_effort: "none" }, off, []],
@@ -65,7 +108,6 @@ test.each([
   ["deepseek", "deepseek-v4-pro", { ...named, ...disabled }, {}, []],
   ["deepseek", "deepseek-v4-pro", { ...named, reasoning_effort: "max" }, off, ["reasoning_effort"]],
   ["deepseek", "deepseek-v4-pro", { ...named, thinking: { type: "enabled" } }, off, ["thinking"]],
-  ["moonshot", "kimi-k3", named, {}, []],
 ])("%s is told for %s how not to reason, where a call is demanded, too: %j, changed by %j", (...all) => {
   const [vendor, model, asked, changes, dropped] = all;
   const profile = createProfile(vendors.find(({ name }) => name === vendor)?.profile ?? {});
@@ -88,6 +130,35 @@ test.each([
   const request = Wire.ofJson(CreateResponseRequestSchema, json as never);
   const fitted = runNow(fittingOf(profile.of("deepseek-flash"), undefined).fit("responses", request, true));
   expect([fitted.request.json(), fitted.dropped]).toEqual([{ ...json, reasoning }, dropped]);
+});
+
+test.each([
+  ["what a hook says behind one call", "u a h A u", "u a A h u"],
+  ["what a hook says behind several, and among their results", "a b h A h B s c C", "a b A B h h s c C"],
+  ["a turn of the model's among results", "a b A s c B C", "a b A B s c C"],
+  ["what the model says among its calls", "a s r b A B", "a s r b A B"],
+  ["a call whose result is nowhere", "a u b h B", "a u b B h"],
+])("results stand right behind their calls in items for DeepSeek, whatever is between: %s", (_, order, told) => {
+  const items: Record<string, object> = {
+    u: { role: "user", content: "hi" },
+    h: { role: "developer", content: "Mind the tests." },
+    s: { type: "message", role: "assistant", content: "So." },
+    r: { type: "reasoning", summary: [], content: [{ type: "reasoning_text", text: "Look." }] },
+  };
+  for (const id of ["a", "b", "c"]) {
+    items[id] = { type: "function_call", call_id: id, name: "f", arguments: "{}" };
+    items[id.toUpperCase()] = { type: "function_call_output", call_id: id, output: "1" };
+  }
+  const listed = (names: string) => names.split(" ").map((name) => items[name] as object);
+  const fitted = (vendor: string) => {
+    const profile = createProfile(vendors.find(({ name }) => name === vendor)?.profile ?? {});
+    const json = { model: "m", input: listed(order), reasoning: { effort: "none" } };
+    const request = Wire.ofJson(CreateResponseRequestSchema, json as never);
+    return runNow(fittingOf(profile.of("m"), undefined).fit("responses", request, true)).request.json().input;
+  };
+  const system = { ...items.h, role: "system" };
+  expect(fitted("deepseek")).toEqual(listed(told).map((item) => (item === items.h ? system : item)));
+  expect(fitted("openai")).toEqual(listed(order));
 });
 
 test("each turn of DeepSeek's items has its reasoning, unless it is not to reason", () => {

@@ -146,6 +146,11 @@ const noDemandWhileThinking =
     const isDemanded = choice !== null && choice !== "auto" && choice !== "none";
     return isDemanded && !isOff(request) ? "Thinking mode does not support this tool_choice" : undefined;
   };
+/** As Kimi K3 has it, which always thinks. */
+const noNamedDemand: Rule = ({ tool_choice: choice }) =>
+  typeof choice === "object" && choice !== null
+    ? "tool_choice 'specified' is incompatible with thinking enabled"
+    : undefined;
 const isThinkingDisabled = ({ thinking }: ChatRequest) => (thinking as Json | undefined)?.type === "disabled";
 
 /** Finds a schema of the tools that breaks a rule. */
@@ -206,6 +211,8 @@ export interface StrictServer {
   readonly model: string;
   /** Of chat requests; none is taken where there are none. */
   readonly rules?: readonly Rule[];
+  /** takesNoDemand is whether its model thinks always, and takes no demand for a call while it does. */
+  readonly takesNoDemand?: boolean;
   /** Of requests for responses (`strict-responders.ts`); none is taken where there are none. */
   readonly responses?: readonly ResponseRule[];
 }
@@ -322,6 +329,20 @@ export const strictServers: readonly StrictServer[] = [
   },
   {
     vendor: "moonshot",
+    model: "kimi-k2.7-code",
+    rules: [
+      noMarks,
+      noDeveloper,
+      without("temperature", "top_p", "presence_penalty", "frequency_penalty", "reasoning_effort"),
+      (request) => (isThinkingDisabled(request) ? "invalid thinking: only type=enabled is allowed" : undefined),
+      thoughtful,
+      flavored,
+      noDemandWhileThinking(() => false),
+    ],
+    takesNoDemand: true,
+  },
+  {
+    vendor: "moonshot",
     model: "kimi-k3",
     rules: [
       noMarks,
@@ -330,6 +351,7 @@ export const strictServers: readonly StrictServer[] = [
       efforts("low", "high", "max"),
       thoughtful,
       flavored,
+      noNamedDemand,
     ],
   },
   {
