@@ -178,8 +178,8 @@ describe("a file", () => {
 
   test("serves a vendor's models at an upstream of the vendor's name", async () => {
     const config = await load('upstreams: [{name: xai, kind: openai, base_url: "http://127.0.0.1:1/v1"}]');
-    expect(config.models.map(({ id }) => id)).toEqual(["grok-4.5", "grok-4.6"]);
-    expect(idsAt(config, "xai")).toEqual(["grok-4.5", "grok-4.6"]);
+    expect(config.models.map(({ id }) => id)).toEqual(["grok-4.5", "grok-4.6", "grok-4.7"]);
+    expect(idsAt(config, "xai")).toEqual(["grok-4.5", "grok-4.6", "grok-4.7"]);
     expect(config.models.every(({ price }) => price?.input === 310_000_000)).toBe(true);
   });
 
@@ -190,7 +190,7 @@ models:
   - {id: grok-4.5, family: mine, kind: chat, price: {input: "9"}, targets: [{upstream: xai, model: other}]}
   - {id: grok-next, family: mine, vendor: xai, kind: chat, aliases: [grok-4.6]}
 `);
-    expect(config.models).toHaveLength(2);
+    expect(config.models).toHaveLength(3);
     expect(config.models[0]).toMatchObject({
       family: "mine",
       price: { input: 9_000_000 },
@@ -863,7 +863,7 @@ describe("an upstream that is asked what it serves", () => {
     const base = await listing("claude-opus-5", "grok-4.6");
     const { discovered } = await ask(loadConfig(undefined, { OPENAI_BASE_URL: base, XAI_API_KEY: "k" }));
     expect(idsAt(discovered, "openai")).toEqual(["claude-opus-5"]);
-    expect(idsAt(discovered, "xai")).toEqual(["grok-4.5", "grok-4.6"]);
+    expect(idsAt(discovered, "xai")).toEqual(["grok-4.5", "grok-4.6", "grok-4.7"]);
     expect(discovered.models.find(({ id }) => id === "claude-opus-5")?.family).toBe("claude-opus");
   });
 

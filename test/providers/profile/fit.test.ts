@@ -29,6 +29,10 @@ test.each([
 
 test.each([
   ["mistral", "mistral-large-latest", { prompt_cache_key: "k" }, {}],
+  ["mistral", "mistral-large-4", { reasoning_effort: "low" }, { reasoning_effort: "high" }],
+  ["xai", "grok-4.7", { reasoning_effort: "xhigh" }, { reasoning_effort: "high" }],
+  ["moonshot", "kimi-k3.1-pro", { reasoning_effort: "xhigh" }, { reasoning_effort: "max" }],
+  ["google", "gemini-4-argon", { reasoning_effort: "none" }, { reasoning_effort: "low" }],
   ["openai", "gpt-5.6", { reasoning_effort: "max" }, {}],
   ["openai", "gpt-5.5", { reasoning_effort: "max" }, { reasoning_effort: "xhigh" }],
   ["openai", "gpt-6.2-sol", { reasoning_effort: "max" }, { reasoning_effort: "xhigh" }],
