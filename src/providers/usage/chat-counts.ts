@@ -276,9 +276,12 @@ function writtenIn(usage: JsonObject): number {
   );
 }
 
+/** marksOfReasoning are the tokens around reasoning that some servers count as a part of it, and not of the completion: a few. */
+const marksOfReasoning = 16;
+
 /**
  * The completion's tokens include the reasoning, except at xAI and at Gemini, where only the total has it, and for Perplexity's research, where
- * not even the total has. Without a completion count the output is the total less the prompt, or the reasoning alone.
+ * not even the total has; nor has it at DeepInfra and others where there is more reasoning than completion. Without a completion count the output is the total less the prompt, or the reasoning alone.
  */
 function outputParts(usage: JsonObject, sums: Sums, input: InputParts | undefined): OutputParts | undefined {
   const { total = 0, prompt = Number.NaN } = sums;
@@ -300,8 +303,9 @@ function outputParts(usage: JsonObject, sums: Sums, input: InputParts | undefine
   const isOfCache = [cached, cacheRead, cacheWrite].includes(beside);
   const isReasoning = reasoningCount === undefined ? !isOfCache : beside === reasoningCount;
   if (beside > 0 && isReasoning) return outputOf(sums.output + beside, beside);
-  const isResearch = countOf(usage.citation_tokens) !== undefined && (reasoningCount ?? 0) > sums.output;
-  return outputOf(sums.output + (isResearch ? (reasoningCount ?? 0) : 0), reasoningCount);
+  const isResearch = countOf(usage.citation_tokens) !== undefined;
+  const isWithin = reasoningCount === undefined || (!isResearch && reasoningCount <= sums.output + marksOfReasoning);
+  return outputOf(sums.output + (isWithin ? 0 : reasoningCount), reasoningCount);
 }
 
 function outputOf(output: number, reasoning: number | undefined): OutputParts {

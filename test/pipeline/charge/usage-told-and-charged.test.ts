@@ -250,6 +250,27 @@ const shapes: Readonly<Record<string, readonly [usage: Json, parts: Partial<Part
     },
     { input: 108, output: 10580, reasoning: 7324 },
   ],
+  "Perplexity's: less reasoning than completion": [
+    {
+      ...{ prompt_tokens: 108, completion_tokens: 3256, total_tokens: 3364 },
+      ...{ citation_tokens: 7299, reasoning_tokens: 24 },
+    },
+    { input: 108, output: 3280, reasoning: 24 },
+  ],
+  "DeepInfra's of Gemini: more reasoning than completion, and than the total has": [
+    {
+      ...{ prompt_tokens: 19, completion_tokens: 84, total_tokens: 103 },
+      completion_tokens_details: { reasoning_tokens: 1081 },
+    },
+    { input: 19, output: 1165, reasoning: 1081 },
+  ],
+  "one of a cut answer whose reasoning has its marks": [
+    {
+      ...{ prompt_tokens: 19, completion_tokens: 100, total_tokens: 119 },
+      completion_tokens_details: { reasoning_tokens: 102 },
+    },
+    { input: 19, output: 100, reasoning: 100 },
+  ],
   "one by Google's names": [
     {
       ...{ promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 35 },
