@@ -53,6 +53,36 @@ test.each([
   }
 });
 
+test("the schema of an answer is told to a model whose server takes any JSON only", () => {
+  const schema = { type: "object", properties: { city: { type: "string" } } };
+  const response_format = { type: "json_schema", json_schema: { name: "place", description: "A place.", schema } };
+  const told = "A place.\n\nAnswer with one JSON object that fits this JSON Schema, and with nothing else:\n";
+  const text = `${told}${JSON.stringify(schema)}`;
+  const user = { role: "user", content: "hi" };
+  const fitted = (vendor: string, model: string, messages: object[]) => {
+    const profile = createProfile(vendors.find(({ name }) => name === vendor)?.profile ?? {});
+    const request = Wire.ofJson(CreateChatCompletionRequestSchema, { model, messages, response_format } as never);
+    const { request: sent, dropped } = runNow(fittingOf(profile.of(model), undefined).fit("chat", request, true));
+    return [sent.json().messages, sent.json().response_format, dropped];
+  };
+  const any = [{ type: "json_object" }, ["response_format.json_schema"]];
+  const brief = (content: unknown) => ({ role: "system", content });
+  for (const [vendor, model] of [
+    ["deepseek", "deepseek-flash"],
+    ["zai", "glm-5.3"],
+    ["alibaba", "qwen3-max"],
+  ] as const) {
+    expect(fitted(vendor, model, [user])).toEqual([[brief(text), user], ...any]);
+    expect(fitted(vendor, model, [brief("Be brief."), user])).toEqual([[brief(`Be brief.\n\n${text}`), user], ...any]);
+  }
+  const parts = [{ type: "text", text: "Be brief." }];
+  expect(fitted("zai", "glm-5.3", [brief(parts), user])).toEqual([
+    [brief([...parts, { type: "text", text }]), user],
+    ...any,
+  ]);
+  expect(fitted("alibaba", "qwen3.8-max", [user])).toEqual([[user], response_format, []]);
+});
+
 const disabled = { thinking: { type: "disabled" } };
 const off = { ...disabled, reasoning_effort: undefined };
 const named = { tool_choice: { type: "function", function: { name: "f" } } };

@@ -90,8 +90,14 @@ const efforts =
   ({ reasoning_effort: effort }) =>
     has(effort) && !words.includes(effort as string) ? `unsupported reasoning_effort ${effort}` : undefined;
 
-const noSchema: Rule = ({ response_format: format }) =>
-  (format as Json | undefined)?.type === "json_schema" ? "This response_format type is unavailable now" : undefined;
+const noSchema: Rule = ({ response_format: format, messages }) => {
+  const { type } = (format ?? {}) as Json;
+  if (type === "json_schema") return "This response_format type is unavailable now";
+  const said = messages.map(({ content }) => JSON.stringify(content ?? "")).join();
+  return type === "json_object" && !/json/i.test(said)
+    ? "Prompt must contain the word 'json' in some form to use 'response_format' of type 'json_object'."
+    : undefined;
+};
 
 /** As Mistral's API has it: nine letters and digits. */
 const nineSigns: Rule = ({ messages }) => {
