@@ -24,6 +24,8 @@ export interface RefusedForms {
   readonly isPrefill?: boolean | undefined;
   /** A schema for the answer. */
   readonly isSchema?: boolean | undefined;
+  /** A demand for a call of a tool. */
+  readonly isDemand?: boolean | undefined;
 }
 
 /** RefusedMember is a member of objects, or the blocks of a type. */

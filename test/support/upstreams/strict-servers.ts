@@ -217,7 +217,7 @@ export interface StrictServer {
   readonly model: string;
   /** Of chat requests; none is taken where there are none. */
   readonly rules?: readonly Rule[];
-  /** takesNoDemand is whether its model thinks always, and takes no demand for a call while it does. */
+  /** takesNoDemand is whether it takes no demand for a call, whatever else is asked for. */
   readonly takesNoDemand?: boolean;
   /** Of requests for responses (`strict-responders.ts`); none is taken where there are none. */
   readonly responses?: readonly ResponseRule[];
@@ -475,7 +475,11 @@ export const strictServers: readonly StrictServer[] = [
   {
     vendor: "zai",
     model: "glm-5.3-flash",
-    rules: [noMarks, noDeveloper, systemFirst, noSchema, without("store", "reasoning_effort")],
+    rules: [
+      ...[noMarks, noDeveloper, systemFirst, noSchema, without("store", "reasoning_effort")],
+      noDemandWhileThinking(() => false),
+    ],
+    takesNoDemand: true,
   },
   {
     vendor: "nobody's",
