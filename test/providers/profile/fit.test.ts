@@ -29,6 +29,12 @@ test.each([
 
 test.each([
   ["mistral", "mistral-large-latest", { prompt_cache_key: "k" }, {}],
+  ["openai", "gpt-5-pro", { reasoning_effort: "low" }, { reasoning_effort: "high" }],
+  ["openai", "gpt-5.4-pro-2026-03-05", { reasoning_effort: "none" }, { reasoning_effort: "medium" }],
+  ["openai", "gpt-5.5-pro", { reasoning_effort: "xhigh" }, {}],
+  ["openai", "gpt-6-rosalind", { reasoning_effort: "none" }, { reasoning_effort: "low" }],
+  ["mistral", "devstral-medium-latest", { reasoning_effort: "medium" }, { reasoning_effort: "high" }],
+  ["together", "moonshotai/Kimi-K3", { reasoning_effort: "medium" }, { reasoning_effort: "high" }],
   ["mistral", "mistral-large-4", { reasoning_effort: "low" }, { reasoning_effort: "high" }],
   ["xai", "grok-4.7", { reasoning_effort: "xhigh" }, { reasoning_effort: "high" }],
   ["moonshot", "kimi-k3.1-pro", { reasoning_effort: "xhigh" }, { reasoning_effort: "max" }],
@@ -212,6 +218,8 @@ test("each turn of DeepSeek's items has its reasoning, unless it is not to reaso
 
 test.each([
   ["gpt-6-sol", "max", "max"],
+  ["gpt-5.2-pro", "low", "medium"],
+  ["gpt-5-pro", "xhigh", "high"],
   ["gpt-6.2-astra", "max", "max"],
   ["gpt-6.2-astra", "none", "low"],
   ["gpt-5.5", "max", "xhigh"],
