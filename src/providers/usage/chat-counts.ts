@@ -186,19 +186,32 @@ function inputParts(
 }
 
 /**
- * writtenParts splits what was written to the cache by its lifetime, as OpenAI tells it: what is kept for 12 hours costs more. A report may
- * have the sum alone: then as much is kept for longer as before.
+ * writtenParts splits what was written to the cache by its lifetime: what is kept for an hour, or for twelve, costs more. A report may have the
+ * sum alone: then as much is kept for longer as before.
  */
 function writtenParts(
   usage: JsonObject,
   written: number,
   longerBefore: number | undefined,
 ): Pick<InputParts, "cacheWrite" | "cacheWriteHour"> {
-  const details = membersOf(usage.input_tokens_details ?? usage.prompt_tokens_details);
-  const longer = countOf(membersOf(details.cache_write_tokens_details).ttl_12h_tokens) ?? longerBefore;
+  const longer = keptForHours(usage) ?? longerBefore;
   if (longer === undefined) return { cacheWrite: written };
   const cacheWriteHour = Math.min(written, longer);
   return { cacheWrite: written - cacheWriteHour, cacheWriteHour };
+}
+
+/** ofHours matches the names of what is kept for hours: `ttl_12h_tokens`, `ephemeral_1h_input_tokens`. */
+const ofHours = /^(?:ttl|ephemeral)_\d+h_/;
+
+/** keptForHours returns what was written for hours, as OpenAI, Anthropic and LiteLLM split it; undefined where nobody says. */
+function keptForHours(usage: JsonObject): number | undefined {
+  const details = membersOf(usage.input_tokens_details ?? usage.prompt_tokens_details);
+  const splits = [details.cache_write_tokens_details, details.cache_creation_token_details, usage.cache_creation];
+  const counts = splits.map((split) =>
+    Object.entries(membersOf(split)).flatMap(([name, count]) => (ofHours.test(name) ? (countOf(count) ?? []) : [])),
+  );
+  const told = counts.find(({ length }) => length > 0);
+  return told?.reduce((sum, count) => sum + count);
 }
 
 /** Cached input by the names of OpenAI, Mistral (two), DeepSeek, Moonshot, Anthropic, Responses, llama.cpp and other APIs. */
