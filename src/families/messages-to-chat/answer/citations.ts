@@ -16,7 +16,13 @@ export function citationsIn(annotations: readonly Annotation[]): JsonObject[] {
 
 /** A title that repeats the address, which clients of chat must have, is none. */
 function citationOf(url: string, title: string, cited_text: string): JsonObject {
-  return { type: "web_search_result_location", url, title: title === url ? null : title || null, cited_text, encrypted_index: "" };
+  return {
+    type: "web_search_result_location",
+    url,
+    title: title === url ? null : title || null,
+    cited_text,
+    encrypted_index: "",
+  };
 }
 
 /** distinct returns the citations once each: a text that cites a page in several places cites it once here. */
