@@ -199,6 +199,23 @@ describe.each([false, true])("stream: %s", (stream) => {
   });
 });
 
+test("a source is found where a stream's pieces name it, wherever they are cut", async () => {
+  const [a, b] = ["https://a.example", "https://b.example"] as const;
+  const text = "See [2], [x] and [1] and [2].";
+  for (const size of [1, 2, 3, 7, 100]) {
+    const pieces = text.match(new RegExp(`.{1,${size}}`, "g")) ?? [];
+    const chunks = pieces.map((content) => chatChunk({ content }));
+    upstream.script = (exchange) => exchange.stream(...chunks, { ...chatChunk({}, "stop"), citations: [a, b] });
+    const body = { model: "m", messages: [{ role: "user", content: "hi" }], stream: true };
+    const told = (await ask(gateway, "/v1/chat/completions", body)).text;
+    const places = [...told.matchAll(/"start_index":(\d+),"end_index":(\d+)/g)].map(([, from, to]) =>
+      text.slice(Number(from), Number(to)),
+    );
+    expect(places, `${size}`).toEqual(["[1]", "[2]"]);
+    expect(told).toContain('"start_index":4,"end_index":7');
+  }
+});
+
 test("places of pages between the texts of a stream are those in the whole text", async () => {
   const url = "https://a.example";
   const page = { type: "tool_reference", tool: "web_search", title: "A", url };

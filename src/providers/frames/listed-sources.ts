@@ -30,17 +30,48 @@ function isFilledList(value: JsonValue | undefined): value is JsonValue[] {
   return Array.isArray(value) && value.length > 0;
 }
 
-/** annotationsOf returns the pages where the text names them first; one that it does not name is one of the whole text. */
-function annotationsOf(sources: readonly Source[], text: string): JsonObject[] {
-  const places = new Map<number, number>();
-  for (const { 1: number, index } of text.matchAll(/\[(\d{1,5})\]/g)) {
-    if (!places.has(Number(number))) places.set(Number(number), index);
+/** named matches the number by which a text names a source; longestName is the most signs of one. */
+const named = /\[(\d{1,5})\]/g;
+const longestName = 7;
+/** mostNamed is how many numbers are kept of a text: more sources are hardly listed. */
+const mostNamed = 1000;
+
+/** NamedPlaces keeps where a text, which may come in pieces, names each number first, and not the text: there may be many, and long ones. */
+class NamedPlaces {
+  readonly #first = new Map<number, number>();
+  /** The beginning of a name whose end has not come. */
+  #begun = "";
+  /** length is that of the text so far, in UTF-16 units. */
+  length = 0;
+
+  add(piece: string): void {
+    if (this.#begun !== "" || piece.includes("[")) this.#look(this.#begun + piece);
+    this.length += piece.length;
   }
+
+  #look(text: string): void {
+    const before = this.length - this.#begun.length;
+    for (const { 1: number, index } of text.matchAll(named)) {
+      if (this.#first.size < mostNamed && !this.#first.has(Number(number)))
+        this.#first.set(Number(number), before + index);
+    }
+    const last = text.slice(1 - longestName);
+    this.#begun = /\[\d*$/.exec(last)?.[0] ?? "";
+  }
+
+  /** placeOf returns where the text names a number; all of it where it does not. */
+  placeOf(number: number): { readonly start_index: number; readonly end_index: number } {
+    const at = this.#first.get(number);
+    if (at === undefined) return { start_index: 0, end_index: this.length };
+    return { start_index: at, end_index: at + `[${number}]`.length };
+  }
+}
+
+/** annotationsOf returns the pages where a text names them first; one that it does not name is one of the whole text. */
+function annotationsOf(sources: readonly Source[], places: NamedPlaces): JsonObject[] {
   return sources.flatMap(({ url, title }, i) => {
     if (url === "") return [];
-    const at = places.get(i + 1);
-    const [start_index, end_index] = at === undefined ? [0, text.length] : [at, at + `[${i + 1}]`.length];
-    return [{ type: "url_citation", url_citation: { start_index, end_index, title: title || url, url } }];
+    return [{ type: "url_citation", url_citation: { ...places.placeOf(i + 1), title: title || url, url } }];
   });
 }
 
@@ -48,14 +79,17 @@ function annotationsOf(sources: readonly Source[], text: string): JsonObject[] {
 export function withSources(message: JsonObject, sources: readonly Source[]): JsonObject {
   const { content, annotations = null } = message;
   if (typeof content !== "string" || content === "" || isFilledList(annotations)) return message;
-  const told = annotationsOf(sources, content);
+  if (sources.length === 0) return message;
+  const places = new NamedPlaces();
+  places.add(content);
+  const told = annotationsOf(sources, places);
   return told.length === 0 ? message : { ...message, annotations: told };
 }
 
-/** SourcesOfStream keeps the text of a stream's only choice, and the sources that its last chunk with any lists. */
+/** SourcesOfStream keeps the places of sources in the text of a stream's only choice, and those that its last chunk with any lists. */
 export class SourcesOfStream {
   #sources: readonly Source[] = [];
-  #text = "";
+  readonly #places = new NamedPlaces();
   #index: JsonValue = 0;
   /** Whether the choice has annotations already: of its own, or these. */
   #isTold = false;
@@ -64,7 +98,7 @@ export class SourcesOfStream {
 
   /** length is that of the text so far, in UTF-16 units. */
   get length(): number {
-    return this.#text.length;
+    return this.#places.length;
   }
 
   take(chunk: JsonObject, choices: readonly JsonValue[]): void {
@@ -77,7 +111,7 @@ export class SourcesOfStream {
       const isText = typeof content === "string" && content !== "";
       if (isText || thought !== "") this.#isOfText = isText;
       if (isText) {
-        this.#text += content;
+        this.#places.add(content);
         this.#index = index;
       }
       this.#isTold ||= isFilledList(annotations);
@@ -86,14 +120,14 @@ export class SourcesOfStream {
 
   /** Takes the words of a chunk that differs from the last one in these alone. */
   say(words: string): void {
-    if (this.#isOfText) this.#text += words;
+    if (this.#isOfText) this.#places.add(words);
   }
 
   /** choice returns the part of the choice that tells the sources, once; undefined where there is nothing to tell. */
   choice(): JsonObject | undefined {
-    if (this.#isTold) return undefined;
-    const { annotations } = withSources({ content: this.#text }, this.#sources);
-    if (annotations === undefined) return undefined;
+    if (this.#isTold || this.length === 0) return undefined;
+    const annotations = annotationsOf(this.#sources, this.#places);
+    if (annotations.length === 0) return undefined;
     this.#isTold = true;
     return { index: this.#index, delta: { annotations }, logprobs: null, finish_reason: null };
   }
