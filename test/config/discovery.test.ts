@@ -178,7 +178,7 @@ describe("a vendor's own upstream", () => {
     ["only names that nobody knows", listing("other", "names")],
   ] as const)("keeps all of them where it tells %s", async ([, answer]) => {
     const { first, logged } = await discovering(xai, answer);
-    expect(first).toEqual(["grok-4.5", "grok-4.6"]);
+    expect(first).toEqual(["grok-4.5", "grok-4.6", "grok-4.7"]);
     expect(logged().filter(({ level }) => level > 30)).toEqual([]);
   });
 
@@ -186,7 +186,7 @@ describe("a vendor's own upstream", () => {
     const log = pino({ level: "silent" });
     const discovery = createDiscovery(xai, { log, ask: () => new Promise(() => {}) });
     const [models, { runningMs }] = await timed(() => discovery.begin());
-    expect(models.map(({ id }) => id)).toEqual(["grok-4.5", "grok-4.6"]);
+    expect(models.map(({ id }) => id)).toEqual(["grok-4.5", "grok-4.6", "grok-4.7"]);
     expect(runningMs).toBeLessThan(2500);
     discovery.close();
   });
@@ -204,7 +204,7 @@ describe("a vendor's own upstream", () => {
   test("is not asked where gateway.yaml says `discover: false`", async () => {
     const upstreams = xai.upstreams.map((upstream) => ({ ...upstream, discover: false }));
     const { first, waits } = await discovering({ ...xai, upstreams }, listing("grok-4.6"));
-    expect(first).toEqual(["grok-4.5", "grok-4.6"]);
+    expect(first).toEqual(["grok-4.5", "grok-4.6", "grok-4.7"]);
     expect(waits.waiting).toEqual([]);
   });
 });

@@ -25,7 +25,6 @@ import { sealedDetails, sealedSignature } from "../../call-signature.ts";
 import { deltaOf, readChatOutput, summaryIn } from "../../chat-output.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
 import { finishOf } from "../../finish-words.ts";
-import { listedSources, type Source } from "../../listed-sources.ts";
 import { readAnswer } from "../../read-message.ts";
 import { translateByTemplate } from "../../translate-by-template.ts";
 import { translateStream } from "../../translate-stream.ts";
@@ -34,7 +33,7 @@ import { ToolIds } from "../tool-names.ts";
 import { type AnswerContext, headOf } from "./answer.ts";
 import { BlockQueue } from "./block-queue.ts";
 import { imageText } from "./blocks.ts";
-import { citationsIn, citationsOf, distinct } from "./citations.ts";
+import { citationsIn, distinct } from "./citations.ts";
 import { endingOf } from "./finish.ts";
 import { finalUsageOf, usageOf } from "./usage.ts";
 
@@ -68,8 +67,6 @@ class MessageStream {
   #refusal = "";
   /** The citations so far. */
   #citations: readonly JsonObject[] = [];
-  /** The sources that the last chunk with any lists. */
-  #sources: readonly Source[] = [];
   readonly #summary: string[] = [];
   readonly #counted = new ChatUsageTracker();
 
@@ -80,9 +77,7 @@ class MessageStream {
   }
 
   take(frame: Wire<typeof ChatCompletionChunkSchema>, chunk: ChatCompletionChunk): JsonObject[] {
-    const { model, choices, usage, extra } = chunk;
-    const listed = listedSources(extra);
-    if (listed.length > 0) this.#sources = listed;
+    const { model, choices, usage } = chunk;
     this.#counted.take(frame, usage);
     // Azure's first chunk, about the prompt, has no model and no choices.
     if (!this.#started && model === "" && choices.length === 0) return [];
@@ -134,7 +129,6 @@ class MessageStream {
   end(): JsonObject[] {
     if (this.#finish === undefined) throw brokenOff();
     if (this.#context.compacts) return this.#compacted();
-    if (this.#citations.length === 0) this.#cite(citationsOf(this.#sources));
     const blocks = this.#blocks.events(true);
     const end = { finish: this.#finish, extra: this.#extra, hasCalls: this.#blocks.hasCalls, refusal: this.#refusal };
     const delta = { ...endingOf(end, this.#context.stops), container: null };

@@ -19,7 +19,6 @@ import { Wire } from "../../../wire/wire.ts";
 import { deltaOf } from "../../chat-output.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
 import { finishOf } from "../../finish-words.ts";
-import { listedSources, type Source } from "../../listed-sources.ts";
 import { readAnswer } from "../../read-message.ts";
 import { translateStream } from "../../translate-stream.ts";
 import type { Compaction } from "../compaction.ts";
@@ -52,8 +51,6 @@ class ResponseStream {
   #model = "";
   #serviceTier: string | undefined;
   #finished = false;
-  /** The sources that the last chunk with any lists. */
-  #sources: readonly Source[] = [];
   #finish: FinishReason | undefined;
 
   constructor(context: AnswerContext) {
@@ -62,10 +59,8 @@ class ResponseStream {
   }
 
   take(frame: Wire<typeof ChatCompletionChunkSchema>, chunk: ChatCompletionChunk): JsonObject[] {
-    const { model, choices, usage, serviceTier, extra } = chunk;
+    const { model, choices, usage, serviceTier } = chunk;
     this.#counted.take(frame, usage);
-    const listed = listedSources(extra);
-    if (listed.length > 0) this.#sources = listed;
     this.#serviceTier = serviceTier ?? this.#serviceTier;
     // Azure's first chunk, about the prompt, has no model and no choices.
     if (!this.#started && model === "" && choices.length === 0) return [];
@@ -79,7 +74,7 @@ class ResponseStream {
   end(): JsonObject[] {
     if (!this.#finished) throw brokenOff();
     const { status, incomplete } = endOf(this.#finish, this.#output);
-    const events = [...this.#output.cite(this.#sources), ...this.#output.end(status)];
+    const events = this.#output.end(status);
     const response = this.#response(status, incomplete, usageJson(this.#counted));
     return [...events, { type: `response.${status}`, response }];
   }
