@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
-import { browser, project } from "./test/support/run/projects.ts";
+import { browser, processes, project } from "./test/support/run/projects.ts";
 
 /** Files that count what their process does, or pass much through its memory: each has one of its own. All others share a process. */
 const alone = ["test/families/translate-by-template.test.ts", "test/providers/responses/responses-ends.test.ts"];
@@ -21,7 +21,7 @@ const longest = [
 ].map((path) => `/test/${path}.test.ts`);
 
 /** A process runs files of one project, and ends where another's come next. */
-const projectOrder = ["alone", "project", "browser", "gateway"];
+const projectOrder = ["alone", "project", "browser", "processes", "gateway"];
 
 /** Runs one project after another, each beginning with the files that take longest, and going on as Vitest does: by duration or size. */
 class LongestFirst extends BaseSequencer {
@@ -65,13 +65,18 @@ export default defineConfig({
     // Node loads the modules, as it does where the gateway runs from source. What Vite makes of them takes a quarter more of the CPU: each
     // use of an import is a call.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    // `npm test` runs the first two, which are the gateway itself. To load its modules for each file took a tenth of the time: they are
+    // `npm test` runs the first two, which are the gateway itself in the process of the tests. To load its modules for each file took a tenth of the time: they are
     // loaded once a process.
     projects: [
-      of("gateway", { include: every, exclude: [...alone, ...browser, ...project, ...ofEngines], isolate: false }),
+      of("gateway", {
+        include: every,
+        exclude: [...alone, ...browser, ...project, ...processes, ...ofEngines],
+        isolate: false,
+      }),
       of("alone", { include: alone }),
       of("browser", { include: browser, isolate: false }),
       of("project", { include: project, exclude: browser, isolate: false }),
+      of("processes", { include: processes, exclude: [...project, ...ofEngines], isolate: false }),
     ],
   },
 });

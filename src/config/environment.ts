@@ -134,13 +134,13 @@ export function upstreamsOf(vendors: readonly VendorConfig[], environment: Envir
 
 /** addressOf returns the first address that is set: by the vendor's usual name, or by another that its tools read. */
 function addressOf(vendor: VendorConfig, environment: Environment, faults: Fault[]): string | undefined {
-  const { url_port: port } = vendor;
+  const { url_port: port, base_url: own } = vendor;
   const schema =
     port === undefined
       ? urlSchema
       : z
           .string()
-          .transform((text) => hostAddress(text, port))
+          .transform((text) => (own && isHostOf(text, own) ? new URL(own).origin : hostAddress(text, port)))
           .pipe(urlSchema);
   for (const name of urlVariablesOf(vendor)) {
     const address = checked(environment, name, schema, faults);
@@ -151,6 +151,11 @@ function addressOf(vendor: VendorConfig, environment: Environment, faults: Fault
 
 function urlVariablesOf({ url_variable: usual, other_url_variables: others }: VendorConfig): readonly string[] {
   return usual === undefined ? others : [usual, ...others];
+}
+
+/** isHostOf reports whether a text is the host of the vendor's own service alone, which has a scheme and a port of its own. */
+function isHostOf(text: string, url: string): boolean {
+  return text.replace(/\/$/, "").toLowerCase() === new URL(url).host;
 }
 
 /**

@@ -147,10 +147,11 @@ const facts = {
       examples: [{ thinking: { type: "disabled" } }],
     }),
   demanded_calls: z
-    .enum(["any", "unreasoned"])
+    .enum(["any", "unnamed", "none", "unreasoned"])
     .optional()
     .meta({
-      description: `Whether it takes a demand for a call of a tool while the model reasons (any), or not (unreasoned): such a request is sent with
+      description: `Which demands for a call of a tool it takes: any, only such as name no tool (unnamed), none, or any while the model does not reason
+      (unreasoned). The tools are narrowed to the one that is named; a demand that is left out is named; and for the last, the request is sent with
       the effort \`none\`, where that is taken.`,
       examples: ["any"],
     }),
@@ -196,6 +197,14 @@ const facts = {
       description: `Where its chat takes images, files and sounds of tools: in their results (kept), or in a message of the user's behind them only
       (user).`,
       examples: ["kept"],
+    }),
+  after_calls: z
+    .enum(["any", "results"])
+    .optional()
+    .meta({
+      description: `What may follow the calls of a turn in its /responses: anything, or their results only (results). Others are put before what was
+      said between.`,
+      examples: ["any"],
     }),
   after_tools: z
     .enum(["any", "assistant"])

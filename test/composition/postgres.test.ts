@@ -182,17 +182,18 @@ describe.skipIf(!postgresPrograms)("three gateways over one Postgres", () => {
     const stream = await asked;
     expect(stream.status).toBe(200);
     await postgres.crash();
-    const since = performance.now();
-    for (const node of nodes) {
-      await eventually(async () => {
-        const { status, text } = await readyOf(node);
-        expect([status, JSON.parse(text).message]).toEqual([503, expect.stringMatching(/does not answer/)]);
-      }, 2_000);
-      const refused = await chat(node, payer);
-      expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
-      expect(((await refused.json()) as { error: { code: string } }).error.code).toBe("service_unavailable");
-    }
-    expect(performance.now() - since).toBeLessThan(4_000);
+    const [, { runningMs }] = await timed(async () => {
+      for (const node of nodes) {
+        await eventually(async () => {
+          const { status, text } = await readyOf(node);
+          expect([status, JSON.parse(text).message]).toEqual([503, expect.stringMatching(/does not answer/)]);
+        }, 2_000);
+        const refused = await chat(node, payer);
+        expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+        expect(((await refused.json()) as { error: { code: string } }).error.code).toBe("service_unavailable");
+      }
+    });
+    expect(runningMs).toBeLessThan(4_000);
     expect(await metricOf(nodes[0], "up")).toBe(0);
     await exchange.write(`data: ${JSON.stringify({ ...chatChunk({ content: "lo" }), usage })}\n\n`);
     exchange.end("data: [DONE]\n\n");

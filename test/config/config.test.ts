@@ -178,8 +178,8 @@ describe("a file", () => {
 
   test("serves a vendor's models at an upstream of the vendor's name", async () => {
     const config = await load('upstreams: [{name: xai, kind: openai, base_url: "http://127.0.0.1:1/v1"}]');
-    expect(config.models.map(({ id }) => id)).toEqual(["grok-4.5", "grok-4.6"]);
-    expect(idsAt(config, "xai")).toEqual(["grok-4.5", "grok-4.6"]);
+    expect(config.models.map(({ id }) => id)).toEqual(["grok-4.5", "grok-4.6", "grok-4.7"]);
+    expect(idsAt(config, "xai")).toEqual(["grok-4.5", "grok-4.6", "grok-4.7"]);
     expect(config.models.every(({ price }) => price?.input === 310_000_000)).toBe(true);
   });
 
@@ -190,7 +190,7 @@ models:
   - {id: grok-4.5, family: mine, kind: chat, price: {input: "9"}, targets: [{upstream: xai, model: other}]}
   - {id: grok-next, family: mine, vendor: xai, kind: chat, aliases: [grok-4.6]}
 `);
-    expect(config.models).toHaveLength(2);
+    expect(config.models).toHaveLength(3);
     expect(config.models[0]).toMatchObject({
       family: "mine",
       price: { input: 9_000_000 },
@@ -545,10 +545,21 @@ describe("without a file", () => {
     ["http://gpu.local", "http://gpu.local/v1"],
     ["http://gpu.local:11434/v1", "http://gpu.local:11434/v1"],
     ["https://ollama.com", "https://ollama.com/v1"],
+    ["ollama.com", "https://ollama.com/v1"],
+    ["Ollama.com/", "https://ollama.com/v1"],
+    ["my-ollama.com", "http://my-ollama.com:11434/v1"],
   ])("reads OLLAMA_HOST %s as Ollama's tools read it: %s", (address, base_url) => {
     const { upstreams } = loadConfig(undefined, { OLLAMA_HOST: address });
     expect(upstreams).toMatchObject([{ name: "ollama", base_url, discover: true, profile: { thoughts: "reasoning" } }]);
     expect(upstreams[0]?.api_key).toBeUndefined();
+  });
+
+  test("serves Ollama's own service where only its key is set, and a local server where that is", () => {
+    const key = { OLLAMA_API_KEY: "k" };
+    const [cloud] = loadConfig(undefined, key).upstreams;
+    expect(cloud).toMatchObject({ name: "ollama", base_url: "https://ollama.com/v1", api_key: "k", discover: true });
+    const [local] = loadConfig(undefined, { ...key, OLLAMA_HOST: "localhost" }).upstreams;
+    expect(local).toMatchObject({ base_url: "http://localhost:11434/v1", api_key: "k", discover: true });
   });
 
   test("refuses what is no host in OLLAMA_HOST", () => {
@@ -852,7 +863,7 @@ describe("an upstream that is asked what it serves", () => {
     const base = await listing("claude-opus-5", "grok-4.6");
     const { discovered } = await ask(loadConfig(undefined, { OPENAI_BASE_URL: base, XAI_API_KEY: "k" }));
     expect(idsAt(discovered, "openai")).toEqual(["claude-opus-5"]);
-    expect(idsAt(discovered, "xai")).toEqual(["grok-4.5", "grok-4.6"]);
+    expect(idsAt(discovered, "xai")).toEqual(["grok-4.5", "grok-4.6", "grok-4.7"]);
     expect(discovered.models.find(({ id }) => id === "claude-opus-5")?.family).toBe("claude-opus");
   });
 

@@ -108,6 +108,44 @@ describe.each([false, true])("stream: %s", (stream) => {
     expect(await outputOf(stream)).toMatchObject([{ type: "message", content: [{ text: "See [1]", annotations }] }]);
   });
 
+  test.each<[string, Json, Json, Json[] | undefined]>([
+    ["citations", {}, { citations: [a, b] }, [cited(4, 7, a, a), cited(0, 7, b, b)]],
+    ["Tencent's", {}, { search_info: { search_results: [{ index: 1, title: "A", url: a }] } }, [cited(4, 7, "A", a)]],
+    ["none", {}, { citations: [] }, undefined],
+    ["files", {}, { references: ["a.pdf"] }, undefined],
+    [
+      "beside its own",
+      { annotations: [{ type: "url_citation", url_citation: { url: b } }] },
+      { citations: [a] },
+      [{ type: "url_citation", url: b }],
+    ],
+    [
+      "of no text",
+      {
+        content: null,
+        tool_calls: [{ index: 0, id: "c", type: "function", function: { name: "f", arguments: "{}" } }],
+      },
+      { citations: [a] },
+      undefined,
+    ],
+  ])("a chat has the sources beside its choices as annotations, once: %s", async (_, message, beside, annotations) => {
+    said({ content: "See [1]", ...message }, beside);
+    const asked = { model: "m", messages: [{ role: "user", content: "hi" }] };
+    const options = stream ? { stream, stream_options: { include_usage: true } } : {};
+    const { text, json } = await ask(gateway, "/v1/chat/completions", { ...asked, ...options });
+    const frames = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, frame]) => JSON.parse(frame as string));
+    const chunks: { choices: Json[] }[] = stream ? frames : [json];
+    const parts = chunks.flatMap(({ choices }) => choices.map(({ delta, message: whole }) => (delta ?? whole) as Json));
+    const lists = parts.flatMap(({ annotations: list }) => (list === undefined ? [] : [list as Json[]]));
+    const flat = lists.map((list) => list.map(({ type, url_citation: page }) => ({ type, ...(page as Json) })));
+    expect(flat).toEqual(annotations === undefined ? [] : [annotations]);
+    if (!stream) return;
+    // The end comes behind them, and the usage last.
+    const ends = chunks.map(({ choices }) => choices[0]?.finish_reason ?? null);
+    expect(ends.slice(-2)).toEqual(["stop", null]);
+    expect(ends.filter((end) => end !== null)).toHaveLength(1);
+  });
+
   const located = (url: string, title: string | null, cited_text = "") => {
     return { type: "web_search_result_location", url, title, cited_text, encrypted_index: "" };
   };
@@ -159,6 +197,42 @@ describe.each([false, true])("stream: %s", (stream) => {
     said({ content: "See [1]", annotations: [{ type: "url_citation", url_citation }] }, { citations: [a] });
     expect(await outputOf(stream)).toMatchObject([{ content: [{ annotations: [cited(0, 3, "B", b)] }] }]);
   });
+});
+
+test("a source is found where a stream's pieces name it, wherever they are cut", async () => {
+  const [a, b] = ["https://a.example", "https://b.example"] as const;
+  const text = "See [2], [x] and [1] and [2].";
+  for (const size of [1, 2, 3, 7, 100]) {
+    const pieces = text.match(new RegExp(`.{1,${size}}`, "g")) ?? [];
+    const chunks = pieces.map((content) => chatChunk({ content }));
+    upstream.script = (exchange) => exchange.stream(...chunks, { ...chatChunk({}, "stop"), citations: [a, b] });
+    const body = { model: "m", messages: [{ role: "user", content: "hi" }], stream: true };
+    const told = (await ask(gateway, "/v1/chat/completions", body)).text;
+    const places = [...told.matchAll(/"start_index":(\d+),"end_index":(\d+)/g)].map(([, from, to]) =>
+      text.slice(Number(from), Number(to)),
+    );
+    expect(places, `${size}`).toEqual(["[1]", "[2]"]);
+    expect(told).toContain('"start_index":4,"end_index":7');
+  }
+});
+
+test("places of pages between the texts of a stream are those in the whole text", async () => {
+  const url = "https://a.example";
+  const page = { type: "tool_reference", tool: "web_search", title: "A", url };
+  const deltas = [
+    { role: "assistant", content: "Two " },
+    { content: "words" },
+    { content: [page, { type: "text", text: " more" }] },
+    { reasoning_content: "no word of it" },
+    { content: [page] },
+  ];
+  upstream.script = (exchange) => exchange.stream(...deltas.map((delta) => chatChunk(delta)), chatChunk({}, "stop"));
+  const body = { model: "m", messages: [{ role: "user", content: "hi" }], stream: true };
+  const { text } = await ask(gateway, "/v1/chat/completions", body);
+  expect([...text.matchAll(/"start_index":(\d+),"end_index":(\d+)/g)].map(([, from, to]) => [from, to])).toEqual([
+    ["9", "9"],
+    ["14", "14"],
+  ]);
 });
 
 test("a response cites a page in a place once, also where its server tells all pages so far with each chunk", async () => {

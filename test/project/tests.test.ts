@@ -4,7 +4,7 @@ import { dirname, join, matchesGlob } from "node:path";
 import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { root } from "../support/command.ts";
-import { browser, project } from "../support/run/projects.ts";
+import { browser, processes, project } from "../support/run/projects.ts";
 
 const files = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
   .filter((path) => /\.m?ts$/.test(path))
@@ -52,15 +52,16 @@ test("what drives Chromium is a part of `npm run test:browser`, and each path th
   );
   expect(driving.length).toBeGreaterThan(10);
   expect(driving.filter((path) => !browser.some((pattern) => matchesGlob(path, pattern)))).toEqual([]);
-  const empty = [...browser, ...project].filter((pattern) => !tests.some((path) => matchesGlob(path, pattern)));
+  const empty = [...browser, ...project, ...processes].filter(
+    (pattern) => !tests.some((path) => matchesGlob(path, pattern)),
+  );
   expect(empty).toEqual([]);
 });
 
 test("`npm run test:all` runs what the others run together", () => {
   const { scripts } = packageJson;
-  const parts = [scripts.test, scripts["test:browser"], scripts["test:project"]].flatMap((script) => [
-    ...script.matchAll(/--project (\S+)/g),
-  ]);
+  const commands = [scripts.test, scripts["test:browser"], scripts["test:project"], scripts["test:processes"]];
+  const parts = commands.flatMap((script) => [...script.matchAll(/--project (\S+)/g)]);
   expect(scripts["test:all"]).toBe("vitest run");
-  expect(parts.map(([, name]) => name).sort()).toEqual(["alone", "browser", "gateway", "project"]);
+  expect(parts.map(([, name]) => name).sort()).toEqual(["alone", "browser", "gateway", "processes", "project"]);
 });

@@ -1,4 +1,4 @@
-// Embeddings: texts as vectors.
+// Embeddings: texts, images and other media as vectors.
 //
 // Source: SPEC 4.4; OpenAI API reference, "Embeddings". No field is required: a missing `model` takes the operator's
 // default, a missing input is the empty text. Every message keeps unknown keys in `extra`.
@@ -20,10 +20,10 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file modelgateway/v1/embeddings.proto.
  */
 export const file_modelgateway_v1_embeddings: GenFile = /*@__PURE__*/
-  fileDesc("CiBtb2RlbGdhdGV3YXkvdjEvZW1iZWRkaW5ncy5wcm90bxIPbW9kZWxnYXRld2F5LnYxIqsDChdDcmVhdGVFbWJlZGRpbmdzUmVxdWVzdBIcCgVtb2RlbBgBIAEoCUIIukgFcgMYyAFIAYgBARIUCgppbnB1dF90ZXh0GAIgASgJSAASMAoKaW5wdXRfbGlzdBgDIAEoCzIaLm1vZGVsZ2F0ZXdheS52MS5JbnB1dExpc3RIABIyCgxpbnB1dF90b2tlbnMYByABKAsyGi5tb2RlbGdhdGV3YXkudjEuVG9rZW5MaXN0SAASPQoPZW5jb2RpbmdfZm9ybWF0GAQgASgOMh8ubW9kZWxnYXRld2F5LnYxLkVuY29kaW5nRm9ybWF0SAKIAQESIAoKZGltZW5zaW9ucxgFIAEoDUIHukgEKgIoAUgDiAEBEhEKBHVzZXIYBiABKAlIBIgBARIzCgVleHRyYRhkIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgFiAEBQg0KBWlucHV0EgSQtRgBQggKBl9tb2RlbEISChBfZW5jb2RpbmdfZm9ybWF0Qg0KC19kaW1lbnNpb25zQgcKBV91c2VyQggKBl9leHRyYSLuAQoNRW1iZWRkaW5nTGlzdBIWCgZvYmplY3QYASABKAlCBoq1GAIIARIwCgRkYXRhGAIgAygLMhoubW9kZWxnYXRld2F5LnYxLkVtYmVkZGluZ0IGirUYAggBEhUKBW1vZGVsGAMgASgJQgaKtRgCCAESMwoFdXNhZ2UYBCABKAsyHy5tb2RlbGdhdGV3YXkudjEuRW1iZWRkaW5nVXNhZ2VIAIgBARIzCgVleHRyYRhkIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgBiAEBQggKBl91c2FnZUIICgZfZXh0cmEiyQEKCUVtYmVkZGluZxIWCgZvYmplY3QYASABKAlCBoq1GAIIARIVCgVpbmRleBgCIAEoDUIGirUYAggBEikKBnZlY3RvchgDIAEoCzIXLm1vZGVsZ2F0ZXdheS52MS5WZWN0b3JIABIQCgZiYXNlNjQYBCABKAlIABIzCgVleHRyYRhkIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBoq1GAIYAUgBiAEBQhEKCWVtYmVkZGluZxIEkLUYAUIICgZfZXh0cmEiHgoGVmVjdG9yEg4KBnZhbHVlcxgBIAMoAToEmLUYASKMAQoORW1iZWRkaW5nVXNhZ2USHQoNcHJvbXB0X3Rva2VucxgBIAEoDUIGirUYAggBEhwKDHRvdGFsX3Rva2VucxgCIAEoDUIGirUYAggBEjMKBWV4dHJhGGQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSACIAQFCCAoGX2V4dHJhKn8KDkVuY29kaW5nRm9ybWF0Eh8KG0VOQ09ESU5HX0ZPUk1BVF9VTlNQRUNJRklFRBAAEiQKFUVOQ09ESU5HX0ZPUk1BVF9GTE9BVBABGgmitRgFZmxvYXQSJgoWRU5DT0RJTkdfRk9STUFUX0JBU0U2NBACGgqitRgGYmFzZTY0YgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_struct, file_modelgateway_v1_completions, file_modelgateway_v1_wire]);
+  fileDesc("CiBtb2RlbGdhdGV3YXkvdjEvZW1iZWRkaW5ncy5wcm90bxIPbW9kZWxnYXRld2F5LnYxItoDChdDcmVhdGVFbWJlZGRpbmdzUmVxdWVzdBIcCgVtb2RlbBgBIAEoCUIIukgFcgMYyAFIAYgBARIUCgppbnB1dF90ZXh0GAIgASgJSAASMAoKaW5wdXRfbGlzdBgDIAEoCzIaLm1vZGVsZ2F0ZXdheS52MS5JbnB1dExpc3RIABIyCgxpbnB1dF90b2tlbnMYByABKAsyGi5tb2RlbGdhdGV3YXkudjEuVG9rZW5MaXN0SAASLQoKaW5wdXRfcGFydBgIIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIABI9Cg9lbmNvZGluZ19mb3JtYXQYBCABKA4yHy5tb2RlbGdhdGV3YXkudjEuRW5jb2RpbmdGb3JtYXRIAogBARIgCgpkaW1lbnNpb25zGAUgASgNQge6SAQqAigBSAOIAQESEQoEdXNlchgGIAEoCUgEiAEBEjMKBWV4dHJhGGQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSAWIAQFCDQoFaW5wdXQSBJC1GAFCCAoGX21vZGVsQhIKEF9lbmNvZGluZ19mb3JtYXRCDQoLX2RpbWVuc2lvbnNCBwoFX3VzZXJCCAoGX2V4dHJhIu4BCg1FbWJlZGRpbmdMaXN0EhYKBm9iamVjdBgBIAEoCUIGirUYAggBEjAKBGRhdGEYAiADKAsyGi5tb2RlbGdhdGV3YXkudjEuRW1iZWRkaW5nQgaKtRgCCAESFQoFbW9kZWwYAyABKAlCBoq1GAIIARIzCgV1c2FnZRgEIAEoCzIfLm1vZGVsZ2F0ZXdheS52MS5FbWJlZGRpbmdVc2FnZUgAiAEBEjMKBWV4dHJhGGQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSAGIAQFCCAoGX3VzYWdlQggKBl9leHRyYSLJAQoJRW1iZWRkaW5nEhYKBm9iamVjdBgBIAEoCUIGirUYAggBEhUKBWluZGV4GAIgASgNQgaKtRgCCAESKQoGdmVjdG9yGAMgASgLMhcubW9kZWxnYXRld2F5LnYxLlZlY3RvckgAEhAKBmJhc2U2NBgEIAEoCUgAEjMKBWV4dHJhGGQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGirUYAhgBSAGIAQFCEQoJZW1iZWRkaW5nEgSQtRgBQggKBl9leHRyYSIeCgZWZWN0b3ISDgoGdmFsdWVzGAEgAygBOgSYtRgBIowBCg5FbWJlZGRpbmdVc2FnZRIdCg1wcm9tcHRfdG9rZW5zGAEgASgNQgaKtRgCCAESHAoMdG90YWxfdG9rZW5zGAIgASgNQgaKtRgCCAESMwoFZXh0cmEYZCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgaKtRgCGAFIAIgBAUIICgZfZXh0cmEqfwoORW5jb2RpbmdGb3JtYXQSHwobRU5DT0RJTkdfRk9STUFUX1VOU1BFQ0lGSUVEEAASJAoVRU5DT0RJTkdfRk9STUFUX0ZMT0FUEAEaCaK1GAVmbG9hdBImChZFTkNPRElOR19GT1JNQVRfQkFTRTY0EAIaCqK1GAZiYXNlNjRiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_struct, file_modelgateway_v1_completions, file_modelgateway_v1_wire]);
 
 /**
- * CreateEmbeddingsRequest asks for the vectors of texts.
+ * CreateEmbeddingsRequest asks for the vectors of texts, or of images and other media where the model takes such.
  *
  * @generated from message modelgateway.v1.CreateEmbeddingsRequest
  */
@@ -50,7 +50,7 @@ export type CreateEmbeddingsRequest = Message<"modelgateway.v1.CreateEmbeddingsR
     case: "inputText";
   } | {
     /**
-     * Several texts, each as text or as tokens; 1 to 2048.
+     * Several inputs, each as text, as tokens, or as an object with an image or other media; 1 to 2048.
      *
      * @generated from field: modelgateway.v1.InputList input_list = 3;
      */
@@ -64,6 +64,14 @@ export type CreateEmbeddingsRequest = Message<"modelgateway.v1.CreateEmbeddingsR
      */
     value: TokenList;
     case: "inputTokens";
+  } | {
+    /**
+     * The only input, as an object with an image or other media, in the form of the model's server.
+     *
+     * @generated from field: google.protobuf.Struct input_part = 8;
+     */
+    value: JsonObject;
+    case: "inputPart";
   } | { case: undefined; value?: undefined };
 
   /**

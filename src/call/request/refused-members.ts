@@ -23,6 +23,10 @@ export interface RefusedForms {
   readonly areParts?: boolean | undefined;
   /** A last turn that is the model's own, which it would go on with. */
   readonly isPrefill?: boolean | undefined;
+  /** A schema for the answer. */
+  readonly isSchema?: boolean | undefined;
+  /** A demand for a call of a tool. */
+  readonly isDemand?: boolean | undefined;
 }
 
 /** RefusedMember is a member of objects, or the blocks of a type. */

@@ -11,7 +11,6 @@ import type {
 } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { ChatUsageTracker } from "../chat-usage.ts";
-import { listedSources, type Source } from "../listed-sources.ts";
 import { readAnswer } from "../read-message.ts";
 
 /** ReadChunk is a chunk that says something. */
@@ -24,8 +23,6 @@ interface ReadChunk {
 
 export class ChunkReader {
   readonly counted = new ChatUsageTracker();
-  /** sources are those that the last chunk with any lists. */
-  sources: readonly Source[] = [];
   /** serviceTier is the last that a chunk named. */
   serviceTier: string | undefined;
   #hasBegun = false;
@@ -33,11 +30,9 @@ export class ChunkReader {
 
   /** Returns undefined for a chunk before the answer: Azure's first one, about the prompt, has no model and no choices. */
   take(frame: Wire<typeof ChatCompletionChunkSchema>): ReadChunk | undefined {
-    const { model, choices, usage, serviceTier, extra } = readAnswer<ChatCompletionChunk>(frame);
+    const { model, choices, usage, serviceTier } = readAnswer<ChatCompletionChunk>(frame);
     this.counted.take(frame, usage);
     this.serviceTier = serviceTier ?? this.serviceTier;
-    const listed = listedSources(extra);
-    if (listed.length > 0) this.sources = listed;
     const isFirst = !this.#hasBegun;
     if (isFirst && model === "" && choices.length === 0) return undefined;
     this.#hasBegun = true;

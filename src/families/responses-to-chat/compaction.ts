@@ -69,11 +69,6 @@ export class Compaction {
     return [];
   }
 
-  /** A summary has no sources. */
-  cite(): JsonObject[] {
-    return [];
-  }
-
   /** Throws a Refusal for an empty summary. */
   end(): JsonObject[] {
     const summary = summaryIn(this.#texts.join(""));

@@ -1,15 +1,16 @@
 /**
  * Reads in a chat's refusal which of its forms the server does not take: keys that OpenAI's API does not have, instructions by their role or
- * their place, lists of texts in place of one, and a last turn that is the model's.
+ * their place, lists of texts in place of one, a last turn that is the model's, a schema for the answer, and a demand for a call.
  *
  * Sources: https://github.com/danny-avila/LibreChat/issues/5985, https://github.com/vellum-ai/vellum-assistant/pull/40916,
- * https://github.com/aj47/SpeakMCP/pull/1037
+ * https://github.com/aj47/SpeakMCP/pull/1037, https://github.com/llm-exe/llm-exe/issues/662,
+ * https://github.com/vectorize-io/hindsight/issues/4246
  */
 import type { Refusal } from "../../call/refusals.ts";
 import type { RefusedForms } from "../../call/request/refused-members.ts";
 import type { PlainFitters, RequestFitter } from "../../providers/contract.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
-import { isObject, type JsonObject } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { CallAttempt } from "./attempt.ts";
 import { maxSaid, saidIn } from "./refused-names.ts";
 import { isRelay } from "./translate.ts";
@@ -35,11 +36,12 @@ export async function refusedForms(
   plain: PlainFitters,
 ): Promise<RefusedForms | undefined> {
   const said = saidIn(error).slice(0, maxSaid);
-  const { messages } = tried.translated.request.outline();
+  const request = tried.translated.request.outline();
+  const { messages } = request;
   const turns = Array.isArray(messages) ? messages.filter(isObject) : [];
   for (const [form, isTold] of told) {
     const further = { ...refused, [form]: true };
-    if (!refused[form] && isTold(said, turns) && plain(further)) return further;
+    if (!refused[form] && isTold(said, turns, request) && plain(further)) return further;
   }
   if (refused.place === "request") return undefined;
   const fitter = plain({ ...refused, place: "request" });
@@ -47,13 +49,15 @@ export async function refusedForms(
   return place && place !== refused.place ? { ...refused, place } : undefined;
 }
 
-type IsTold = (said: string, turns: readonly JsonObject[]) => boolean;
+type IsTold = (said: string, turns: readonly JsonObject[], request: JsonObject) => boolean;
 
 /** told has how each form is known: by what a refusal says, and by what the chat has of it. */
 const told: readonly (readonly [form: Exclude<keyof RefusedForms, "place">, isTold: IsTold])[] = [
   ["areInstructions", saysInstructions],
   ["areParts", (said, turns) => saysText.test(said) && turns.some(hasTexts)],
   ["isPrefill", (said, turns) => saysEnd.test(said) && turns.at(-1)?.role === "assistant"],
+  ["isSchema", (said, _, { response_format: format }) => hasSchema(format) && saysNoSchema(said)],
+  ["isDemand", (said, _, { tool_choice: choice }) => isDemand(choice) && saysNoDemand.test(said)],
 ];
 
 /** How servers and their templates say that they do not know a role, and that instructions come first. */
@@ -77,6 +81,39 @@ const saysText =
 /** How servers say that they do not go on with a turn of the model's. */
 const saysEnd =
   /\bprefill|\b(?:end|ends|ending|last)\b.{0,60}\buser\b|\blast\b.{0,60}\bassistant\b|\badd_generation_prompt\b|\bcontinue_final_message\b/is;
+
+/** How servers say that they, or the model, take no schema for an answer, or JSON without one only. */
+const saysFormat = new RegExp(
+  [
+    String.raw`\b(?:response[_ ]?format|json_schema)\b.{0,120}\b(?:unavailable|unsupported|not (?:\w+ )?supported|not available|not allowed)\b`,
+    String.raw`\b(?:unsupported|not support\w*|n't support)\b.{0,80}\b(?:response[_ ]?format|json_schema|structured outputs?)\b`,
+    String.raw`\bresponse_format\b.{0,120}\b(?:must|should|expected|one of|only)\b.{0,80}\bjson_object\b`,
+  ].join("|"),
+  "is",
+);
+
+/** saysNoSchema reports whether a refusal is for the schema of an answer as such, and not for what this one has. */
+function saysNoSchema(said: string): boolean {
+  return saysFormat.test(said) && !/\binvalid (?:json )?schema\b|\bschema for response_format\b/i.test(said);
+}
+
+function hasSchema(format: JsonValue | undefined): boolean {
+  return isObject(format) && format.type === "json_schema";
+}
+
+/** How servers say that the model alone decides whether it calls a tool: Z.ai's, Moonshot's, DeepSeek's and others. */
+const saysNoDemand = new RegExp(
+  [
+    String.raw`\btool[_ ]?choice\b.{0,80}\b(?:must be (?:set to )?\W?auto|only (?:supports?|accepts?|allows?)|not (?:\w+ )?supported|unsupported|incompatible)\b`,
+    String.raw`\b(?:not|n't|un)[ -]?support\w*\b.{0,60}\btool[_ ]?choice\b`,
+    String.raw`\bonly\b.{0,30}\bauto\b.{0,60}\btool[_ ]?choice\b`,
+  ].join("|"),
+  "is",
+);
+
+function isDemand(choice: JsonValue | undefined): boolean {
+  return choice === "required" || (isObject(choice) && choice.type !== "allowed_tools");
+}
 
 /** hasTexts reports a turn whose content is a list of texts alone. */
 function hasTexts({ content }: JsonObject): boolean {

@@ -20,7 +20,7 @@ import {
   type StringRules,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { transparent, untagged, wire, word } from "../../../gen/modelgateway/v1/wire_pb.ts";
-import { internal, invalidValue, missingField, Reason, Refusal, threadNotFound } from "../../call/refusals.ts";
+import { internal, invalidValue, missingField, Reason, Refusal } from "../../call/refusals.ts";
 import { continuesThread } from "../../call/request/stored-thread.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
@@ -83,15 +83,26 @@ function decide(request: Wire): void {
   compiled ??= createValidator({ failFast: true, regexMatch: isMatch });
   const result = compiled.validate(request.desc, request.message());
   if (result.kind === "error") throw internal(result.error);
-  if (result.kind === "invalid") throw refusalOf(result.violations[0] as Violation, request);
+  if (result.kind !== "invalid") return;
+  const violation = result.violations[0] as Violation;
+  if (!goesOnWithNothing(violation, request)) throw refusalOf(violation, request);
+  // The other rules hold as if something was said.
+  decide(request.with({ messages: [{ role: "user", content: "" }] }));
+}
+
+/**
+ * goesOnWithNothing reports whether a list is empty because a thread goes on with nothing new, as Anthropic's SDK sends it behind a pause: the
+ * vendor has the unfinished turn.
+ */
+function goesOnWithNothing({ field, ruleId }: Violation, request: Wire): boolean {
+  if (ruleId !== "repeated.min_items" || publicPath(field) !== "messages") return false;
+  return !isAbsent(field, request) && continuesThread(request.json());
 }
 
 function refusalOf({ field, ruleId, message }: Violation, request: Wire): Refusal {
   const path = publicPath(field);
   const isEmpty = ruleId === "repeated.min_items";
   if (ruleId === "required" || (isEmpty && isAbsent(field, request))) return missingField(path);
-  // Anthropic's SDK goes on so behind a pause. Told that the thread is lost, it sends the whole conversation.
-  if (isEmpty && path === "messages" && continuesThread(request.json())) return threadNotFound();
   return invalidValue(path, boundWords(field, ruleId) ?? message);
 }
 

@@ -15,8 +15,7 @@ export function hasAllVectors({ data }: JsonObject, { input = null }: JsonObject
 
 /** inputsOf returns how many vectors an input asks for. A list of numbers is one text, in tokens. */
 export function inputsOf(input: JsonValue): number {
-  if (!Array.isArray(input)) return 1;
-  return input.every((item) => typeof item === "string" || Array.isArray(item)) ? input.length : 1;
+  return Array.isArray(input) && typeof input[0] !== "number" ? input.length : 1;
 }
 
 /** isVector reports the entry of a vector in OpenAI's form. */

@@ -6,6 +6,7 @@
  */
 
 import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
+import type { Operation } from "../../call/operations.ts";
 import { credentialOf } from "../../config/catalogue/vendors.ts";
 import type { CreateUpstreamClient } from "../../http1/client/index.ts";
 import { isObject, longJson } from "../../wire/json.ts";
@@ -16,6 +17,7 @@ import { type Dialect, requestBody, type StreamTracker } from "../dialect.ts";
 import { createRedact, type Redact } from "../errors/redact.ts";
 import { openAiErrors, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
 import { done as endMark, isDone } from "../frames/done.ts";
+import { SourcesOfStream } from "../frames/listed-sources.ts";
 import { createChunkReader } from "../frames/native/chunks.ts";
 import { fittingOf } from "../profile/fit.ts";
 import { createProfile, type Profile } from "../profile/profile.ts";
@@ -137,9 +139,10 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
   const seen = new ChoiceTracker(operation, asked);
   const counts = new ChatUsageReader();
   const searches = new SearchCounter();
-  const usual = operation === "chat" ? new UsualChunks(seen.asked) : undefined;
   const ends = new LastEnds();
-  const rest = <O extends DescMessage>(desc: O) => ends.rest(desc, seen.head, operation === "completions");
+  const sources = operation === "chat" && seen.asked === 1 ? new SourcesOfStream() : undefined;
+  const usual = operation === "chat" ? new UsualChunks(seen.asked, () => sources?.length ?? 0) : undefined;
+  const rest = <O extends DescMessage>(desc: O) => lastFrames(desc, sources?.choice(), ends, seen.head, operation);
   return {
     isEndMark(data) {
       done = isDone(data);
@@ -150,6 +153,7 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
       const chunk = ends.isWaiting || usual?.isWithin ? undefined : reader?.read(frame.bytes());
       if (!chunk) return undefined;
       if (chunk.text !== "") meter.countText(chunk.text);
+      sources?.say(chunk.text);
       const visible = chunk.frame ? Wire.ofFrame(frame.desc, chunk.frame) : frame;
       return visible.withPlainText(chunk.plainText);
     },
@@ -161,6 +165,7 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
       if (counts.take(json)) meter.reportUsage(counts.reported);
       const shown = seesUsage ? frame : withoutUsage(frame, json);
       const usualChoices = usual ? usual.choices(json) : usualTexts(json);
+      sources?.take(json, usualChoices ?? choices);
       const visible = usualChoices ? shown?.with({ choices: usualChoices }) : shown;
       // The usage that stands alone comes behind the ends.
       if (choices.length === 0 && seen.allFinished && (seen.isOver || !seen.mayGoOn))
@@ -182,6 +187,18 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
     heldFrames: () => ends.unended(),
     closingFrames: (desc) => [...rest(desc), ...lastFrame(desc, seen.lastChunk(), usual)],
   };
+}
+
+/** lastFrames returns what comes behind all that was said: the sources of the text, and the ends that wait. */
+function lastFrames<O extends DescMessage>(
+  desc: O,
+  cited: JsonObject | undefined,
+  ends: LastEnds,
+  head: JsonObject,
+  operation: Operation,
+): readonly Wire<O>[] {
+  const told = cited ? ends.take(Wire.ofJson(desc, { ...head, choices: [cited] }, true), [cited]) : [];
+  return [told, ends.rest(desc, head, operation === "completions")].flat();
 }
 
 /** lastFrame returns the frame of a chunk that the server has left out. */

@@ -7,8 +7,11 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isFilledText, isObject } from "../../wire/json.ts";
 
-/** withPlainContent returns a message, or the next part of one, whose content is a text; the same object where it is, or cannot be one. */
-export function withPlainContent(message: JsonObject): JsonObject {
+/**
+ * withPlainContent returns a message, or the next part of one, whose content is a text; the same object where it is, or cannot be one. `before`
+ * is the length of the text that earlier parts have said.
+ */
+export function withPlainContent(message: JsonObject, before = 0): JsonObject {
   const { content } = message;
   if (typeof content === "number" || typeof content === "boolean") return { ...message, content: `${content}` };
   if (isObject(content) && !isPart(content)) return { ...message, content: JSON.stringify(content) };
@@ -16,7 +19,7 @@ export function withPlainContent(message: JsonObject): JsonObject {
   if (!Array.isArray(told)) return withNamedThinking(message);
   const parts = told.map(said);
   if (!parts.every((part) => part !== undefined)) return message;
-  const { text, annotations } = annotatedText(parts);
+  const { text, annotations } = annotatedText(parts, before);
   const thinking = parts.map((part) => part.thinking ?? "").join("");
   const hasText = thinking === "" || text !== "";
   return {
@@ -27,13 +30,17 @@ export function withPlainContent(message: JsonObject): JsonObject {
   };
 }
 
-/** annotatedText returns the text of all parts, and the pages that stand between, each at its place. */
-function annotatedText(parts: readonly Said[]): { readonly text: string; readonly annotations: JsonObject[] } {
+/** annotatedText returns the text of all parts, and the pages that stand between, each at its place behind the text before. */
+function annotatedText(
+  parts: readonly Said[],
+  before: number,
+): { readonly text: string; readonly annotations: JsonObject[] } {
   let text = "";
   const annotations: JsonObject[] = [];
   for (const { text: piece = "", page } of parts) {
     text += piece;
-    const place = { start_index: text.length, end_index: text.length };
+    const at = before + text.length;
+    const place = { start_index: at, end_index: at };
     if (page) annotations.push({ type: "url_citation", url_citation: { ...place, ...page } });
   }
   return { text, annotations };

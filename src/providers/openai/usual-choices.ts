@@ -7,26 +7,30 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { isObject, mappedList } from "../../wire/json.ts";
+import { listedSources, withSources } from "../frames/listed-sources.ts";
 import { chatWordOf, endsOfChat, endsOfText, type OwnEnd, ownEnd } from "../usage/finish-word.ts";
 import { indexOf } from "./choices.ts";
 import { reasonFor } from "./frames.ts";
 import { withPlainContent } from "./plain-content.ts";
 
 /** changesOfAnswer returns the members that are others in a usual answer; undefined where none is. */
-export function changesOfAnswer({ choices }: JsonObject, operation: Operation): JsonObject | undefined {
+export function changesOfAnswer(answer: JsonObject, operation: Operation): JsonObject | undefined {
+  const { choices } = answer;
   if (!Array.isArray(choices)) return undefined;
   if (operation !== "chat" && operation !== "completions") return undefined;
-  const usualOf = operation === "chat" ? usualChoice : wholeText;
+  const sources = operation === "chat" ? listedSources(answer) : [];
+  const usualOf = (choice: JsonObject, i: number) =>
+    operation === "chat" ? usualChoice(choice, i, sources) : wholeText(choice);
   const usual = mappedList(choices, (choice, i) => (isObject(choice) ? usualOf(choice, i) : choice));
   return usual === choices ? undefined : { choices: usual };
 }
 
-function usualChoice(choice: JsonObject, place: number): JsonObject {
+function usualChoice(choice: JsonObject, place: number, sources: ReturnType<typeof listedSources>): JsonObject {
   const { index = null, text, finish_reason = null } = choice;
   const isFiltered = chatWordOf(finish_reason) === "content_filter";
   const taken = isFiltered ? { content: null, refusal: null } : undefined;
   const told = choice.message ?? (typeof text === "string" ? { content: text } : taken);
-  const plain = isObject(told) ? withPlainContent(told) : undefined;
+  const plain = isObject(told) ? withSources(withPlainContent(told), sources) : undefined;
   const message = plain && !isName(plain.role) ? { ...plain, role: "assistant" } : plain;
   const own = typeof index === "number" ? index : index === null ? place : indexOf(choice);
   const reason = choice.finish_reason === undefined ? null : reasonFor(finish_reason, message ?? {});
@@ -70,11 +74,13 @@ export class UsualChunks {
   /** The first halves of characters whose second ones come with the next texts, by index. */
   readonly #halves = new Map<JsonValue, string>();
   readonly #isOne: boolean;
+  readonly #lengthSaid: () => number;
   #first: JsonValue | undefined;
 
-  /** `asked` is the number of choices that were asked for. */
-  constructor(asked = 1) {
+  /** `asked` is the number of choices that were asked for. `lengthSaid` returns the length of the text so far. */
+  constructor(asked = 1, lengthSaid = () => 0) {
     this.#isOne = asked === 1;
+    this.#lengthSaid = lengthSaid;
   }
 
   /** choices returns the usual choices of a chunk; undefined where they are usual. */
@@ -91,7 +97,7 @@ export class UsualChunks {
 
   #usual(choice: JsonObject): JsonObject {
     const index = this.#own(indexOf(choice));
-    const said = this.#joined(index, deltaIn(choice));
+    const said = this.#joined(index, deltaIn(choice, this.#lengthSaid));
     const delta = this.#lacksRole(index, said) ? { ...said, role: "assistant" } : said;
     // Some servers write with each chunk that there is no reason yet.
     const { finish_reason: told = null } = choice;
@@ -149,9 +155,9 @@ const saying = [
 ] as const;
 
 /** deltaIn returns the next part of a message. Some servers have it in `message`, as in a unary answer, or in `text`, as in a completion. */
-function deltaIn({ delta, message, text }: JsonObject): JsonObject {
-  if (isObject(delta)) return withPlainContent(delta);
-  if (isObject(message)) return withPlainContent(message);
+function deltaIn({ delta = null, message, text }: JsonObject, lengthSaid: () => number): JsonObject {
+  const told = delta ?? message;
+  if (isObject(told)) return withPlainContent(told, typeof told.content === "string" ? 0 : lengthSaid());
   return typeof text === "string" && text !== "" ? { content: text } : {};
 }
 

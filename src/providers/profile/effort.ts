@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { efforts } from "../../config/schema-profile.ts";
 import { isObject } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
+import { mustNotReason } from "./calls/demanded-calls.ts";
 import type { Capabilities } from "./profile.ts";
 
 export type Effort = (typeof efforts)[number];
@@ -37,17 +38,6 @@ function changesFor(
   if (effort === "none" && off) return { [key]: undefined, ...off };
   if (place === key) return effort === json[key] ? {} : { [key]: effort };
   return { [key]: undefined, ...placed(json, place, effort) };
-}
-
-/** mustNotReason reports whether a request demands a call of a server that takes that only while the model does not reason. */
-export function mustNotReason(json: JsonObject, { demanded_calls: taken, efforts: words }: Capabilities): boolean {
-  return taken === "unreasoned" && (words?.includes("none") ?? false) && demandsCall(json);
-}
-
-function demandsCall({ tool_choice: choice, function_call: legacy }: JsonObject): boolean {
-  if (!isObject(choice)) return choice === "required" || isObject(legacy);
-  const { allowed_tools: allowed, mode } = choice;
-  return choice.type !== "allowed_tools" || (isObject(allowed) ? allowed.mode : mode) === "required";
 }
 
 /** unreasoned switches the reasoning off, and names what the caller has asked for in its place. */

@@ -5,6 +5,8 @@ import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import { inItems } from "./call-arguments.ts";
+import { fitDemand } from "./calls/demanded-calls.ts";
+import { resultsBehindCalls } from "./calls/results-behind-calls.ts";
 import { fitEffort } from "./effort.ts";
 import type { FittedJson } from "./fit-json.ts";
 import { instructionsIn, placeInputInstructions } from "./input-instructions.ts";
@@ -25,18 +27,20 @@ export function* fitResponse(json: JsonObject, capabilities: Capabilities): Coop
   const placed = placeInputInstructions({ ...json, ...(marked === undefined ? {} : { input: marked }) }, capabilities);
   // A text has no place for a mark.
   if (placed.instructions !== undefined) yield* markItems(instructionsIn(marked), { ...marking, taken: "none" });
-  const items = placed.input ?? marked;
+  const items = yield* resultsBehindCalls(placed.input ?? marked, capabilities);
   const named = yield* inItems(yield* fitItemIds(yield* fitOwnIds(items, capabilities), capabilities, json));
   const input = demandsThoughts({ ...json, ...reasoning.changes }, capabilities)
     ? yield* itemsWithThoughts(named)
     : named;
-  const tools = yield* fitResponseTools(marks.tools ?? json.tools, input, capabilities);
+  const demand = fitDemand({ ...json, ...marks } as JsonObject, capabilities);
+  const tools = yield* fitResponseTools(demand.changes.tools ?? marks.tools ?? json.tools, input, capabilities);
   const changes: Changes = {
     ...boundIn(json, capabilities),
     ...marks,
     ...reasoning.changes,
     ...Object.fromEntries(refused.map((key) => [key, undefined])),
     ...idleChoice(json),
+    ...demand.changes,
     ...included.changes,
     ...placed,
     ...(tools.input === json.input ? {} : { input: tools.input }),
@@ -45,7 +49,10 @@ export function* fitResponse(json: JsonObject, capabilities: Capabilities): Coop
   const lost = refused.filter((key) => !isDefault(key, json[key]) && !isForKeeping(key));
   return {
     changes,
-    dropped: [...tools.dropped, ...marking.dropped, ...reasoning.dropped, ...lost, ...included.dropped],
+    dropped: [
+      ...[...tools.dropped, ...marking.dropped, ...reasoning.dropped],
+      ...[...lost, ...included.dropped, ...demand.dropped],
+    ],
   };
 }
 

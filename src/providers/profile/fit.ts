@@ -11,7 +11,8 @@ import { isObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { RequestFitter } from "../contract.ts";
 import { inMessages } from "./call-arguments.ts";
-import { fitEffort, mustNotReason } from "./effort.ts";
+import { fitDemand, mustNotReason } from "./calls/demanded-calls.ts";
+import { fitEffort } from "./effort.ts";
 import { type FittedJson, fitWith } from "./fit-json.ts";
 import { fitResponse } from "./fit-response.ts";
 import { marksBeside } from "./keys/cache-marks.ts";
@@ -21,6 +22,7 @@ import { fitMessages } from "./messages.ts";
 import type { Capabilities, ModelProfile } from "./profile.ts";
 import { besideEffort, effortIn } from "./reasoning-object.ts";
 import { fitTools } from "./schemas/fit-tools.ts";
+import { withToldFormat } from "./schemas/told-format.ts";
 
 /**
  * fittingOf returns the fitter of a model. `reasons` says whether the model reasons: a server whose efforts nobody stated is asked for one
@@ -104,11 +106,13 @@ function* fitUsual(json: JsonObject, capabilities: Capabilities, isOwn: boolean)
   );
   const marking = { taken: capabilities.cache_marks, dropped: [] as string[] };
   const marks = yield* marksBeside(json, marking);
-  const tools = yield* fitTools(marks.tools ?? json.tools, capabilities);
+  const demand = fitDemand({ ...json, ...marks } as JsonObject, capabilities);
+  const tools = yield* fitTools(demand.changes.tools ?? marks.tools ?? json.tools, capabilities);
   const unknown = unknownIn(json, capabilities).filter((key) => !Object.hasOwn(marks, key));
   const always = [...(capabilities.refuses ?? []), ...unknown];
   const refused = refusedIn(json, always, capabilities, effort.reasons);
   const format = fitFormat(json, capabilities);
+  const told = withFormat(messages?.messages, json, format.isTold);
   const changes: Record<string, JsonValue | undefined> = {
     ...boundIn(json, capabilities),
     ...marks,
@@ -116,8 +120,9 @@ function* fitUsual(json: JsonObject, capabilities: Capabilities, isOwn: boolean)
     ...effort.changes,
     ...Object.fromEntries(refused.map((key) => [key, undefined])),
     ...format.changes,
+    ...demand.changes,
     ...withoutToolSettings(json),
-    ...(messages ? { messages: messages.messages as JsonValue } : {}),
+    ...(told ? { messages: told as JsonValue } : {}),
     ...(tools ? { tools: tools.tools } : {}),
   };
   const dropped = [
@@ -132,6 +137,7 @@ function* fitUsual(json: JsonObject, capabilities: Capabilities, isOwn: boolean)
       return isDefault(key, json[key]) ? [] : [key];
     }),
     ...format.dropped,
+    ...demand.dropped,
   ];
   return { changes, dropped };
 }
@@ -167,16 +173,27 @@ function boundIn(json: JsonObject, { output_bound: name, least_output: least = 1
   return { [other as string]: undefined, [name]: bound };
 }
 
-/** A server that takes no schema is asked for JSON at least. */
+/** withFormat returns the messages with the schema that the server does not take; undefined where they stay as they are. */
+function withFormat(
+  fitted: readonly JsonObject[] | undefined,
+  { messages, response_format: format }: JsonObject,
+  isTold: boolean,
+): readonly JsonObject[] | undefined {
+  if (!isTold || !Array.isArray(messages)) return fitted;
+  return withToldFormat(fitted ?? (messages as JsonObject[]), format);
+}
+
+/** A server that takes no schema is asked for JSON at least, and the model is told the schema (`isTold`). */
 function fitFormat(json: JsonObject, { response_formats: taken }: Capabilities) {
   const { response_format: asked } = json;
   const type = isObject(asked) ? asked.type : undefined;
   const isTaken = type === undefined || type === "text" || taken === undefined || taken.some((one) => one === type);
-  if (isTaken) return { changes: {}, dropped: [] };
+  if (isTaken) return { changes: {}, dropped: [], isTold: false };
   const isLess = type === "json_schema" && taken.includes("json_object");
+  const isTold = type === "json_schema";
   if (isLess)
-    return { changes: { response_format: { type: "json_object" } }, dropped: ["response_format.json_schema"] };
-  return { changes: { response_format: undefined }, dropped: ["response_format"] };
+    return { changes: { response_format: { type: "json_object" } }, dropped: ["response_format.json_schema"], isTold };
+  return { changes: { response_format: undefined }, dropped: ["response_format"], isTold };
 }
 
 /**

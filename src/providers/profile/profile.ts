@@ -70,6 +70,7 @@ const conservative: AllCapabilities = {
   call_ids: "any",
   item_ids: "any",
   result_media: "kept",
+  after_calls: "any",
   after_tools: "any",
   last_turn: "any",
   empty_turns: "any",

@@ -186,19 +186,32 @@ function inputParts(
 }
 
 /**
- * writtenParts splits what was written to the cache by its lifetime, as OpenAI tells it: what is kept for 12 hours costs more. A report may
- * have the sum alone: then as much is kept for longer as before.
+ * writtenParts splits what was written to the cache by its lifetime: what is kept for an hour, or for twelve, costs more. A report may have the
+ * sum alone: then as much is kept for longer as before.
  */
 function writtenParts(
   usage: JsonObject,
   written: number,
   longerBefore: number | undefined,
 ): Pick<InputParts, "cacheWrite" | "cacheWriteHour"> {
-  const details = membersOf(usage.input_tokens_details ?? usage.prompt_tokens_details);
-  const longer = countOf(membersOf(details.cache_write_tokens_details).ttl_12h_tokens) ?? longerBefore;
+  const longer = keptForHours(usage) ?? longerBefore;
   if (longer === undefined) return { cacheWrite: written };
   const cacheWriteHour = Math.min(written, longer);
   return { cacheWrite: written - cacheWriteHour, cacheWriteHour };
+}
+
+/** ofHours matches the names of what is kept for hours: `ttl_12h_tokens`, `ephemeral_1h_input_tokens`. */
+const ofHours = /^(?:ttl|ephemeral)_\d+h_/;
+
+/** keptForHours returns what was written for hours, as OpenAI, Anthropic and LiteLLM split it; undefined where nobody says. */
+function keptForHours(usage: JsonObject): number | undefined {
+  const details = membersOf(usage.input_tokens_details ?? usage.prompt_tokens_details);
+  const splits = [details.cache_write_tokens_details, details.cache_creation_token_details, usage.cache_creation];
+  const counts = splits.map((split) =>
+    Object.entries(membersOf(split)).flatMap(([name, count]) => (ofHours.test(name) ? (countOf(count) ?? []) : [])),
+  );
+  const told = counts.find(({ length }) => length > 0);
+  return told?.reduce((sum, count) => sum + count);
 }
 
 /** Cached input by the names of OpenAI, Mistral (two), DeepSeek, Moonshot, Anthropic, Responses, llama.cpp and other APIs. */
@@ -276,9 +289,12 @@ function writtenIn(usage: JsonObject): number {
   );
 }
 
+/** marksOfReasoning are the tokens around reasoning that some servers count as a part of it, and not of the completion: a few. */
+const marksOfReasoning = 16;
+
 /**
  * The completion's tokens include the reasoning, except at xAI and at Gemini, where only the total has it, and for Perplexity's research, where
- * not even the total has. Without a completion count the output is the total less the prompt, or the reasoning alone.
+ * not even the total has; nor has it at DeepInfra and others where there is more reasoning than completion. Without a completion count the output is the total less the prompt, or the reasoning alone.
  */
 function outputParts(usage: JsonObject, sums: Sums, input: InputParts | undefined): OutputParts | undefined {
   const { total = 0, prompt = Number.NaN } = sums;
@@ -300,8 +316,9 @@ function outputParts(usage: JsonObject, sums: Sums, input: InputParts | undefine
   const isOfCache = [cached, cacheRead, cacheWrite].includes(beside);
   const isReasoning = reasoningCount === undefined ? !isOfCache : beside === reasoningCount;
   if (beside > 0 && isReasoning) return outputOf(sums.output + beside, beside);
-  const isResearch = countOf(usage.citation_tokens) !== undefined && (reasoningCount ?? 0) > sums.output;
-  return outputOf(sums.output + (isResearch ? (reasoningCount ?? 0) : 0), reasoningCount);
+  const isResearch = countOf(usage.citation_tokens) !== undefined;
+  const isWithin = reasoningCount === undefined || (!isResearch && reasoningCount <= sums.output + marksOfReasoning);
+  return outputOf(sums.output + (isWithin ? 0 : reasoningCount), reasoningCount);
 }
 
 function outputOf(output: number, reasoning: number | undefined): OutputParts {

@@ -147,6 +147,33 @@ describe("usage told by an upstream of OpenAI's dialect", () => {
       chatParts(70, 20, { cacheWrite: 10, cacheWriteHour: 20 }),
     ],
     [
+      "what went to the cache for an hour, apart from what went for five minutes, as LiteLLM splits it",
+      {
+        ...{ prompt_tokens: 100, completion_tokens: 20, total_tokens: 120, cache_creation_input_tokens: 30 },
+        prompt_tokens_details: {
+          cache_creation_tokens: 30,
+          cache_creation_token_details: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 },
+        },
+      },
+      chatParts(70, 20, { cacheWrite: 10, cacheWriteHour: 20 }),
+    ],
+    [
+      "what went to the cache for an hour, as Anthropic splits it",
+      {
+        ...{ prompt_tokens: 100, completion_tokens: 20, total_tokens: 120, cache_creation_input_tokens: 30 },
+        cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 },
+      },
+      chatParts(70, 20, { cacheWrite: 10, cacheWriteHour: 20 }),
+    ],
+    [
+      "what went to the cache for an hour, by OpenAI's kind of name",
+      {
+        ...{ prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 },
+        prompt_tokens_details: { cache_write_tokens: 30, cache_write_tokens_details: { ttl_1h_tokens: 30 } },
+      },
+      chatParts(70, 20, { cacheWrite: 0, cacheWriteHour: 30 }),
+    ],
+    [
       "no more for twelve hours than went to the cache at all",
       {
         ...{ prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 },

@@ -243,12 +243,53 @@ const shapes: Readonly<Record<string, readonly [usage: Json, parts: Partial<Part
     },
     { input: 5, cacheWrite: 4735, output: 315, reasoning: 60 },
   ],
+  "LiteLLM's of Claude, with a cache for an hour": [
+    {
+      ...{ prompt_tokens: 100, completion_tokens: 5, total_tokens: 105, cache_creation_input_tokens: 30 },
+      prompt_tokens_details: {
+        ...{ cached_tokens: 0, cache_creation_tokens: 30 },
+        cache_creation_token_details: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 },
+      },
+    },
+    { input: 70, cacheWrite: 30, output: 5 },
+  ],
+  "one with a cache for an hour": [
+    {
+      ...{ prompt_tokens: 100, completion_tokens: 5, total_tokens: 105 },
+      prompt_tokens_details: {
+        ...{ cached_tokens: 20, cache_write_tokens: 30 },
+        cache_write_tokens_details: { ttl_5m_tokens: 0, ttl_1h_tokens: 30 },
+      },
+    },
+    { input: 50, cacheRead: 20, cacheWrite: 30, output: 5 },
+  ],
   "Perplexity's: more reasoning than completion": [
     {
       ...{ prompt_tokens: 108, completion_tokens: 3256, total_tokens: 3364 },
       ...{ citation_tokens: 7299, reasoning_tokens: 7324 },
     },
     { input: 108, output: 10580, reasoning: 7324 },
+  ],
+  "Perplexity's: less reasoning than completion": [
+    {
+      ...{ prompt_tokens: 108, completion_tokens: 3256, total_tokens: 3364 },
+      ...{ citation_tokens: 7299, reasoning_tokens: 24 },
+    },
+    { input: 108, output: 3280, reasoning: 24 },
+  ],
+  "DeepInfra's of Gemini: more reasoning than completion, and than the total has": [
+    {
+      ...{ prompt_tokens: 19, completion_tokens: 84, total_tokens: 103 },
+      completion_tokens_details: { reasoning_tokens: 1081 },
+    },
+    { input: 19, output: 1165, reasoning: 1081 },
+  ],
+  "one of a cut answer whose reasoning has its marks": [
+    {
+      ...{ prompt_tokens: 19, completion_tokens: 100, total_tokens: 119 },
+      completion_tokens_details: { reasoning_tokens: 102 },
+    },
+    { input: 19, output: 100, reasoning: 100 },
   ],
   "one by Google's names": [
     {

@@ -57,9 +57,21 @@ describe("at Claude", () => {
     expect(upstream.lastAsked).toMatchObject(asked);
   });
 
-  test("that goes on with nothing new is told as lost, so that its client sends the whole conversation", async () => {
-    expectLost(await say("big", { ...goingOn, messages: [] }));
+  test("goes on with nothing new, as Anthropic's SDK sends it behind a pause", async () => {
+    const silent = { ...goingOn, messages: [] };
+    expect(await say("big", silent)).toMatchObject({ status: 200 });
+    expect(upstream.lastAsked).toMatchObject(silent);
+    await ask(gateway, "/v1/messages/count_tokens", { model: "big", ...silent });
+    expect(upstream.lastAsked).toMatchObject({ messages: [], thread: goingOn.thread });
+  });
+
+  test("that goes on with nothing new keeps to the other rules, and one that begins says something", async () => {
+    const silent = { ...goingOn, messages: [] };
+    expect(await say("big", { ...silent, max_tokens: -1 })).toMatchObject({ status: 400 });
     expect(await say("big", { ...begun, messages: [] })).toMatchObject({ status: 400 });
+    const { messages: _, ...absent } = goingOn;
+    expect(await say("big", absent)).toMatchObject({ status: 400 });
+    for (const model of ["kimi", "gpt"]) expectLost(await say(model, silent));
   });
 
   test("is counted as it is sent", async () => {

@@ -140,6 +140,8 @@ const conversations = {
     input: [
       { role: "user", content: text },
       { type: "function_call", call_id: callId, name: "weather", arguments: "{}" },
+      // As a hook of Codex adds it.
+      { role: "developer", content: "Mind the tests." },
       { type: "function_call_output", call_id: callId, output: "12" },
       { role: "user", content: "And now?" },
     ],
@@ -209,7 +211,8 @@ describe.each(strictServers)("$model at $vendor", (server) => {
     expect([answer.status, said.slice(0, 300)]).toEqual([200, expect.stringContaining("")]);
     expect(asked).toHaveLength(1);
     expect(JSON.stringify(asked)).toContain(text);
-    expect("tool_choice" in body).toBe(asked[0]?.tool_choice !== undefined);
+    const isLeft = "tool_choice" in body && server.takesNoDemand !== true;
+    expect(asked[0]?.tool_choice !== undefined).toBe(isLeft);
   });
 });
 

@@ -29,6 +29,16 @@ test.each([
 
 test.each([
   ["mistral", "mistral-large-latest", { prompt_cache_key: "k" }, {}],
+  ["openai", "gpt-5-pro", { reasoning_effort: "low" }, { reasoning_effort: "high" }],
+  ["openai", "gpt-5.4-pro-2026-03-05", { reasoning_effort: "none" }, { reasoning_effort: "medium" }],
+  ["openai", "gpt-5.5-pro", { reasoning_effort: "xhigh" }, {}],
+  ["openai", "gpt-6-rosalind", { reasoning_effort: "none" }, { reasoning_effort: "low" }],
+  ["mistral", "devstral-medium-latest", { reasoning_effort: "medium" }, { reasoning_effort: "high" }],
+  ["together", "moonshotai/Kimi-K3", { reasoning_effort: "medium" }, { reasoning_effort: "high" }],
+  ["mistral", "mistral-large-4", { reasoning_effort: "low" }, { reasoning_effort: "high" }],
+  ["xai", "grok-4.7", { reasoning_effort: "xhigh" }, { reasoning_effort: "high" }],
+  ["moonshot", "kimi-k3.1-pro", { reasoning_effort: "xhigh" }, { reasoning_effort: "max" }],
+  ["google", "gemini-4-argon", { reasoning_effort: "none" }, { reasoning_effort: "low" }],
   ["openai", "gpt-5.6", { reasoning_effort: "max" }, {}],
   ["openai", "gpt-5.5", { reasoning_effort: "max" }, { reasoning_effort: "xhigh" }],
   ["openai", "gpt-6.2-sol", { reasoning_effort: "max" }, { reasoning_effort: "xhigh" }],
@@ -49,10 +59,74 @@ test.each([
   }
 });
 
+test("the schema of an answer is told to a model whose server takes any JSON only", () => {
+  const schema = { type: "object", properties: { city: { type: "string" } } };
+  const response_format = { type: "json_schema", json_schema: { name: "place", description: "A place.", schema } };
+  const told = "A place.\n\nAnswer with one JSON object that fits this JSON Schema, and with nothing else:\n";
+  const text = `${told}${JSON.stringify(schema)}`;
+  const user = { role: "user", content: "hi" };
+  const fitted = (vendor: string, model: string, messages: object[]) => {
+    const profile = createProfile(vendors.find(({ name }) => name === vendor)?.profile ?? {});
+    const request = Wire.ofJson(CreateChatCompletionRequestSchema, { model, messages, response_format } as never);
+    const { request: sent, dropped } = runNow(fittingOf(profile.of(model), undefined).fit("chat", request, true));
+    return [sent.json().messages, sent.json().response_format, dropped];
+  };
+  const any = [{ type: "json_object" }, ["response_format.json_schema"]];
+  const brief = (content: unknown) => ({ role: "system", content });
+  for (const [vendor, model] of [
+    ["deepseek", "deepseek-flash"],
+    ["zai", "glm-5.3"],
+    ["alibaba", "qwen3-max"],
+  ] as const) {
+    expect(fitted(vendor, model, [user])).toEqual([[brief(text), user], ...any]);
+    expect(fitted(vendor, model, [brief("Be brief."), user])).toEqual([[brief(`Be brief.\n\n${text}`), user], ...any]);
+  }
+  const parts = [{ type: "text", text: "Be brief." }];
+  expect(fitted("zai", "glm-5.3", [brief(parts), user])).toEqual([
+    [brief([...parts, { type: "text", text }]), user],
+    ...any,
+  ]);
+  expect(fitted("alibaba", "qwen3.8-max", [user])).toEqual([[user], response_format, []]);
+});
+
 const disabled = { thinking: { type: "disabled" } };
 const off = { ...disabled, reasoning_effort: undefined };
 const named = { tool_choice: { type: "function", function: { name: "f" } } };
 const allowed = (mode: string) => ({ tool_choice: { type: "allowed_tools", allowed_tools: { mode, tools: [] } } });
+
+const demandedAs = {
+  legacy: { function_call: { name: "f" }, functions: [{ name: "f" }, { name: "g" }], tools: undefined },
+  custom: { tool_choice: { type: "custom", custom: { name: "g" } } },
+};
+
+test.each<[string, object, object, string[]]>([
+  ["kimi-k3", named, { tool_choice: "required", tools: ["f"] }, []],
+  ["kimi-k3", demandedAs.custom, { tool_choice: "required", tools: ["g"] }, []],
+  ["kimi-k3", demandedAs.legacy, { functions: ["f"] }, ["function_call"]],
+  ["kimi-k3", { tool_choice: "required" }, { tool_choice: "required", tools: ["f", "g"] }, []],
+  ["kimi-k3.1-pro", { tool_choice: "auto" }, { tool_choice: "auto", tools: ["f", "g"] }, []],
+  ["kimi-k2.7-code", named, { tools: ["f"] }, ["tool_choice"]],
+  ["kimi-k2.7-code-highspeed", { tool_choice: "required" }, { tools: ["f", "g"] }, ["tool_choice"]],
+  ["kimi-k2.7-code", { tool_choice: "none" }, { tool_choice: "none", tools: ["f", "g"] }, []],
+  ["kimi-k2.7-code", demandedAs.legacy, { functions: ["f"] }, ["function_call"]],
+])("%s, which thinks always, is asked for a demand that it may not take: %j, as %j", (model, asked, told, dropped) => {
+  const profile = createProfile(vendors.find(({ name }) => name === "moonshot")?.profile ?? {});
+  const tools = ["f", "g"].map((name) => ({ type: "function", function: { name } }));
+  const written = JSON.stringify({ model, messages: [{ role: "user", content: "hi" }], tools, ...asked });
+  const request = Wire.ofJson(CreateChatCompletionRequestSchema, JSON.parse(written));
+  for (const isOwn of [false, true]) {
+    const fitted = runNow(fittingOf(profile.of(model), undefined).fit("chat", request, isOwn));
+    const { model: _, messages: __, ...rest } = JSON.parse(JSON.stringify(fitted.request.json()));
+    for (const key of ["tools", "functions"])
+      if (rest[key]) rest[key] = rest[key].map((tool: Named) => tool.name ?? tool.function?.name);
+    expect([rest, fitted.dropped]).toEqual([told, dropped]);
+  }
+});
+
+interface Named {
+  readonly name?: string;
+  readonly function?: { readonly name: string };
+}
 
 test.each([
   ["deepseek", "deepseek-v4-pro", { reasoning_effort: "none" }, off, []],
@@ -65,7 +139,6 @@ test.each([
   ["deepseek", "deepseek-v4-pro", { ...named, ...disabled }, {}, []],
   ["deepseek", "deepseek-v4-pro", { ...named, reasoning_effort: "max" }, off, ["reasoning_effort"]],
   ["deepseek", "deepseek-v4-pro", { ...named, thinking: { type: "enabled" } }, off, ["thinking"]],
-  ["moonshot", "kimi-k3", named, {}, []],
 ])("%s is told for %s how not to reason, where a call is demanded, too: %j, changed by %j", (...all) => {
   const [vendor, model, asked, changes, dropped] = all;
   const profile = createProfile(vendors.find(({ name }) => name === vendor)?.profile ?? {});
@@ -88,6 +161,35 @@ test.each([
   const request = Wire.ofJson(CreateResponseRequestSchema, json as never);
   const fitted = runNow(fittingOf(profile.of("deepseek-flash"), undefined).fit("responses", request, true));
   expect([fitted.request.json(), fitted.dropped]).toEqual([{ ...json, reasoning }, dropped]);
+});
+
+test.each([
+  ["what a hook says behind one call", "u a h A u", "u a A h u"],
+  ["what a hook says behind several, and among their results", "a b h A h B s c C", "a b A B h h s c C"],
+  ["a turn of the model's among results", "a b A s c B C", "a b A B s c C"],
+  ["what the model says among its calls", "a s r b A B", "a s r b A B"],
+  ["a call whose result is nowhere", "a u b h B", "a u b B h"],
+])("results stand right behind their calls in items for DeepSeek, whatever is between: %s", (_, order, told) => {
+  const items: Record<string, object> = {
+    u: { role: "user", content: "hi" },
+    h: { role: "developer", content: "Mind the tests." },
+    s: { type: "message", role: "assistant", content: "So." },
+    r: { type: "reasoning", summary: [], content: [{ type: "reasoning_text", text: "Look." }] },
+  };
+  for (const id of ["a", "b", "c"]) {
+    items[id] = { type: "function_call", call_id: id, name: "f", arguments: "{}" };
+    items[id.toUpperCase()] = { type: "function_call_output", call_id: id, output: "1" };
+  }
+  const listed = (names: string) => names.split(" ").map((name) => items[name] as object);
+  const fitted = (vendor: string) => {
+    const profile = createProfile(vendors.find(({ name }) => name === vendor)?.profile ?? {});
+    const json = { model: "m", input: listed(order), reasoning: { effort: "none" } };
+    const request = Wire.ofJson(CreateResponseRequestSchema, json as never);
+    return runNow(fittingOf(profile.of("m"), undefined).fit("responses", request, true)).request.json().input;
+  };
+  const system = { ...items.h, role: "system" };
+  expect(fitted("deepseek")).toEqual(listed(told).map((item) => (item === items.h ? system : item)));
+  expect(fitted("openai")).toEqual(listed(order));
 });
 
 test("each turn of DeepSeek's items has its reasoning, unless it is not to reason", () => {
@@ -116,6 +218,8 @@ test("each turn of DeepSeek's items has its reasoning, unless it is not to reaso
 
 test.each([
   ["gpt-6-sol", "max", "max"],
+  ["gpt-5.2-pro", "low", "medium"],
+  ["gpt-5-pro", "xhigh", "high"],
   ["gpt-6.2-astra", "max", "max"],
   ["gpt-6.2-astra", "none", "low"],
   ["gpt-5.5", "max", "xhigh"],

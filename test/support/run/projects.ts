@@ -1,6 +1,6 @@
 /**
  * Tells what each command of package.json tests. A folder decides; a file that stands elsewhere is named. What is in none of these is the
- * gateway itself: `npm test`.
+ * gateway itself, in the process of the tests: `npm test`.
  */
 
 /** browser is what drives Chromium, and the pages that it is for: `npm run test:browser`. */
@@ -18,4 +18,23 @@ export const project = [
   "test/deploy/**/*.test.ts",
   "test/packaging/**/*.test.ts",
   "test/project/**/*.test.ts",
+];
+
+/** servers are the tests of storage that start Postgres; what stores and books do is tested on PGlite, too, which is in the process. */
+const servers =
+  "{away,broken-connections,budgets,connecting,database,due,fleet,ledgers,old-database,plans,properties,races,retention,replica/*}";
+
+/**
+ * processes is what takes processes of its own: the gateway's commands, its workers and nodes while they are killed and cut off, servers
+ * of Postgres and Redis, full disks, and speech, which is made on threads for minutes: `npm run test:processes`.
+ */
+export const processes = [
+  "test/commands/**/*.test.ts",
+  "test/composition/**/*.test.ts",
+  "test/embedded/**/*.test.ts",
+  "test/limits/redis/**/*.test.ts",
+  "test/storage/engines/owner/**/*.test.ts",
+  `test/storage/engines/postgres/${servers}.test.ts`,
+  "test/storage/engines/sqlite/full-disk.test.ts",
+  "test/storage/moving/**/*.test.ts",
 ];

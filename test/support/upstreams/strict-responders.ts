@@ -243,7 +243,20 @@ export const xaiResponses: readonly ResponseRule[] = [
   (request) => (Object.keys(request).every((key) => grok.has(key)) ? undefined : "unknown key"),
 ];
 
+/** As DeepSeek has it: a call of which the results do not follow at once has none. */
+const resultsAtOnce: ResponseRule = (request) => {
+  const open = new Set<unknown>();
+  for (const { type = "message", role, call_id: id } of itemsOf(request)) {
+    if (type === "function_call") open.add(id);
+    else if (type === "function_call_output") open.delete(id);
+    else if (open.size > 0 && type === "message" && role !== "assistant")
+      return `No tool output found for tool call ${[...open][0]}`;
+  }
+  return undefined;
+};
+
 export const deepseekResponses: readonly ResponseRule[] = [
+  resultsAtOnce,
   keepsNothing,
   onlyFunctions,
   plainItems,

@@ -90,8 +90,14 @@ const efforts =
   ({ reasoning_effort: effort }) =>
     has(effort) && !words.includes(effort as string) ? `unsupported reasoning_effort ${effort}` : undefined;
 
-const noSchema: Rule = ({ response_format: format }) =>
-  (format as Json | undefined)?.type === "json_schema" ? "This response_format type is unavailable now" : undefined;
+const noSchema: Rule = ({ response_format: format, messages }) => {
+  const { type } = (format ?? {}) as Json;
+  if (type === "json_schema") return "This response_format type is unavailable now";
+  const said = messages.map(({ content }) => JSON.stringify(content ?? "")).join();
+  return type === "json_object" && !/json/i.test(said)
+    ? "Prompt must contain the word 'json' in some form to use 'response_format' of type 'json_object'."
+    : undefined;
+};
 
 /** As Mistral's API has it: nine letters and digits. */
 const nineSigns: Rule = ({ messages }) => {
@@ -146,6 +152,11 @@ const noDemandWhileThinking =
     const isDemanded = choice !== null && choice !== "auto" && choice !== "none";
     return isDemanded && !isOff(request) ? "Thinking mode does not support this tool_choice" : undefined;
   };
+/** As Kimi K3 has it, which always thinks. */
+const noNamedDemand: Rule = ({ tool_choice: choice }) =>
+  typeof choice === "object" && choice !== null
+    ? "tool_choice 'specified' is incompatible with thinking enabled"
+    : undefined;
 const isThinkingDisabled = ({ thinking }: ChatRequest) => (thinking as Json | undefined)?.type === "disabled";
 
 /** Finds a schema of the tools that breaks a rule. */
@@ -206,6 +217,8 @@ export interface StrictServer {
   readonly model: string;
   /** Of chat requests; none is taken where there are none. */
   readonly rules?: readonly Rule[];
+  /** takesNoDemand is whether it takes no demand for a call, whatever else is asked for. */
+  readonly takesNoDemand?: boolean;
   /** Of requests for responses (`strict-responders.ts`); none is taken where there are none. */
   readonly responses?: readonly ResponseRule[];
 }
@@ -322,6 +335,20 @@ export const strictServers: readonly StrictServer[] = [
   },
   {
     vendor: "moonshot",
+    model: "kimi-k2.7-code",
+    rules: [
+      noMarks,
+      noDeveloper,
+      without("temperature", "top_p", "presence_penalty", "frequency_penalty", "reasoning_effort"),
+      (request) => (isThinkingDisabled(request) ? "invalid thinking: only type=enabled is allowed" : undefined),
+      thoughtful,
+      flavored,
+      noDemandWhileThinking(() => false),
+    ],
+    takesNoDemand: true,
+  },
+  {
+    vendor: "moonshot",
     model: "kimi-k3",
     rules: [
       noMarks,
@@ -330,6 +357,7 @@ export const strictServers: readonly StrictServer[] = [
       efforts("low", "high", "max"),
       thoughtful,
       flavored,
+      noNamedDemand,
     ],
   },
   {
@@ -447,7 +475,11 @@ export const strictServers: readonly StrictServer[] = [
   {
     vendor: "zai",
     model: "glm-5.3-flash",
-    rules: [noMarks, noDeveloper, systemFirst, noSchema, without("store", "reasoning_effort")],
+    rules: [
+      ...[noMarks, noDeveloper, systemFirst, noSchema, without("store", "reasoning_effort")],
+      noDemandWhileThinking(() => false),
+    ],
+    takesNoDemand: true,
   },
   {
     vendor: "nobody's",

@@ -1,11 +1,11 @@
 /**
  * The prompts of a completion as texts that chat messages can hold.
  *
- * A missing prompt, an empty list and empty tokens are the empty text. Tokens are refused: only the tokenizer of the
- * model they were made for could decode them.
+ * A missing prompt, an empty list and empty tokens are the empty text. Tokens are refused, for only the tokenizer
+ * of the model they were made for could decode them, and so are objects.
  */
 import type { CreateCompletionRequest } from "../../../../gen/modelgateway/v1/completions_pb.ts";
-import { internal, invalidValue } from "../../../call/refusals.ts";
+import { internal, invalidValue, type Refusal } from "../../../call/refusals.ts";
 
 type Prompt = CreateCompletionRequest["prompt"];
 
@@ -13,8 +13,11 @@ type Prompt = CreateCompletionRequest["prompt"];
 export function promptTexts(prompt: Prompt): readonly string[] {
   if (prompt.case === "promptTokens") return [textOf(prompt.value.tokens)];
   if (prompt.case !== "promptList") return [prompt.value ?? ""];
-  const texts = prompt.value.items.map(({ item }) => (item.case === "tokens" ? textOf(item.value.tokens) : item.value));
-  return texts.length === 0 ? [""] : texts.map((text) => text ?? "");
+  const texts = prompt.value.items.map(({ item }) => {
+    if (item.case === "part") throw noText();
+    return item.case === "tokens" ? textOf(item.value.tokens) : (item.value ?? "");
+  });
+  return texts.length === 0 ? [""] : texts;
 }
 
 /** onlyPrompt returns the only prompt. Requests with several prompts were split before. Throws a Refusal. */
@@ -26,5 +29,9 @@ export function onlyPrompt(prompt: Prompt): string {
 
 function textOf(tokens: readonly number[]): string {
   if (tokens.length === 0) return "";
-  throw invalidValue("prompt", "this model is a chat model, which reads text and no tokens; send the prompt as text");
+  throw noText();
+}
+
+function noText(): Refusal {
+  return invalidValue("prompt", "this model is a chat model, which reads text and no tokens; send the prompt as text");
 }

@@ -12,13 +12,12 @@ import { sealedDetails, sealedSignature } from "../../call-signature.ts";
 import { type ChatOutput, messageIn, onlyChoice, readChatOutput, summaryIn } from "../../chat-output.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
 import { finishOf } from "../../finish-words.ts";
-import { listedSources } from "../../listed-sources.ts";
 import { readAnswer } from "../../read-message.ts";
 import type { Target } from "../../translation.ts";
 import { compacted, compactionBlock } from "../compaction.ts";
 import { ToolIds, type ToolNames } from "../tool-names.ts";
 import { imageText, redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
-import { citationsIn, citationsOf, distinct } from "./citations.ts";
+import { citationsIn, distinct } from "./citations.ts";
 import { endingOf } from "./finish.ts";
 import { usageOf } from "./usage.ts";
 
@@ -39,12 +38,11 @@ export function messageOf(
   answer: Wire<typeof ChatCompletionSchema>,
   context: AnswerContext,
 ): Wire<typeof MessageSchema> {
-  const { model, choices, usage, extra } = readAnswer<ChatCompletion>(answer);
+  const { model, choices, usage } = readAnswer<ChatCompletion>(answer);
   const choice = onlyChoice(choices);
   const message = messageIn(choice);
   const output = readChatOutput(message);
-  const cited = citationsIn(message?.annotations ?? []);
-  const citations = distinct(cited.length > 0 ? cited : citationsOf(listedSources(extra)));
+  const citations = distinct(citationsIn(message?.annotations ?? []));
   const { refusal } = output;
   const counted = new ChatUsageTracker();
   counted.take(answer, usage);

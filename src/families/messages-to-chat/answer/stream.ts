@@ -27,7 +27,7 @@ import { ToolIds } from "../tool-names.ts";
 import { type AnswerContext, headOf } from "./answer.ts";
 import { BlockQueue } from "./block-queue.ts";
 import { imageText } from "./blocks.ts";
-import { citationsIn, citationsOf, distinct } from "./citations.ts";
+import { citationsIn, distinct } from "./citations.ts";
 import { endingOf } from "./finish.ts";
 import { finalUsageOf, usageOf } from "./usage.ts";
 
@@ -114,7 +114,6 @@ class MessageStream {
   end(): JsonObject[] {
     if (this.#finish === undefined) throw brokenOff();
     if (this.#context.compacts) return this.#compacted();
-    if (this.#citations.length === 0) this.#cite(citationsOf(this.#chunks.sources));
     const blocks = this.#blocks.events(true);
     const end = { finish: this.#finish, extra: this.#extra, hasCalls: this.#blocks.hasCalls, refusal: this.#refusal };
     const delta = { ...endingOf(end, this.#context.stops), container: null };

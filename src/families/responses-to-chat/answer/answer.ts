@@ -13,7 +13,6 @@ import { Wire } from "../../../wire/wire.ts";
 import { messageIn, onlyChoice } from "../../chat-output.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
 import { finishOf } from "../../finish-words.ts";
-import { listedSources } from "../../listed-sources.ts";
 import { readAnswer } from "../../read-message.ts";
 import { Compaction } from "../compaction.ts";
 import { Output } from "./output.ts";
@@ -23,11 +22,10 @@ export function responseOf(
   answer: Wire<typeof ChatCompletionSchema>,
   context: AnswerContext,
 ): Wire<typeof ModelResponseSchema> {
-  const { model, choices, usage, serviceTier, extra } = readAnswer<ChatCompletion>(answer);
+  const { model, choices, usage, serviceTier } = readAnswer<ChatCompletion>(answer);
   const choice = onlyChoice(choices);
   const output = outputOf(context);
   output.take(messageIn(choice), choice.logprobs);
-  output.cite(listedSources(extra));
   const counted = new ChatUsageTracker();
   counted.take(answer, usage);
   const { status, incomplete } = endOf(finishOf(choice), output);

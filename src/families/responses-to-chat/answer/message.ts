@@ -1,9 +1,8 @@
 /** MessageItem holds the model's message: text with sources and log probabilities, and a refusal, each a part. */
 import type { Annotation, LogProbs } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import type { Source } from "../../listed-sources.ts";
 import { added, done, type Item, type ItemStatus } from "./items.ts";
-import { logprobsIn, namedSources, sourcesIn } from "./sources.ts";
+import { logprobsIn, sourcesIn } from "./sources.ts";
 
 interface Part {
   readonly type: "output_text" | "refusal";
@@ -58,13 +57,6 @@ export class MessageItem implements Item {
     const part = this.#part;
     if (part?.type !== "output_text") return [];
     return this.#annotate(part, sourcesIn(sources));
-  }
-
-  /** Adds the sources that the answer lists, where the text has none of its own. */
-  citeAll(sources: readonly Source[]): JsonObject[] {
-    const part = this.#part;
-    if (part?.type !== "output_text" || part.annotations.length > 0) return [];
-    return this.#annotate(part, namedSources(sources, part.text));
   }
 
   #annotate(part: Part, annotations: readonly JsonObject[]): JsonObject[] {

@@ -8,7 +8,6 @@ import type { AssistantMessage, LogProbs } from "../../../../gen/modelgateway/v1
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { sealedDetails, sealedSignature, signedId } from "../../call-signature.ts";
 import { readChatOutput } from "../../chat-output.ts";
-import type { Source } from "../../listed-sources.ts";
 import type { Target } from "../../translation.ts";
 import { CallItem } from "./call-item.ts";
 import { ImageItem, type Item, type ItemStatus, imageData, ReasoningItem } from "./items.ts";
@@ -61,11 +60,6 @@ export class Output {
     if (calls.length > 0) events.push(...this.#endProse());
     for (const call of calls) events.push(...this.#calls.take(call));
     return events;
-  }
-
-  /** Adds sources to the text that is open, where it has none of its own. */
-  cite(sources: readonly Source[]): JsonObject[] {
-    return this.#prose instanceof MessageItem ? this.#prose.citeAll(sources) : [];
   }
 
   /** Ends the open items. `status` is that of the last item. */

@@ -1,23 +1,6 @@
-/**
- * The sources and log probabilities of a chat message as those of a response. Perplexity lists its sources beside the choices, and the text
- * names them by number (`[1]`).
- *
- * Only sources that are web pages are kept: clients require all their keys.
- */
+/** The sources and log probabilities of a chat message as those of a response. Only sources that are web pages are kept: clients require all their keys. */
 import type { Annotation, LogProbs, TokenLogProb } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";
-import type { Source } from "../../listed-sources.ts";
-
-/** namedSources returns the sources where the text names them; one that it does not name is one of the whole text. */
-export function namedSources(sources: readonly Source[], text: string): JsonObject[] {
-  return sources.flatMap(({ url, title }, i) => {
-    if (url === "") return [];
-    const name = `[${i + 1}]`;
-    const at = text.indexOf(name);
-    const [start_index, end_index] = at === -1 ? [0, text.length] : [at, at + name.length];
-    return [{ type: "url_citation", start_index, end_index, title: title || url, url }];
-  });
-}
 
 export function sourcesIn(annotations: readonly Annotation[]): JsonObject[] {
   return annotations.flatMap(({ urlCitation }) => {

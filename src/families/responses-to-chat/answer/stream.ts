@@ -58,7 +58,7 @@ class ResponseStream {
   end(): JsonObject[] {
     if (this.#finish === undefined) throw brokenOff();
     const { status, incomplete } = endOf(this.#finish, this.#output);
-    const events = [...this.#output.cite(this.#chunks.sources), ...this.#output.end(status)];
+    const events = this.#output.end(status);
     const response = this.#response(status, incomplete, usageJson(this.#chunks.counted));
     return [...events, { type: `response.${status}`, response }];
   }

@@ -36,19 +36,23 @@ export function plainFittersOf(
   fitterOf: (profile: ModelProfile) => RequestFitter,
 ): PlainFitters {
   const known = new Map<string, RequestFitter>();
-  return ({ place, areInstructions, areParts, isPrefill }) => {
+  return ({ place, areInstructions, areParts, isPrefill, isSchema, isDemand }) => {
     // A profile that states a form holds, whatever its server has refused.
     const isKeys = place !== undefined && stated.message_keys === undefined;
     const isPlaced = areInstructions && stated.developer === undefined && stated.system === undefined;
     const isTexts = areParts && stated.plain_text === undefined;
     const isEnded = isPrefill && stated.last_turn === undefined;
-    if (!isKeys && !isPlaced && !isTexts && !isEnded) return undefined;
+    const isAnyJson = isSchema && stated.response_formats === undefined;
+    const isLeft = isDemand && stated.demanded_calls === undefined;
+    if (![isKeys, isPlaced, isTexts, isEnded, isAnyJson, isLeft].some(Boolean)) return undefined;
     const further: Capabilities = {
       ...(isKeys ? ofMessages : {}),
       ...(isKeys && place === "request" ? { request_keys: settings } : {}),
       ...(isPlaced ? ofTemplates : {}),
       ...(isTexts ? ofTexts : {}),
       ...(isEnded ? { last_turn: "user" } : {}),
+      ...(isAnyJson ? { response_formats: ["json_object"] } : {}),
+      ...(isLeft ? { demanded_calls: "none" } : {}),
     };
     const name = Object.keys(further).join();
     const fitter =

@@ -87,11 +87,10 @@ describe.skipIf(!postgresPrograms)("connections to Postgres that break", () => {
 
   test("nobody waits much longer than a second for a server that is silent, nor after that", async () => {
     proxy.set("silent");
-    const begin = performance.now();
-    await expect(find()).rejects.toThrow(AwayError);
-    expect(performance.now() - begin).toBeLessThan(2500);
-    const [, { runningMs }] = await timed(() => expect(find()).rejects.toThrow(AwayError));
-    expect(runningMs).toBeLessThan(500);
+    const [, first] = await timed(() => expect(find()).rejects.toThrow(AwayError));
+    expect(first.runningMs).toBeLessThan(2500);
+    const [, second] = await timed(() => expect(find()).rejects.toThrow(AwayError));
+    expect(second.runningMs).toBeLessThan(500);
     proxy.set("forward");
     await eventually(async () => expect((await find())?.id).toBe(payer.accountId));
   });
@@ -155,10 +154,10 @@ describe.skipIf(!postgresPrograms)("connections to Postgres that break", () => {
     if (held.kind !== "held") throw new Error("it is not held");
     expect(held.isExact).toBe(true);
     proxy.set("silent");
-    const begin = performance.now();
     const call = callOf(requestId, 1234, { account_id: accountId, key_id: keyId });
-    expect(await ledger.capture(call, held)).toEqual({ cost: 1234, waived: 0 });
-    expect(performance.now() - begin).toBeLessThan(4000);
+    const [told, { runningMs }] = await timed(async () => ledger.capture(call, held));
+    expect(told).toEqual({ cost: 1234, waived: 0 });
+    expect(runningMs).toBeLessThan(4000);
     proxy.set("forward");
     await eventually(async () => {
       expect(await query(url, "SELECT id, cost, waived FROM requests")).toEqual([

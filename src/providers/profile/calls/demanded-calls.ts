@@ -1,0 +1,46 @@
+/**
+ * Fits a demand for a call of a tool to servers that do not take every one: some take none that names a tool, some none at all. The tools are
+ * narrowed to the one that was named, so that the model can call no other.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../../../wire/json.ts";
+import type { FittedJson } from "../fit-json.ts";
+import type { Capabilities } from "../profile.ts";
+
+/** mustNotReason reports whether a request demands a call of a server that takes that only while the model does not reason. */
+export function mustNotReason(json: JsonObject, { demanded_calls: taken, efforts: words }: Capabilities): boolean {
+  return taken === "unreasoned" && (words?.includes("none") ?? false) && demandsCall(json);
+}
+
+function demandsCall({ tool_choice: choice, function_call: legacy }: JsonObject): boolean {
+  if (!isObject(choice)) return choice === "required" || isObject(legacy);
+  const { allowed_tools: allowed, mode } = choice;
+  return choice.type !== "allowed_tools" || (isObject(allowed) ? allowed.mode : mode) === "required";
+}
+
+/** fitDemand returns the changes to the tools of a request and to the choice among them. A demand that becomes none is named. */
+export function fitDemand(json: JsonObject, { demanded_calls: taken }: Capabilities): FittedJson {
+  if ((taken !== "unnamed" && taken !== "none") || !demandsCall(json)) return { changes: {}, dropped: [] };
+  // Functions of the older form have no word for a demand without a name.
+  const isLegacy = isObject(json.function_call) && !isObject(json.tool_choice);
+  const [list, choice] = isLegacy ? (["functions", "function_call"] as const) : (["tools", "tool_choice"] as const);
+  const { [list]: offered, [choice]: demand } = json;
+  const name = nameIn(demand);
+  if (name === undefined && taken === "unnamed") return { changes: {}, dropped: [] };
+  const narrowed = Array.isArray(offered) && name !== undefined ? offered.filter((tool) => nameIn(tool) === name) : [];
+  const isKept = taken === "unnamed" && !isLegacy;
+  return {
+    changes: {
+      ...(narrowed.length > 0 ? { [list]: narrowed } : {}),
+      [choice]: isKept ? "required" : undefined,
+    },
+    dropped: isKept ? [] : [choice],
+  };
+}
+
+/** nameIn returns the name of a tool, or of the tool that is demanded; undefined for a mere word, and for a list of tools. */
+function nameIn(one: JsonValue | undefined): string | undefined {
+  if (!isObject(one)) return undefined;
+  const { name } = [one.function, one.custom, one].find(isObject) ?? {};
+  return typeof name === "string" ? name : undefined;
+}
