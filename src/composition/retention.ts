@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { firstIdAt } from "../runtime/ids.ts";
+import { dayMs, hourMs } from "../runtime/time/durations.ts";
 import type { RetentionStore } from "../storage/calls/retention.ts";
 
 export interface RetentionOptions {
@@ -27,9 +28,8 @@ export interface Retention {
   close(): Promise<void>;
 }
 
-const hourMs = 3_600_000;
 /** spendingMs is how long spending by quarters is kept: twice the longest window of a budget, in case a clock is set back. */
-const spendingMs = 70 * 24 * hourMs;
+const spendingMs = 70 * dayMs;
 const betweenMs = 10;
 
 export function createRetention({ store, settings, clock, onError }: RetentionOptions): Retention {

@@ -5,6 +5,7 @@
  */
 import { readFileSync } from "node:fs";
 import { defaultTiers, type Tier } from "../call/tiers.ts";
+import { dayMs, hourMs } from "../runtime/time/durations.ts";
 import { codeOf, fileRemedy } from "../runtime/write-trouble.ts";
 import { type BuiltInCatalogue, builtInCatalogue } from "./catalogue/built-in.ts";
 import { cataloguePricesOf, inUnits } from "./catalogue/currency.ts";
@@ -279,7 +280,7 @@ function callConfig(written: FileConfig) {
     disconnectDrainMs: (written.disconnect_drain_seconds ?? 5) * 1000,
     defaultModels: written.default_models ?? {},
     responses: {
-      keepMs: (written.responses?.keep_hours ?? 24) * 3_600_000,
+      keepMs: (written.responses?.keep_hours ?? 24) * hourMs,
       maxPerAccount: written.responses?.max_per_account ?? 1000,
       maxBytes: written.responses?.max_bytes ?? 1024 * 1024,
     },
@@ -337,8 +338,6 @@ function metricsOf(written: FileConfig["metrics"], settings: EnvironmentSettings
   const isAsked = written !== undefined || metricsHost !== undefined || metricsPort !== undefined;
   return { host: metricsHost ?? host, port: metricsPort ?? port, isAsked };
 }
-
-const dayMs = 86_400_000;
 
 function daysMs(days: number | undefined): number | undefined {
   return days === undefined ? undefined : days * dayMs;

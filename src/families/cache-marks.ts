@@ -2,7 +2,7 @@
  * Translates marks of a cached prompt from one API's to the other's, and keeps the latest where there are too many.
  */
 import { plainMarks, withMark } from "../call/cache-marks.ts";
-import { type CooperativeTask, itemsPerSlice } from "../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../runtime/cooperative.ts";
 import { isObject, type JsonObject } from "../wire/json.ts";
 import type { Dropped } from "./paths/dropped.ts";
 import { madeFrom, pathOf } from "./paths/origins.ts";
@@ -44,7 +44,7 @@ export function* keepLatestMarks(
   for (const list of lists) {
     const blocks: JsonObject[] = [];
     for (const block of list) {
-      if (++count % itemsPerSlice === 0) yield;
+      if (endsSlice(count++)) yield;
       const { cache_control: mark, ...unmarked } = block;
       const isTaken = many > 0 && isObject(mark);
       blocks.push(isTaken ? unmarked : block);

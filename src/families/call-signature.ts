@@ -13,7 +13,7 @@
  */
 import { sealMark } from "../providers/profile/sealed-signature.ts";
 import { shortHash } from "../runtime/ids.ts";
-import { isObject, type JsonObject, type JsonValue, parsedJson } from "../wire/json.ts";
+import { isFilledText, isObject, type JsonObject, type JsonValue, objectsIn, parsedJson } from "../wire/json.ts";
 import type { Target } from "./translation.ts";
 
 const mark = "-sig-";
@@ -50,7 +50,7 @@ export function detailsIn(sealed: string, target: Target | undefined): readonly 
   if (maker === undefined) return undefined;
   if (maker !== makerOf(target)) return [];
   const details = parsedJson(Buffer.from(text, "base64url").toString());
-  return Array.isArray(details) ? details.filter(isObject) : [];
+  return objectsIn(details);
 }
 
 /**
@@ -175,7 +175,7 @@ export function signatureOf(extra: JsonObject | undefined): string {
   const { extra_content: vendors, provider_specific_fields: specific } = extra;
   for (const [vendor, fields] of Object.entries(isObject(vendors) ? vendors : {})) {
     const signature = isObject(fields) ? fields.thought_signature : undefined;
-    if (typeof signature !== "string" || signature === "") continue;
+    if (!isFilledText(signature)) continue;
     return vendor === "google" ? signature : placed({ extra_content: { [vendor]: { thought_signature: signature } } });
   }
   const signed = Object.entries(isObject(specific) ? specific : {}).filter(([key, value]) => isSignature(key, value));
@@ -183,7 +183,7 @@ export function signatureOf(extra: JsonObject | undefined): string {
 }
 
 function isSignature(key: string, value: JsonValue): boolean {
-  if (key === "thought_signature") return typeof value === "string" && value !== "";
+  if (key === "thought_signature") return isFilledText(value);
   return key === "thought_signatures" && Array.isArray(value) && value.length > 0;
 }
 

@@ -7,7 +7,6 @@
  * may stand beside the name in the call itself; `function_call` is a call, too, and an empty object is none. A call's index is undefined
  * where the vendor gives none, and its id and name are empty where they did not come.
  */
-
 import { create } from "@bufbuild/protobuf";
 import {
   type AssistantMessage,
@@ -20,7 +19,7 @@ import {
 import { upstreamFailed } from "../call/refusals.ts";
 import type { CallPiece } from "../call/tools/call-list.ts";
 import { isSealedReasoning } from "../providers/profile/reasoning-seal.ts";
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../wire/json.ts";
+import { isFilledText, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../wire/json.ts";
 import { readMessage } from "../wire/read.ts";
 import { signatureOf } from "./call-signature.ts";
 
@@ -135,7 +134,7 @@ function wantedBack(details: readonly JsonObject[]): JsonObject[] {
 }
 
 function isWantedBack({ type, signature }: JsonObject): boolean {
-  return type === "reasoning.encrypted" || (typeof signature === "string" && signature !== "");
+  return type === "reasoning.encrypted" || isFilledText(signature);
 }
 
 /** otherReasoning reads Ollama's and vLLM's name, GitHub Copilot's, and Mistral's parts. */
@@ -170,7 +169,7 @@ function signedIn(blocks: JsonValue | undefined): JsonObject[] {
   if (!Array.isArray(blocks)) return [];
   return blocks.filter(isObject).filter(({ type, signature, data }) => {
     const proof = type === "redacted_thinking" ? data : signature;
-    return typeof proof === "string" && proof !== "" && !isSealedReasoning(proof);
+    return isFilledText(proof) && !isSealedReasoning(proof);
   });
 }
 

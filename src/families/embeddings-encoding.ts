@@ -10,7 +10,7 @@
 import type { CreateEmbeddingsRequestSchema, EmbeddingListSchema } from "../../gen/modelgateway/v1/embeddings_pb.ts";
 import type { Answer } from "../call/call.ts";
 import { upstreamFailed } from "../call/refusals.ts";
-import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
+import { isFilledText, isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
 import type { Wire } from "../wire/wire.ts";
 
 export type VectorFormat = "float" | "base64";
@@ -30,7 +30,7 @@ function withHead(
   asked: JsonValue | undefined,
 ): Wire<typeof EmbeddingListSchema> {
   const { object, model } = answer.outline();
-  const hasModel = typeof model === "string" && model !== "";
+  const hasModel = isFilledText(model);
   if (object === "list" && hasModel) return answer;
   return answer.with({ object: "list", model: hasModel ? model : (asked ?? null) });
 }

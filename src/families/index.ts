@@ -4,7 +4,7 @@
  */
 import type { Operation } from "../call/operations.ts";
 import { Refusal } from "../call/refusals.ts";
-import { type CooperativeTask, itemsPerSlice } from "../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../runtime/cooperative.ts";
 import { chatToMessages } from "./chat-to-messages/index.ts";
 import { chatToResponses } from "./chat-to-responses/index.ts";
 import { completionsToChat } from "./completions-to-chat/index.ts";
@@ -96,7 +96,7 @@ export function* mapInSlices(
 ): CooperativeTask<string[]> {
   const found: string[] = [];
   for (const [i, path] of paths.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     found.push(...[map(path)].flat());
   }
   return found;

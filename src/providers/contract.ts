@@ -148,6 +148,20 @@ export interface Provider {
   close(): Promise<void>;
 }
 
+/** UpstreamStats sums up an upstream's recent attempts, as this process sees them. */
+export interface UpstreamStats {
+  readonly attempts: number;
+  readonly failures: number;
+  /** lastFailed is whether the last attempt failed. */
+  readonly lastFailed: boolean;
+  /** firstBytes are the times to the first byte in milliseconds, one for each answer, ascending. */
+  readonly firstBytes: readonly number[];
+  /** running is the number of calls that run now. */
+  readonly running: number;
+  /** lastFailure is the last failure, however long ago; `at` is in milliseconds since 1970. */
+  readonly lastFailure: { readonly words: string; readonly at: number } | undefined;
+}
+
 /** wrapEverySpeak returns the provider with `wrap` applied to each operation that it speaks. */
 export function wrapEverySpeak(provider: Provider, wrap: (speak: Speak<Operation>) => Speak<Operation>): Provider {
   const speaks = Object.entries(provider.speaks).map(([operation, speak]) => [

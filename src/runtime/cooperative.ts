@@ -29,6 +29,11 @@ export function runCooperatively<T>(work: CooperativeTask<T>, mayBeLong: boolean
 /** itemsPerSlice is how many items, each a message or a part of one, a task may process between two `yield`s. */
 export const itemsPerSlice = 64;
 
+/** endsSlice reports whether a task has to yield at this place of a list, counted from 0. */
+export function endsSlice(place: number): boolean {
+  return place % itemsPerSlice === itemsPerSlice - 1;
+}
+
 interface Queued {
   /** Works until this moment, by `performance.now()`. Returns whether there is more to do. */
   run(until: number): boolean;

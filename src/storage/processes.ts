@@ -2,8 +2,7 @@
  * Ends the deadlines of what processes had under way that are known to have ended, by their locks (`engines/sqlite/node-lock.ts`): claims of
  * keys for repeated calls, and responses in the background. Of a process on another machine nothing is known: its deadlines pass.
  */
-import type { BackgroundStore } from "./answers/background-responses.ts";
-import type { ReplayStore } from "./answers/replays.ts";
+import type { NodeDeadlines } from "./answers/node-deadlines.ts";
 import { createNodeLocks, lockedBy, type NodeLocks } from "./engines/sqlite/node-lock.ts";
 
 export interface ProcessOptions {
@@ -21,8 +20,8 @@ export interface ProcessOptions {
 export type ShowProcess = (options: ProcessOptions) => () => void;
 
 export interface ProcessStores {
-  readonly replays: Pick<ReplayStore, "running" | "endOf">;
-  readonly backgroundResponses: Pick<BackgroundStore, "running" | "endOf">;
+  readonly replays: NodeDeadlines;
+  readonly backgroundResponses: NodeDeadlines;
 }
 
 /** `folder` is where the locks are: beside the database, or beside what is kept on this machine of one elsewhere. */

@@ -7,7 +7,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { type CooperativeTask, itemsPerSlice, runNow } from "../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice, runNow } from "../runtime/cooperative.ts";
 import { maxDepth } from "./bounds.ts";
 import { WireFault } from "./fault.ts";
 import { isObject } from "./is-object.ts";
@@ -133,26 +133,15 @@ export function expectObject(json: JsonValue): JsonObject {
   throw new WireFault("malformed", `the body is not a JSON object but ${type === "null" ? "null" : `a ${type}`}`);
 }
 
-/**
- * replacedIn returns a list with another value at a place. It copies the list for the first value that differs; `changed` is the copy so
- * far.
- */
-function replacedIn(
-  list: JsonValue[],
-  changed: JsonValue[] | undefined,
-  place: number,
-  value: JsonValue,
-): JsonValue[] | undefined {
-  if (changed === undefined && value === list[place]) return undefined;
-  const copy = changed ?? [...list];
-  copy[place] = value;
-  return copy;
-}
-
 /** mappedList returns a list with each of its values changed; the same list where none is, and nothing is copied for that. */
 export function mappedList(list: JsonValue[], change: (value: JsonValue, index: number) => JsonValue): JsonValue[] {
   let changed: JsonValue[] | undefined;
-  for (const [i, value] of list.entries()) changed = replacedIn(list, changed, i, change(value, i));
+  for (const [i, value] of list.entries()) {
+    const made = change(value, i);
+    if (made === value) continue;
+    changed ??= [...list];
+    changed[i] = made;
+  }
   return changed ?? list;
 }
 
@@ -163,8 +152,11 @@ export function* mappedInSlices(
 ): CooperativeTask<JsonValue[]> {
   let changed: JsonValue[] | undefined;
   for (const [i, value] of list.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    changed = replacedIn(list, changed, i, change(value, i));
+    if (endsSlice(i)) yield;
+    const made = change(value, i);
+    if (made === value) continue;
+    changed ??= [...list];
+    changed[i] = made;
   }
   return changed ?? list;
 }
@@ -176,7 +168,11 @@ export function* mappedByTasks(
 ): CooperativeTask<JsonValue[]> {
   let changed: JsonValue[] | undefined;
   for (const [i, value] of list.entries()) {
-    changed = replacedIn(list, changed, i, yield* change(value, i));
+    const made = yield* change(value, i);
+    if (made !== value) {
+      changed ??= [...list];
+      changed[i] = made;
+    }
     yield;
   }
   return changed ?? list;
@@ -204,6 +200,16 @@ export function parsedJson(text: string): JsonValue | undefined {
 /** textOrEmpty returns a string unchanged, and an empty string for any other value. */
 export function textOrEmpty(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : "";
+}
+
+/** listOrEmpty returns a list unchanged, and an empty list for any other value. */
+export function listOrEmpty(value: JsonValue | undefined): JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** objectsIn returns the objects among the items of a list; none for any other value. */
+export function objectsIn(value: JsonValue | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
 /** textOrJson returns a string unchanged, and any other value as JSON. */

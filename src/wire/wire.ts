@@ -276,4 +276,14 @@ export class Wire<D extends DescMessage = DescMessage> {
   rebuiltWith(changes: Changes): Wire<D> {
     return Wire.ofJson(this.desc, withMembers(this.json(), changes), this.#lenient);
   }
+
+  /** Returns a copy like `with`, for values that are long where this is: call `writeInSlices` for the text of a long one. */
+  changedBy(changes: Changes): Wire<D> {
+    return this.isLong ? this.rebuiltWith(changes) : this.with(changes);
+  }
+
+  /** Returns such a copy with its text, which is written in time slices where it is long. */
+  rewrittenBy(changes: Changes): MaybePromise<Wire<D>> {
+    return this.isLong ? this.rebuiltWith(changes).writeInSlices() : this.with(changes);
+  }
 }

@@ -24,7 +24,7 @@ import { CreateChatCompletionRequestSchema } from "../../gen/modelgateway/v1/cha
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
 import type { Config } from "../../src/config/config.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import { issueKey } from "../../src/services/keys/keys.ts";
+import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { openStorage } from "../../src/storage/storage.ts";
 import { starter } from "../support/command.ts";
 import { environment } from "../support/environment.ts";

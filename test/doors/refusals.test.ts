@@ -11,7 +11,7 @@ import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } f
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema, Role } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { InferenceService } from "../../gen/modelgateway/v1/inference_pb.ts";
-import { issueKey } from "../../src/services/keys/keys.ts";
+import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { eventually } from "../support/eventually.ts";
 import { now, startTestGateway, type TestGateway } from "../support/gateway.ts";
 

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type PlainHead, readHead } from "../../src/http1/server/request.ts";
 import { RequestHeads } from "../../src/http1/server/request-heads.ts";
-import { issueKey } from "../../src/services/keys/keys.ts";
+import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { now, startTestGateway } from "../support/gateway.ts";
 
 const head = (length: string, more = "x-a: b") =>

@@ -5,7 +5,7 @@
  * Source: https://ai.google.dev/gemini-api/docs/thought-signatures
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../wire/json.ts";
+import { isObject, listOrEmpty } from "../../wire/json.ts";
 
 /** skipsValidation is Google's word in place of a signature that there is none of. */
 const skipsValidation = { extra_content: { google: { thought_signature: "skip_thought_signature_validator" } } };
@@ -16,18 +16,14 @@ const holders = ["extra_content", "provider_specific_fields", "reasoning_details
 /** hasCallsOrSignatures reports a turn in which a server of Gemini's models may miss a signature, or find a foreign one. */
 export function hasCallsOrSignatures(turn: JsonValue): boolean {
   if (!isObject(turn) || turn.role !== "assistant") return false;
-  return callsIn(turn).length > 0 || holders.some((key) => Object.hasOwn(turn, key));
-}
-
-function callsIn({ tool_calls: calls }: JsonObject): readonly JsonValue[] {
-  return Array.isArray(calls) ? calls : [];
+  return listOrEmpty(turn.tool_calls).length > 0 || holders.some((key) => Object.hasOwn(turn, key));
 }
 
 /** withoutSignatures returns a turn whose calls are signed by Google's word alone. Adds the paths of what is left out to `dropped`. */
 export function withoutSignatures(turn: JsonValue, at: string, dropped: string[]): JsonValue {
   if (!isObject(turn) || !hasCallsOrSignatures(turn)) return turn;
   const unsigned = without(turn, at, dropped);
-  const calls = callsIn(turn);
+  const calls = listOrEmpty(turn.tool_calls);
   if (calls.length === 0) return unsigned;
   const signed = calls.map((call, i): JsonValue => {
     if (!isObject(call)) return call;

@@ -3,11 +3,12 @@
  * conversation need not be refused once for each turn.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { isObject, mappedByTasks } from "../../wire/json.ts";
+import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
+import { isObject, mappedByTasks, mappedInSlices } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import type { Operation } from "../operations.ts";
 import { hasCallsOrSignatures, withoutSignatures } from "./call-signatures.ts";
+import { blocksIn } from "./content-parts.ts";
 
 /** anyEntry stands in a path for the place in a list. */
 const anyEntry = "*";
@@ -142,10 +143,6 @@ function hasBlock(turn: JsonValue | undefined, type: JsonValue | undefined): boo
   return blocksIn(turn).some((block) => isObject(block) && block.type === type);
 }
 
-function blocksIn(turn: JsonValue | undefined): readonly JsonValue[] {
-  return isObject(turn) && Array.isArray(turn.content) ? turn.content : [];
-}
-
 function isThought(item: JsonValue): boolean {
   return isObject(item) && item.type === "reasoning";
 }
@@ -258,12 +255,8 @@ function* without(value: JsonValue, path: readonly string[], place: Place): Coop
 function* withoutAnySignature(request: JsonObject, dropped: string[]): CooperativeTask<JsonObject> {
   const { messages } = request;
   if (!Array.isArray(messages)) return request;
-  const unsigned: JsonValue[] = [];
-  for (const [i, turn] of messages.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    unsigned.push(withoutSignatures(turn, `messages[${i}]`, dropped));
-  }
-  return { ...request, messages: unsigned };
+  const unsigned = (turn: JsonValue, i: number) => withoutSignatures(turn, `messages[${i}]`, dropped);
+  return { ...request, messages: yield* mappedInSlices(messages, unsigned) };
 }
 
 /** withoutBlocks leaves out blocks of the conversation, and turns of nothing else, which servers refuse. */
@@ -275,7 +268,7 @@ function* withoutBlocks(
   if (!Array.isArray(messages)) return {};
   const kept: JsonValue[] = [];
   for (const [i, turn] of messages.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const blocks = blocksIn(turn);
     const content = blocks.filter((block, k) => {
       const isRefused = isObject(block) && types.has(block.type);
@@ -297,7 +290,7 @@ function* withoutThoughts({ input }: JsonObject, dropped: string[]): Cooperative
   if (!Array.isArray(input)) return {};
   const kept: JsonValue[] = [];
   for (const [i, item] of input.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     if (isThought(item)) dropped.push(`input[${i}]`);
     else if (isObject(item) && ofThoughts.has(item.type) && item.id !== undefined) {
       const { id: _, ...others } = item;

@@ -5,7 +5,7 @@
  * `reasoning` and `response_format`. A setting of chat's own wins.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../wire/json.ts";
+import { isFilledText, isObject } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 
 export interface ServersWords {
@@ -59,7 +59,7 @@ function reasoningIn(told: Told): JsonObject | undefined {
   const kwargs = told("chat_template_kwargs");
   const settings = isObject(kwargs) ? kwargs : {};
   const think = told("think");
-  const effort = [think, settings.reasoning_effort].find((word) => typeof word === "string" && word !== "");
+  const effort = [think, settings.reasoning_effort].find(isFilledText);
   const isOn = [told("enable_thinking"), ...switches.map((key) => settings[key]), think].find(isSwitch);
   if (isOn === false) return { enabled: false };
   if (effort !== undefined) return { effort };

@@ -15,7 +15,7 @@ import type { Gateway } from "../../composition/gateway.ts";
 import { type Config, loadConfig, type ModelConfig } from "../../config/config.ts";
 import { processEnvironment } from "../../config/process-environment.ts";
 import { hashKeySecret, hashPassword, newPassword, verifyPassword } from "../../runtime/secrets.ts";
-import { issueKey } from "../../services/keys/keys.ts";
+import { issueKey } from "../../services/keys/issue-key.ts";
 import { addUser } from "../../services/people/add-user.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { SseReader } from "../../wire/sse.ts";

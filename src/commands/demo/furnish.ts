@@ -10,7 +10,8 @@ import type { Config } from "../../config/config.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
 import { newId } from "../../runtime/ids.ts";
 import { hashPassword, newPassword } from "../../runtime/secrets.ts";
-import { issueKey } from "../../services/keys/keys.ts";
+import { dayMs, hourMs, minuteMs } from "../../runtime/time/durations.ts";
+import { issueKey } from "../../services/keys/issue-key.ts";
 import { addUser } from "../../services/people/add-user.ts";
 import type { Capture } from "../../storage/columns.ts";
 import type { Storage } from "../../storage/storage.ts";
@@ -24,9 +25,6 @@ import { createRandom, type Random } from "./random.ts";
 import { furnishRefusals } from "./refusals.ts";
 import { type Caller, days, madeCalls } from "./traffic.ts";
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
 const seed = 20_261_126;
 /** batch is how many calls a transaction of the books has. */
 const batch = 400;

@@ -16,6 +16,7 @@ import {
 import type { Tier } from "../../call/tiers.ts";
 import { formatAmount } from "../../runtime/decimal.ts";
 import { idOf } from "../../runtime/ids.ts";
+import { dayMs, hourMs } from "../../runtime/time/durations.ts";
 import { counted } from "../../runtime/words/counted.ts";
 import type { RefusedCall, RefusedCount } from "../../storage/calls/refused.ts";
 import type { Storage } from "../../storage/storage.ts";
@@ -25,8 +26,6 @@ import { type Habit, habits } from "./plan.ts";
 import type { Random } from "./random.ts";
 import { type Caller, days, momentOfDay, operationFor } from "./traffic.ts";
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 /** batch is how many calls, and how many counts, are written at once. */
 const batch = 50;
 /** listed is how many refused calls of an account are listed one by one. */

@@ -2,6 +2,7 @@
 import type { CallUsage } from "../../call/usage.ts";
 import type { PastCharges } from "../../composition/past-charges.ts";
 import { idOf } from "../../runtime/ids.ts";
+import { dayMs, hourMs } from "../../runtime/time/durations.ts";
 import type { Capture } from "../../storage/columns.ts";
 import type { ApiKey } from "../../storage/keys.ts";
 import type { Model } from "../../targets/catalog.ts";
@@ -32,8 +33,6 @@ export interface TrafficOptions {
   readonly now: number;
 }
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 export const days = 30;
 
 /** The share of a day's calls in each hour, by UTC. */

@@ -7,6 +7,7 @@
  */
 import { setTimeout as passed } from "node:timers/promises";
 import type { Logger } from "pino";
+import { hourMs } from "../../runtime/time/durations.ts";
 import type { Config, ModelConfig, UpstreamConfig } from "../config.ts";
 import { askForModels, type ListAnswer, type ModelList } from "./model-list.ts";
 import { discoveryScopeOf, servedModels } from "./served-models.ts";
@@ -39,7 +40,7 @@ export interface DiscoveryOptions {
 /**
  * intervals between questions to an upstream, in milliseconds: `well` after an answer, `failing` at most without one.
  */
-const intervals = { all: { well: 60_000, failing: 30_000 }, known: { well: 3_600_000, failing: 3_600_000 } };
+const intervals = { all: { well: 60_000, failing: 30_000 }, known: { well: hourMs, failing: hourMs } };
 const firstPauseMs = 1_000;
 /** briefMs is how long the start waits for upstreams that keep their models without an answer. */
 const briefMs = 500;

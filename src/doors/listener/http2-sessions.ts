@@ -6,7 +6,7 @@
  */
 import { constants, type Http2Server, type Http2Stream, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
-import type { Deadlines, Timed } from "../../runtime/deadlines.ts";
+import type { Deadlines, Timed } from "../../runtime/time/deadlines.ts";
 import type { OpenConnection } from "./connections.ts";
 import { createHttp2Floods, type Http2FloodOptions, type Http2Floods } from "./http2-floods.ts";
 import { keylessStreams } from "./keyless-work.ts";

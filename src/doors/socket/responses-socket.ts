@@ -12,8 +12,9 @@ import type { WebSocket } from "ws";
 import type { Arrival, Peer } from "../../call/call.ts";
 import { answerUnderWay, asRefusal, requestTimeout, socketTooOld } from "../../call/refusals.ts";
 import { CallerAbort } from "../../runtime/caller-abort.ts";
-import type { Timed } from "../../runtime/deadlines.ts";
 import { discardInTurns, readInTurns } from "../../runtime/read-turns.ts";
+import type { Timed } from "../../runtime/time/deadlines.ts";
+import { hourMs } from "../../runtime/time/durations.ts";
 import type { BodyLimits } from "../body/body.ts";
 import type { BodyBudget } from "../body/body-budget.ts";
 import { type Origin, originOf } from "../listener/rotation.ts";
@@ -54,7 +55,7 @@ export interface SocketClient {
 /** The codes of close frames (RFC 6455, 7.4.1). */
 const codes = { normal: 1000, goingAway: 1001, notText: 1003, policy: 1008, later: 1013 } as const;
 /** maxAgeMs is how long a connection takes requests, as at OpenAI. */
-const maxAgeMs = 3_600_000;
+const maxAgeMs = hourMs;
 /** The most messages that a client may send while it is answered. */
 const maxOutOfTurn = 32;
 /** longMessage is the length from which on a message is read in turns with all other long bodies, in bytes. */

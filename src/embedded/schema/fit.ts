@@ -5,10 +5,9 @@
  * every other caller. The values combine as logic: "and" is the minimum, "or" the maximum, "not" is 1 minus the
  * value.
  */
-import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import { type JsonObject, type JsonValue, listOrEmpty } from "../../wire/json.ts";
 import { canonical } from "../chat/canonical.ts";
 import {
-  asList,
   asNumber,
   asObject,
   asTexts,
@@ -107,7 +106,7 @@ function fitsArray(rules: JsonObject, value: JsonValue, search: Search, nesting:
 /** itemSchemas returns the schemas of the first items, and of the rest, in the keywords of any draft. */
 export function itemSchemas(rules: JsonObject): { prefix: Schema[]; rest: Schema } {
   if (Array.isArray(rules.items)) return { prefix: rules.items, rest: rules.additionalItems ?? true };
-  return { prefix: asList(rules.prefixItems), rest: rules.items ?? true };
+  return { prefix: listOrEmpty(rules.prefixItems), rest: rules.items ?? true };
 }
 
 function fitsObject(rules: JsonObject, value: JsonValue, search: Search, nesting: number): number {
@@ -140,7 +139,7 @@ function fitsProperty(rules: JsonObject, key: string, value: JsonValue, search: 
 function fitsLogic(rules: JsonObject, value: JsonValue, search: Search, nesting: number): number {
   const of = (schema: Schema) => fitOf(schema, value, search, nesting);
   const target = typeof rules.$ref === "string" ? resolve(search.root, rules.$ref) : undefined;
-  const parts = [target === undefined ? 1 : of(target), ...asList(rules.allOf).map(of)];
+  const parts = [target === undefined ? 1 : of(target), ...listOrEmpty(rules.allOf).map(of)];
   if (Array.isArray(rules.anyOf)) parts.push(Math.max(0, ...rules.anyOf.map(of)));
   if (Array.isArray(rules.oneOf)) {
     const [best = 0, second = 0] = rules.oneOf.map(of).sort((a, b) => b - a);

@@ -4,7 +4,7 @@
  * A keyword of the wrong type counts as absent, and a broken reference as no constraint. Every visit costs a step, so
  * a schema made to explode costs a bounded time and then has no instance.
  */
-import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import { type JsonObject, type JsonValue, listOrEmpty } from "../../wire/json.ts";
 
 /** Schema is an object or a boolean; anything else reads as `true`. */
 export type Schema = JsonValue;
@@ -65,12 +65,8 @@ export function asObject(value: JsonValue | undefined): JsonObject | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
 }
 
-export function asList(value: JsonValue | undefined): JsonValue[] {
-  return Array.isArray(value) ? value : [];
-}
-
 export function asTexts(value: JsonValue | undefined): string[] {
-  return asList(value).filter((item) => typeof item === "string");
+  return listOrEmpty(value).filter((item) => typeof item === "string");
 }
 
 export function asNumber(value: JsonValue | undefined): number | undefined {

@@ -6,7 +6,7 @@
  */
 import { ChatCompletionChunkSchema, type ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { Frames } from "../../call/call.ts";
-import { isObject, type JsonObject, type JsonValue, textOrEmpty, textOrJson } from "../../wire/json.ts";
+import { isFilledText, isObject, type JsonObject, type JsonValue, textOrEmpty, textOrJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import { unwrappedText } from "../tools/free-text.ts";
 import { translateStream } from "../translate-stream.ts";
@@ -80,7 +80,7 @@ class CustomCalls {
     const kept: JsonValue[] = [];
     for (const choice of choices) {
       const changed = this.#choice(choice);
-      const ends = isObject(choice) && typeof choice.finish_reason === "string" && choice.finish_reason !== "";
+      const ends = isObject(choice) && isFilledText(choice.finish_reason);
       const ended = ends ? this.#complete(choice.index ?? 0) : [];
       if (ended.length === 0) {
         if (changed !== undefined) kept.push(changed);

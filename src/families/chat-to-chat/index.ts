@@ -15,7 +15,7 @@ export const toolsAsFunctions: Translation<"chat", "chat"> = {
   *translate(request) {
     const { changes, custom, dropped } = yield* functionsOnly(request.json());
     return {
-      request: request.isLong ? request.rebuiltWith(changes) : request.with(changes),
+      request: request.changedBy(changes),
       dropped,
       callersPath: (path) => path,
       answer:

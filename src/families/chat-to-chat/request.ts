@@ -1,7 +1,15 @@
 /** The tools, the choice among them and the calls of a chat request, as functions. */
-import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
+import {
+  definedFields,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listOrEmpty,
+  mappedInSlices,
+} from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
+import { toolName } from "../tools/tool-name.ts";
 import { wrappedText, wrappedTool } from "../tools/wrapped-tool.ts";
 
 export interface FunctionsOnly {
@@ -14,7 +22,7 @@ export interface FunctionsOnly {
 
 export function* functionsOnly(json: JsonObject): CooperativeTask<FunctionsOnly> {
   const { messages, tools, tool_choice: choice } = json;
-  const all = Array.isArray(tools) ? tools : [];
+  const all = listOrEmpty(tools);
   const custom = new Set<string>();
   const dropped: string[] = [];
   const functions = all.map((tool, i) => {
@@ -25,11 +33,11 @@ export function* functionsOnly(json: JsonObject): CooperativeTask<FunctionsOnly>
     return functionOf(tool as JsonObject, own);
   });
   const allowed = allowedIn(choice);
-  const offered = allowed ? functions.filter((tool) => allowed.names.has(nameOf(tool))) : functions;
+  const offered = allowed ? functions.filter((tool) => allowed.names.has(toolName(tool))) : functions;
   const changes: Record<string, JsonValue | undefined> = { tools: offered };
   if (allowed) changes.tool_choice = allowed.mode;
   else if (isObject(choice) && choice.type === "custom") changes.tool_choice = functionChoice(choice);
-  if (Array.isArray(messages) && custom.size > 0) changes.messages = yield* withFunctionCalls(messages);
+  if (Array.isArray(messages) && custom.size > 0) changes.messages = yield* mappedInSlices(messages, withFunctionCalls);
   return { changes, custom, dropped };
 }
 
@@ -54,24 +62,13 @@ function functionChoice({ custom }: JsonObject): JsonObject {
 function allowedIn(choice: JsonValue | undefined) {
   const list = isObject(choice) && choice.type === "allowed_tools" ? choice.allowed_tools : undefined;
   if (!isObject(list) || !Array.isArray(list.tools)) return undefined;
-  return { mode: list.mode === "required" ? "required" : "auto", names: new Set(list.tools.map(nameOf)) };
+  return { mode: list.mode === "required" ? "required" : "auto", names: new Set(list.tools.map(toolName)) };
 }
 
-function nameOf(tool: JsonValue): JsonValue | undefined {
-  if (!isObject(tool)) return undefined;
-  const own = [tool.function, tool.custom, tool].find(isObject);
-  return own?.name;
-}
-
-function* withFunctionCalls(messages: readonly JsonValue[]): CooperativeTask<JsonValue[]> {
-  const changed: JsonValue[] = [];
-  for (const [i, message] of messages.entries()) {
-    const calls = isObject(message) && Array.isArray(message.tool_calls) ? message.tool_calls : [];
-    const isChanged = calls.some((call) => isObject(call) && isObject(call.custom));
-    changed.push(isChanged ? { ...(message as JsonObject), tool_calls: calls.map(functionCall) } : message);
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-  }
-  return changed;
+function withFunctionCalls(message: JsonValue): JsonValue {
+  const calls = isObject(message) ? listOrEmpty(message.tool_calls) : [];
+  const isChanged = calls.some((call) => isObject(call) && isObject(call.custom));
+  return isChanged ? { ...(message as JsonObject), tool_calls: calls.map(functionCall) } : message;
 }
 
 function functionCall(call: JsonValue): JsonValue {

@@ -9,7 +9,7 @@ import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../g
 import { CallList, type CallPiece } from "../../call/tools/call-list.ts";
 import { isEmptyList, plainInput, ToolInput } from "../../call/tools/tool-input.ts";
 import { type ChatWord, callsSomething, chatWordOf, isFinished } from "../../providers/usage/finish-word.ts";
-import { isObject, type JsonObject, type JsonValue, mappedList, textOrEmpty } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, listOrEmpty, mappedList, textOrEmpty } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { translateStream } from "../translate-stream.ts";
 import { byForm, type Translated } from "../translation.ts";
@@ -163,7 +163,7 @@ class StreamedCalls {
     if (pieces.length === 0) return ended;
     const { delta } = choice;
     const { tool_calls: told = null, ...rest } = isObject(delta) ? delta : {};
-    return { ...ended, delta: { ...rest, tool_calls: [...(Array.isArray(told) ? told : []), ...pieces] } };
+    return { ...ended, delta: { ...rest, tool_calls: [...listOrEmpty(told), ...pieces] } };
   }
 
   #pieces(pieces: readonly JsonValue[], choice: JsonValue): JsonValue[] {

@@ -1,5 +1,5 @@
 /** Settings of responses on the path of chat, and formats that are written flat → chat's own. A setting of chat's own wins. */
-import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { definedFields, isFilledText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 
 /** hasOtherSettings reports settings that chat has by another name or in another form. It may be an outline. */
 export function hasOtherSettings(json: JsonObject): boolean {
@@ -31,5 +31,5 @@ function nested({ type, name = "answer", schema, strict, description }: JsonObje
 
 /** instructionsIn returns a message of the instructions that a request has beside its messages. */
 export function instructionsIn({ instructions }: JsonObject): JsonObject[] {
-  return typeof instructions === "string" && instructions !== "" ? [{ role: "system", content: instructions }] : [];
+  return isFilledText(instructions) ? [{ role: "system", content: instructions }] : [];
 }

@@ -3,7 +3,14 @@
  * LangChain, `media` of Gemini's wrappers, sounds and resources of MCP's results. The media type says what it is, else the first bytes.
  */
 import { pictureType } from "../../providers/anthropic/picture-type.ts";
-import { definedFields, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
+import {
+  definedFields,
+  isFilledText,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  textOrEmpty,
+} from "../../wire/json.ts";
 
 const flatTypes: ReadonlySet<JsonValue | undefined> = new Set(["file", "audio", "video", "media"]);
 
@@ -42,7 +49,7 @@ function mediumIn(part: JsonObject): Medium {
   const inner = isObject(data) ? data : isObject(source) ? source : {};
   const own = { ...part, ...inner };
   const told = [own.data, own.base64, own.url, own.file_data, own.file_url, own.blob];
-  const given = told.find((one): one is string => typeof one === "string" && one !== "");
+  const given = told.find(isFilledText);
   const types = [own.mediaType, own.mimeType, own.media_type, own.mime_type];
   const mediaType = textOrEmpty(types.find((one) => textOrEmpty(one) !== "")).toLowerCase();
   return { given, mediaType, text: typeof own.text === "string" ? own.text : undefined };

@@ -122,7 +122,7 @@ function* withChanges(
 }
 
 function changed(request: Wire, changes: Changes): ReadBody {
-  return { request: request.isLong ? request.rebuiltWith(changes) : request.with(changes), dropped: [], callersPath };
+  return { request: request.changedBy(changes), dropped: [], callersPath };
 }
 
 function foreignToCompletions(request: Wire): CooperativeTask<ReadBody> | undefined {
@@ -164,7 +164,7 @@ function* inChatWords(request: ChatRequest, isFlat: boolean, isOfMessages: boole
     changes.messages = [...instructions, ...((changes.messages ?? json.messages ?? []) as JsonValue[])];
   const reasoning = isObject(effort) ? inEffort(effort, json.reasoning) : { changes: {}, dropped: [] };
   Object.assign(changes, reasoning.changes);
-  const chat = isOfMessages && request.isLong ? request.rebuiltWith(changes) : request.with(changes);
+  const chat = isOfMessages ? request.changedBy(changes) : request.with(changes);
   return { request: chat as unknown as Wire, dropped: reasoning.dropped, callersPath };
 }
 

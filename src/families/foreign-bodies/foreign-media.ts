@@ -3,7 +3,14 @@
  * document as the Messages API has it, and a file by its address.
  */
 import { pictureType } from "../../providers/anthropic/picture-type.ts";
-import { definedFields, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
+import {
+  definedFields,
+  isFilledText,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  textOrEmpty,
+} from "../../wire/json.ts";
 import { flatPart, isWholeType } from "./flat-media.ts";
 
 /** mediaPart returns chat's part of the same meaning; undefined where the part is no such one. */
@@ -28,7 +35,7 @@ export function mediaPart(part: JsonObject): JsonObject | undefined {
 function imagePart(part: JsonObject): JsonObject | undefined {
   const { image, url, data, base64, source, image_url: told, detail, ...more } = part;
   const { mimeType, mediaType, media_type, mime_type, source_type: _, ...rest } = more;
-  const given = [image, url, data, base64, told].find((one) => typeof one === "string" && one !== "");
+  const given = [image, url, data, base64, told].find(isFilledText);
   if (isObject(source) || typeof given !== "string") return undefined;
   const named = [mimeType, mediaType, media_type, mime_type].map((one) => textOrEmpty(one)).find(isWholeType);
   const isAddress = /^(https?:\/\/|data:)/i.test(given);

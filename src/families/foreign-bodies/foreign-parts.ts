@@ -6,8 +6,9 @@
  * meaning, and so do an image that is a bare address, and audio that is bare base64, as Mistral's SDK sends it.
  */
 import { ContentBlockSchema } from "../../../gen/modelgateway/v1/messages_pb.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { blocksIn } from "../../call/request/content-parts.ts";
+import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
+import { definedFields, isObject, type JsonObject, type JsonValue, listOrEmpty } from "../../wire/json.ts";
 import { isThinking } from "../call-signature.ts";
 import { partsOf } from "../messages-to-chat/request/content.ts";
 import { toolResultOf } from "../messages-to-chat/request/tool-results.ts";
@@ -27,7 +28,7 @@ export function hasForeignParts(messages: JsonValue | undefined): boolean {
 export function* inChatParts(messages: readonly JsonValue[]): CooperativeTask<JsonValue[]> {
   const changed: JsonValue[] = [];
   for (const [i, written] of messages.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const message = isObject(written) ? withUsualValues(written) : written;
     if (!isObject(message) || !blocksIn(message).some(isForeign)) changed.push(message);
     else if (!blocksIn(message).some(isOfTool)) changed.push({ ...message, content: blocksIn(message).map(chatPart) });
@@ -92,10 +93,6 @@ export function hasToolBlocks(message: JsonValue): boolean {
   return isObject(message) && blocksIn(message).some((block) => isOfTool(block) || (isObject(block) && isOwn(block)));
 }
 
-function blocksIn({ content }: JsonObject): readonly JsonValue[] {
-  return Array.isArray(content) ? content : [];
-}
-
 function isOfTool(block: JsonValue): boolean {
   return isObject(block) && (block.type === "tool_use" || block.type === "tool_result");
 }
@@ -109,7 +106,7 @@ function assistantMessage(message: JsonObject): JsonObject {
   const calls = blocks.filter(isObject).filter(({ type }) => type === "tool_use");
   const thinking = blocks.filter(isThinkingBlock);
   const rest = blocks.filter((block) => !isOfTool(block) && !isThinkingBlock(block)).map(chatPart);
-  const known = Array.isArray(message.tool_calls) ? message.tool_calls : [];
+  const known = listOrEmpty(message.tool_calls);
   return {
     ...message,
     content: rest.length > 0 ? rest : null,

@@ -3,7 +3,9 @@
  * tools and choices, settings by chat's names, and instructions before the first turn. Each becomes what the Messages API has
  * for it. A sampling setting of -1, by which clients say that nobody made it, is left out: the vendor takes it for that, too.
  */
-import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
+import { partsOf } from "../../call/request/content-parts.ts";
+import { isInstruction } from "../../providers/profile/instructions.ts";
+import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
 import {
   definedFields,
   isObject,
@@ -56,19 +58,13 @@ export function* inMessagesWords(json: JsonObject): CooperativeTask<Changes> {
   return changes;
 }
 
-function isInstruction(message: JsonValue | undefined): boolean {
-  return isObject(message) && (message.role === "system" || message.role === "developer");
-}
-
 function instructionsIn(message: JsonValue): JsonValue[] {
   return isObject(message) ? blocksOf(message.content) : [];
 }
 
 /** blocksOf returns the blocks of a content, of which a text is one. */
 function blocksOf(content: JsonValue | undefined): JsonValue[] {
-  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
-  const usual = usualContent(content ?? null);
-  return Array.isArray(usual) ? usual.map(blockOf) : [];
+  return partsOf(usualContent(content ?? null)).map(blockOf);
 }
 
 function settingsIn(json: JsonObject): Record<string, JsonValue | undefined> {
@@ -112,7 +108,7 @@ function* turnsOf(messages: readonly JsonValue[]): CooperativeTask<JsonValue[]> 
   /** results are those of the last turn, while only results follow. */
   let results: JsonValue[] | undefined;
   for (const [i, message] of messages.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     if (!isObject(message) || message.role !== "tool") {
       results = undefined;
       turns.push(isObject(message) && isForeign(message) ? turnOf(message) : message);

@@ -6,8 +6,8 @@
  */
 import { invalidType } from "../../call/refusals.ts";
 import { isHuge } from "../../providers/profile/schemas/root-schema.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue, mappedList } from "../../wire/json.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
+import { isObject, type JsonObject, type JsonValue, listOrEmpty, mappedInSlices, mappedList } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import {
   hasNullMembers,
@@ -54,17 +54,12 @@ function isNoBound(bound: JsonValue | undefined): boolean {
   return bound === -1;
 }
 
-function* usualTurns(
+function usualTurns(
   turns: JsonValue[],
   path: string,
   withoutNulls: (turn: JsonValue) => JsonValue,
 ): CooperativeTask<JsonValue[]> {
-  const usual: JsonValue[] = [];
-  for (const [i, turn] of turns.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    usual.push(usualTurn(withoutNulls(turn), `${path}[${i}].parts`));
-  }
-  return usual;
+  return mappedInSlices(turns, (turn, i) => usualTurn(withoutNulls(turn), `${path}[${i}].parts`));
 }
 
 const otherRoles: ReadonlyMap<string, string> = new Map([
@@ -139,7 +134,7 @@ function* usualTools(tools: JsonValue[]): CooperativeTask<JsonValue[]> {
   const usual: JsonValue[] = [];
   for (const tool of tools) {
     const declared = declarationsOf(tool);
-    for (const one of Array.isArray(declared) ? declared : []) {
+    for (const one of listOrEmpty(declared)) {
       yield;
       usual.push(declaredFunction(one));
     }

@@ -2,7 +2,7 @@
  * Bodies for responses that are partly chat's or the Messages API's: `messages` in place of `input`, turns with calls and
  * results, parts of content, nested tools, and settings by chat's names. Each becomes what responses has for it.
  */
-import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue, mappedList } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import { describedSchema } from "../tools/described-schema.ts";
@@ -83,7 +83,7 @@ function* itemsOf(turns: readonly JsonValue[]): CooperativeTask<JsonValue[]> {
   const items: JsonValue[] = [];
   const customCalls = new Set<JsonValue | undefined>();
   for (const [i, written] of chat.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const turn = isObject(written) ? usualItem(written) : written;
     const some = isObject(turn) && isForeign(turn) ? itemsOfTurn(turn, customCalls) : [turn];
     for (const item of some) if (isObject(item) && item.type === "custom_tool_call") customCalls.add(item.call_id);

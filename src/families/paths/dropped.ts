@@ -4,9 +4,8 @@
  *
  * Values that say nothing are not named: null, and empty texts, lists and objects.
  */
-
 import { callersName } from "../../call/request/servers-words.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
 import { isFilled, type JsonObject } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 
@@ -43,7 +42,7 @@ export class Dropped {
     for (const path of this.#paths) {
       const member = path.replace(/[.[].*/s, "");
       byMember.get(byMember.has(member) ? member : undefined)?.push(path);
-      if (++count % itemsPerSlice === 0) yield;
+      if (endsSlice(count++)) yield;
     }
     return [...byMember.values()].flat();
   }

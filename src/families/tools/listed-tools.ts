@@ -6,30 +6,31 @@
  * Source: https://docs.morphllm.com/sdk/components/dynamic-tool-loading
  */
 import { type CreateChatCompletionRequestSchema, ToolSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { isFilled, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
+import { isFilled, isObject, type JsonObject, type JsonValue, listOrEmpty } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { fitsSchema } from "../chat-to-messages/fits-schema.ts";
+import { toolName } from "./tool-name.ts";
 import type { WholeHistory } from "./whole-history.ts";
 
 /** withListedTools returns a chat whose tools are all in its list; the same one where they are. */
 export function* withListedTools(whole: WholeHistory): CooperativeTask<WholeHistory> {
   const { request } = whole;
-  if (!addsTools(request as Wire<typeof CreateChatCompletionRequestSchema>)) return whole;
+  if (!hasLateTools(request as Wire<typeof CreateChatCompletionRequestSchema>)) return whole;
   // An outline has fillers in place of long strings.
   const { messages, tools } = request.json() as JsonObject;
-  const listed = new ListedTools(Array.isArray(tools) ? tools : []);
+  const listed = new ListedTools(listOrEmpty(tools));
   const kept: JsonValue[] = [];
   const places: number[] = [];
   for (const [i, message] of (messages as JsonValue[]).entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const left = yield* withoutTools(message, i, listed);
     if (left === undefined) continue;
     kept.push(left);
     places.push(i);
   }
   const changes = { messages: kept, tools: listed.tools };
-  const changed = request.isLong ? request.rebuiltWith(changes) : request.with(changes);
+  const changed = request.changedBy(changes);
   const written = (path: string) => {
     const [, key, at, rest] = /^(messages|tools)\[(\d+)\](.*)$/s.exec(path) ?? [];
     if (key === undefined) return path;
@@ -38,8 +39,8 @@ export function* withListedTools(whole: WholeHistory): CooperativeTask<WholeHist
   return { request: changed as WholeHistory["request"], callersPath: (path) => whole.callersPath(written(path)) };
 }
 
-/** addsTools spares a chat over gRPC the writing of its JSON. */
-function addsTools(request: Wire<typeof CreateChatCompletionRequestSchema>): boolean {
+/** hasLateTools reports whether any message adds tools. It spares a chat over gRPC the writing of its JSON. */
+function hasLateTools(request: Wire<typeof CreateChatCompletionRequestSchema>): boolean {
   if (request.isMessageOnly()) return request.message().messages.some(({ extra }) => Array.isArray(extra?.tools));
   const { messages } = request.outline();
   return Array.isArray(messages) && messages.some((one) => isObject(one) && Array.isArray(one.tools));
@@ -72,16 +73,10 @@ class ListedTools {
   }
 
   add(tool: JsonValue, path: string): void {
-    const name = nameOf(tool);
+    const name = toolName(tool);
     const place = (name === undefined ? undefined : this.#places.get(name)) ?? this.tools.length;
     if (name !== undefined) this.#places.set(name, place);
     this.tools[place] = tool;
     this.paths[place] = path;
   }
-}
-
-function nameOf(tool: JsonValue): string | undefined {
-  if (!isObject(tool)) return undefined;
-  const own = [tool.function, tool.custom, tool].find(isObject);
-  return typeof own?.name === "string" ? own.name : undefined;
 }

@@ -2,7 +2,7 @@
  * Gives every call among the items of a response its result. What is broken in a history becomes what it becomes in a chat
  * (`paired-results.ts`); results may stand anywhere behind their calls.
  */
-import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
 import { isFilledText, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
 import { compactionTypes } from "../responses-to-chat/compaction.ts";
 import { type CallPair, CallPairs } from "./call-pairs.ts";
@@ -52,7 +52,7 @@ export function* pairedItems(items: JsonValue[]): CooperativeTask<JsonValue[]> {
   const isWhole = !items.some(isElsewhere);
   let isCalling = false;
   for (const [i, item] of items.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     if (isCall(item) && !isCalling) calls.beginTurn();
     isCalling = isCall(item);
     if (isCall(item)) pairs.push(calls.begin(item.call_id));
@@ -66,7 +66,7 @@ export function* pairedItems(items: JsonValue[]): CooperativeTask<JsonValue[]> {
   /** missing are the results that go behind those of the calls which the model made at once. */
   let missing: JsonObject[] = [];
   for (const [i, item] of items.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const pair = pairs[i];
     if (isCall(item) && pair) {
       if (item.type === ofComputer && !pair.result && isWhole) {
@@ -95,7 +95,7 @@ function* isPaired(items: readonly JsonValue[]): CooperativeTask<boolean> {
   const used = new Set<string>();
   const open = new Set<string>();
   for (const [i, item] of items.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     if (isCall(item)) {
       if (used.size === used.add(item.call_id).size) return false;
       open.add(item.call_id);

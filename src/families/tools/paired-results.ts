@@ -5,8 +5,8 @@
  * result gets one that says so, and a result without a call becomes text of the user's that says what it is. Of several calls
  * of a turn with one id the later get others. Complete histories stay. What has no id stays where it is.
  */
-import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
+import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
+import { isFilledText, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
 import { madeLike } from "../paths/origins.ts";
 import { type CallPair, CallPairs } from "./call-pairs.ts";
 
@@ -32,14 +32,14 @@ export function* pairedResults(messages: JsonObject[]): CooperativeTask<JsonObje
   const calls = new CallPairs<JsonObject>("turn");
   const turns: Turn[] = [];
   for (const [i, message] of messages.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const id = resultIdOf(message);
     if (id === undefined) turns.push(turnOf(message, calls));
     else if (!calls.answer(id, message)) turns.push({ message: asText(message), pairs: [] });
   }
   const paired: JsonObject[] = [];
   for (const [i, { message, pairs }] of turns.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     paired.push(message);
     for (const { id, result } of pairs) {
       if (!result) paired.push({ role: "tool", tool_call_id: id, content: interrupted });
@@ -65,7 +65,7 @@ function turnOf(message: JsonObject, calls: CallPairs<JsonObject>): Turn {
 function* isPaired(messages: readonly JsonObject[]): CooperativeTask<boolean> {
   let open = new Set<string>();
   for (const [i, message] of messages.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const id = resultIdOf(message);
     if (id !== undefined) {
       if (!open.delete(id)) return false;
@@ -81,7 +81,7 @@ function* isPaired(messages: readonly JsonObject[]): CooperativeTask<boolean> {
 
 /** resultIdOf returns the id of the call that a message is the result of; undefined for any other message, and without an id. */
 function resultIdOf({ role, tool_call_id: id }: JsonObject): string | undefined {
-  return role === "tool" && typeof id === "string" && id !== "" ? id : undefined;
+  return role === "tool" && isFilledText(id) ? id : undefined;
 }
 
 function callIdsOf({ role, tool_calls: calls }: JsonObject): string[] {
@@ -90,7 +90,7 @@ function callIdsOf({ role, tool_calls: calls }: JsonObject): string[] {
 }
 
 function callIdOf(call: JsonValue): string | undefined {
-  return isObject(call) && typeof call.id === "string" && call.id !== "" ? call.id : undefined;
+  return isObject(call) && isFilledText(call.id) ? call.id : undefined;
 }
 
 function asText(result: JsonObject): JsonObject {

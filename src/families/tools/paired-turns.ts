@@ -2,8 +2,9 @@
  * Puts the results of tools right behind their calls in the turns of the Messages API, as its vendor demands: at the beginning of the
  * user's next turn. What is broken in a history becomes what it becomes in a chat (`paired-results.ts`).
  */
-import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { definedFields, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { blocksIn, partsOf } from "../../call/request/content-parts.ts";
+import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
+import { definedFields, isFilledText, isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import { type CallPair, CallPairs } from "./call-pairs.ts";
 import { interrupted, withoutCall } from "./paired-results.ts";
 
@@ -18,13 +19,13 @@ export function* pairedTurns(messages: JsonValue[]): CooperativeTask<JsonValue[]
   const calls = new CallPairs<JsonObject>("conversation");
   const turns: Turn[] = [];
   for (const [i, message] of messages.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     turns.push(roleOf(message) === "assistant" ? calling(message, calls) : answering(message, calls));
   }
   const paired: JsonValue[] = [];
   let waiting: CallPair<JsonObject>[] = [];
   for (const [i, { message, pairs }] of turns.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const isAnswered = waiting.length > 0 && roleOf(message) !== "assistant";
     if (!isAnswered && message !== nothingLeft) paired.push(message);
     else if (!isAnswered) continue;
@@ -42,7 +43,7 @@ function* isPaired(messages: readonly JsonValue[]): CooperativeTask<boolean> {
   /** isBehind says that the user's turn has something else already. */
   let isBehind = false;
   for (const [i, message] of messages.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const role = roleOf(message);
     if (role === "assistant") {
       if (isBehind && open.size > 0) return false;
@@ -52,7 +53,7 @@ function* isPaired(messages: readonly JsonValue[]): CooperativeTask<boolean> {
         open.add(id);
       }
     } else {
-      for (const block of blocksOf(message)) {
+      for (const block of blocksIn(message)) {
         const id = idOf(block, "tool_result");
         if (id !== undefined && (isBehind || !open.delete(id))) return false;
         isBehind ||= id === undefined && role === "user";
@@ -67,12 +68,8 @@ function roleOf(message: JsonValue): JsonValue | undefined {
   return isObject(message) ? message.role : undefined;
 }
 
-function blocksOf(message: JsonValue): readonly JsonValue[] {
-  return isObject(message) && Array.isArray(message.content) ? message.content : [];
-}
-
 function idsIn(message: JsonValue, type: "tool_use" | "tool_result"): string[] {
-  return blocksOf(message)
+  return blocksIn(message)
     .map((block) => idOf(block, type))
     .filter((id) => id !== undefined);
 }
@@ -81,7 +78,7 @@ function idsIn(message: JsonValue, type: "tool_use" | "tool_result"): string[] {
 function idOf(block: JsonValue, type: "tool_use" | "tool_result"): string | undefined {
   if (!isObject(block) || block.type !== type) return undefined;
   const id = type === "tool_use" ? block.id : block.tool_use_id;
-  return typeof id === "string" && id !== "" ? id : undefined;
+  return isFilledText(id) ? id : undefined;
 }
 
 function calling(message: JsonValue, calls: CallPairs<JsonObject>): Turn {
@@ -91,7 +88,7 @@ function calling(message: JsonValue, calls: CallPairs<JsonObject>): Turn {
   const pairs = ids.map((id) => calls.begin(id));
   if (pairs.every(({ id }, i) => id === ids[i])) return { message, pairs };
   const left = pairs.values();
-  const content = blocksOf(message).map((block) =>
+  const content = blocksIn(message).map((block) =>
     idOf(block, "tool_use") === undefined ? block : { ...(block as JsonObject), id: left.next().value?.id ?? "" },
   );
   return { message: { ...(message as JsonObject), content }, pairs };
@@ -103,7 +100,7 @@ const nothingLeft: JsonObject = { role: "user", content: [] };
 /** answering returns a turn of the user's without the results that calls wait for: they move to their calls. */
 function answering(message: JsonValue, calls: CallPairs<JsonObject>): Turn {
   if (idsIn(message, "tool_result").length === 0) return { message, pairs: [] };
-  const content = blocksOf(message).flatMap((block) => {
+  const content = blocksIn(message).flatMap((block) => {
     const id = idOf(block, "tool_result");
     if (id === undefined) return [block];
     return calls.answer(id, block as JsonObject) ? [] : asTexts(block as JsonObject);
@@ -116,8 +113,9 @@ const saying: ReadonlySet<JsonValue | undefined> = new Set(["text", "image", "do
 
 function asTexts({ content, cache_control: mark }: JsonObject): JsonObject[] {
   const heading = { type: "text", text: withoutCall };
-  const told = typeof content === "string" && content !== "" ? [{ type: "text", text: content }] : [];
-  const blocks = Array.isArray(content) ? content.filter(isObject).filter(({ type }) => saying.has(type)) : told;
+  const blocks = partsOf(content)
+    .filter(isObject)
+    .filter(({ type }) => saying.has(type));
   const last = blocks.at(-1) ?? heading;
   return [heading, ...blocks].map((block) =>
     block === last ? { ...block, ...definedFields({ cache_control: mark }) } : block,
@@ -125,9 +123,7 @@ function asTexts({ content, cache_control: mark }: JsonObject): JsonObject[] {
 }
 
 function withResults(message: JsonObject, pairs: readonly CallPair<JsonObject>[]): JsonObject {
-  const { content } = message;
-  const said = typeof content === "string" && content !== "" ? [{ type: "text", text: content }] : blocksOf(message);
-  return { ...message, content: [...pairs.map(resultOf), ...said] };
+  return { ...message, content: [...pairs.map(resultOf), ...partsOf(message.content)] };
 }
 
 function resultOf({ id, result }: CallPair<JsonObject>): JsonObject {

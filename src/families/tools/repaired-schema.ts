@@ -4,7 +4,7 @@
  * `"exclusiveMinimum": true`, draft 7 a list of `items`. What no draft allows goes into the description.
  */
 import { described, isHuge, mapKeywords } from "../../providers/profile/schemas/root-schema.ts";
-import { isObject, type JsonObject, type JsonValue, mappedList } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, listOrEmpty, mappedList } from "../../wire/json.ts";
 import { keywordValue, schemaOf } from "./keyword-values.ts";
 
 /** schemas are the keywords that hold a schema or several. */
@@ -87,7 +87,7 @@ function withDemands(schema: JsonObject): JsonObject {
   const demanded = Object.entries(properties).filter(([, one]) => isObject(one) && isTrue(one.required));
   if (demanded.length === 0) return schema;
   const names = typeof required === "string" && !isTrue(required) ? [required] : required;
-  return { ...schema, required: [...(Array.isArray(names) ? names : []), ...demanded.map(([name]) => name)] };
+  return { ...schema, required: [...listOrEmpty(names), ...demanded.map(([name]) => name)] };
 }
 
 function isTrue(value: JsonValue | undefined): boolean {

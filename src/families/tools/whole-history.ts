@@ -65,7 +65,7 @@ export function* wholeHistory(operation: Operation, request: Request): Cooperati
   const named = yield* history.named(written as JsonValue[]);
   const whole = yield* history.paired(named);
   if (whole === written) return same;
-  const changed = (request as Wire).isLong ? request.rebuiltWith({ [key]: whole }) : request.with({ [key]: whole });
+  const changed = (request as Wire).changedBy({ [key]: whole });
   return { request: changed as Request, callersPath: pathsBefore(key, named, whole) };
 }
 

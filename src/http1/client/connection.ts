@@ -5,7 +5,7 @@
  * are handed on as they come, all that one read of the socket brought together.
  */
 import type { Socket } from "node:net";
-import type { Deadlines, Timed } from "../../runtime/deadlines.ts";
+import type { Deadlines, Timed } from "../../runtime/time/deadlines.ts";
 import { ChunkedDecoder } from "../chunked.ts";
 import { isReset } from "../node-internals.ts";
 import { type Body, writeMessage } from "../write-message.ts";

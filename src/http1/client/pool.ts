@@ -7,7 +7,7 @@
  * connections have brought has been read by then, so that one which has ended is not taken. For the same reason a connection
  * rests until the turn after its reply: what follows a reply unasked shows meanwhile, and closes it.
  */
-import { createDeadlines } from "../../runtime/deadlines.ts";
+import { createDeadlines } from "../../runtime/time/deadlines.ts";
 import { sendAtTurnEnd } from "../../runtime/turn-end.ts";
 import { Connection, type ConnectionOptions, type WrittenRequest } from "./connection.ts";
 import { type Connector, createConnector } from "./connector.ts";

@@ -5,8 +5,8 @@
  */
 import { channel } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
-import type { Timed } from "../../runtime/deadlines.ts";
 import { discardInTurns } from "../../runtime/read-turns.ts";
+import type { Timed } from "../../runtime/time/deadlines.ts";
 import { BufferList } from "../buffer-list.ts";
 import { flushWrites } from "../coalesce-writes.ts";
 import { copyOf, readIntoSharedMemory } from "../read-buffer.ts";

@@ -1,6 +1,6 @@
 /** Options are what the connections of clients are served with. */
 import type { Socket } from "node:net";
-import type { Deadlines } from "../../runtime/deadlines.ts";
+import type { Deadlines } from "../../runtime/time/deadlines.ts";
 import type { KeepAlive, PlainAnswer } from "./answer.ts";
 import type { PlainRequest } from "./request.ts";
 

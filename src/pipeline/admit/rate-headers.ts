@@ -5,6 +5,7 @@ import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { AnswerHeaders } from "../../call/call.ts";
 import type { Decision } from "../../limits/limiter.ts";
 import { formatDecimal } from "../../runtime/decimal.ts";
+import { dayMs } from "../../runtime/time/durations.ts";
 
 /** Available is what a caller has left. */
 export interface Available {
@@ -61,7 +62,7 @@ function moment(ms: number): string {
   const seconds = Math.ceil(ms / 1_000);
   const today = Math.floor(seconds / 86_400);
   if (today !== day) {
-    dayText = new Date(today * 86_400_000).toISOString().slice(0, 10);
+    dayText = new Date(today * dayMs).toISOString().slice(0, 10);
     day = today;
   }
   const hour = twoDigits[Math.floor(seconds / 3_600) % 24];

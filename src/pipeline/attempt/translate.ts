@@ -74,8 +74,7 @@ function* withoutRefused(
   const { changes, dropped } = yield* withoutMembers(json, refused.members);
   if (Object.keys(changes).length === 0 && betas.length === 0) return translated;
   if ("thread" in changes) refuseThread(json);
-  const { isLong } = translated.request;
-  const request = isLong ? translated.request.rebuiltWith(changes) : translated.request.with(changes);
+  const request = translated.request.changedBy(changes);
   const named = yield* mapInSlices(dropped, (path) => translated.callersPath(path) ?? []);
   return { ...translated, request: request as TranslatedRequest, dropped: [...translated.dropped, ...named, ...betas] };
 }

@@ -27,7 +27,7 @@ import { CallAttempt, createRunAttempt, noteAttempt } from "../attempt/attempt.t
 import { attemptOrSpare } from "../attempt/attempt-or-spare.ts";
 import { CallStreams } from "../attempt/call-streams.ts";
 import { createDrains, type Drains } from "../attempt/drains.ts";
-import { inKnownKeys } from "../attempt/known-keys.ts";
+import { retryWithoutRefused } from "../attempt/retry-without-refused.ts";
 import { budgetHeader } from "../charge/budget-words.ts";
 import type { CaptureCall } from "../charge/capture.ts";
 import type { Counting } from "../charge/count-used.ts";
@@ -71,7 +71,7 @@ export function forward(complete: Complete, asked: Operation, form: Form, call: 
 export function createComplete(options: CompleteOptions): Complete {
   const { send, capture } = options;
   /** Estimates, holds, sends, and translates the answer: one attempt at one candidate. */
-  const runAttempt = inKnownKeys(createRunAttempt(options));
+  const runAttempt = retryWithoutRefused(createRunAttempt(options));
 
   function complete(operation: Operation, form: Form, call: Call): MaybePromise<Answer> {
     const modelCall = beginModelCall(operation, form, call, options);

@@ -1,4 +1,5 @@
 /** Holds what is to be written of refused calls, within bounds. */
+import { minuteMs } from "../../runtime/time/durations.ts";
 import type { RefusedBatch, RefusedCall, RefusedCount } from "../../storage/calls/refused.ts";
 
 export interface HeldOptions {
@@ -26,7 +27,6 @@ export interface TakenRefusals {
   putBack(): void;
 }
 
-const minuteMs = 60_000;
 /** maxCounts is how many counts are held, by minute, key, model and reason. */
 const maxCounts = 20_000;
 /** maxCalls is how many calls are held one by one; maxCallsOfAccount is how many of an account. */

@@ -4,15 +4,15 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { type Refusal, upstreamFailed } from "../../call/refusals.ts";
+import type { Refusal } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
 import {
   brokenByError,
   type ErrorPlace,
   isFailedEnd,
   namesError,
+  noAnswer,
   type RefusalOf,
-  saysAnything,
 } from "../errors/errors-in-answers.ts";
 import { isForeignToMessages } from "../frames/native/chat-as-message.ts";
 
@@ -24,9 +24,7 @@ export function anthropicFaults(refusalOf: RefusalOf) {
     if (place === "frame" && typeof json.type === "string")
       return endsByFailure(json.delta) ? brokenByError() : undefined;
     if (place === "whole" && Array.isArray(json.content)) return endsByFailure(json) ? brokenByError() : undefined;
-    if (saysAnything(json)) return refusalOf(json, bytes);
-    if (place === "frame") return undefined;
-    return upstreamFailed(place === "error" ? "it answered with an error" : "its answer is empty");
+    return noAnswer(json, bytes, place, refusalOf);
   };
 }
 

@@ -1,7 +1,7 @@
 /** A unary message of Anthropic's dialect → the events that say the same, each block in one delta. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { definedFields, isObject } from "../../wire/json.ts";
+import { definedFields, isFilledText, isObject, listOrEmpty, objectsIn } from "../../wire/json.ts";
 
 export function eventsOfMessage(message: JsonObject, operation: Operation): readonly JsonObject[] | undefined {
   if (operation !== "messages") return undefined;
@@ -9,7 +9,7 @@ export function eventsOfMessage(message: JsonObject, operation: Operation): read
   const { stop_details, container, context_management, input_transformations, ...head } = rest;
   const begun = isObject(usage) ? { ...usage, output_tokens: 0 } : usage;
   const started = { ...head, type: "message", content: [], stop_reason: null, stop_sequence: null, usage: begun };
-  const blocks = (Array.isArray(content) ? content : []).filter(isObject);
+  const blocks = objectsIn(content);
   const delta = definedFields({ stop_reason, stop_sequence, stop_details, container });
   return [
     { type: "message_start", message: started },
@@ -31,8 +31,8 @@ function eventsOfBlock(block: JsonObject, index: number): JsonObject[] {
 /** beginningOf returns a block that a server begins as Anthropic does, without what deltas say, and the deltas for what it had said. */
 export function beginningOf(block: JsonObject): { readonly begun: JsonObject; readonly untold: readonly JsonObject[] } {
   const { text, thinking, input } = block;
-  const isText = typeof text === "string" && text !== "";
-  const isThinking = typeof thinking === "string" && thinking !== "";
+  const isText = isFilledText(text);
+  const isThinking = isFilledText(thinking);
   const isInput = typeof input === "string" ? input !== "" : isObject(input) && Object.keys(input).length > 0;
   if (!isText && !isThinking && !isInput) return { begun: input === "" ? { ...block, input: {} } : block, untold: [] };
   const { begun, deltas } = partsOf(block);
@@ -43,7 +43,7 @@ export function beginningOf(block: JsonObject): { readonly begun: JsonObject; re
 function partsOf(block: JsonObject): { readonly begun: JsonObject; readonly deltas: readonly JsonObject[] } {
   const { type, text, thinking, signature, input, citations, content, encrypted_content } = block;
   if (type === "text" && typeof text === "string") {
-    const cited = Array.isArray(citations) ? citations : [];
+    const cited = listOrEmpty(citations);
     const deltas = cited.map((citation: JsonValue) => ({ type: "citations_delta", citation }));
     return {
       begun: emptied(block, { text: "" }, "citations", cited),

@@ -4,6 +4,7 @@
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { newId } from "../../runtime/ids.ts";
+import { isFilledText } from "../../wire/json.ts";
 
 /** completeBlock returns the same block where nothing lacks. */
 export function completeBlock(block: JsonObject): JsonObject {
@@ -22,8 +23,8 @@ function lackingIn({ type, text, thinking, signature, id, name, input }: JsonObj
       };
     case "tool_use":
       return {
-        ...(isName(id) ? {} : { id: newId("toolu") }),
-        ...(isName(name) ? {} : { name: namelessTool }),
+        ...(isFilledText(id) ? {} : { id: newId("toolu") }),
+        ...(isFilledText(name) ? {} : { name: namelessTool }),
         ...((input ?? null) === null ? { input: {} } : {}),
       };
   }
@@ -32,7 +33,3 @@ function lackingIn({ type, text, thinking, signature, id, name, input }: JsonObj
 
 /** namelessTool is what a call without a name calls. No tool has the name, so the caller reports the call to the model. */
 const namelessTool = "unknown";
-
-function isName(value: unknown): boolean {
-  return typeof value === "string" && value !== "";
-}

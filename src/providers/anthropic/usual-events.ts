@@ -6,7 +6,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { ToolInput } from "../../call/tools/tool-input.ts";
-import { isObject, textOrEmpty } from "../../wire/json.ts";
+import { isObject, listOrEmpty, textOrEmpty } from "../../wire/json.ts";
 import { BlockNumbers } from "./block-numbers.ts";
 import { beginningOf } from "./frames.ts";
 import { completeBlock } from "./usual-block.ts";
@@ -63,7 +63,7 @@ export class UsualEvents {
     const lacking = Object.keys(this.#head).filter((key) => told[key] === undefined);
     const isUsable = Array.isArray(told.content) && lacking.length === 0;
     if (isUsable) return event;
-    const content = Array.isArray(told.content) ? told.content : [];
+    const content = listOrEmpty(told.content);
     return { ...event, message: { ...this.#head, ...told, content } };
   }
 

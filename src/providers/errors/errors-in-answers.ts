@@ -27,7 +27,7 @@ function isFailedStatus(status: JsonValue | undefined): boolean {
 }
 
 /** saysAnything reports whether JSON that is no answer has a message: `{"detail"}`, `{"code","msg"}`, `{"message"}`. */
-export function saysAnything(json: JsonObject): boolean {
+function saysAnything(json: JsonObject): boolean {
   return readErrorJson(json).message !== undefined;
 }
 
@@ -48,6 +48,21 @@ const failedEnds: ReadonlySet<string> = new Set([
 /** isFailedEnd reports whether an answer ended by its upstream's failure, by its `finish_reason` or `stop_reason`. */
 export function isFailedEnd(reason: JsonValue | undefined): boolean {
   return failedEnds.has(finishWord(reason));
+}
+
+/**
+ * noAnswer returns the refusal for JSON that is neither an answer nor a frame of one: the error that it tells, if any. Undefined for a
+ * frame that tells nothing.
+ */
+export function noAnswer(
+  json: JsonObject,
+  bytes: Buffer,
+  place: ErrorPlace,
+  refusalOf: RefusalOf,
+): Refusal | undefined {
+  if (saysAnything(json)) return refusalOf(json, bytes);
+  if (place === "frame") return undefined;
+  return upstreamFailed(place === "error" ? "it answered with an error" : "its answer is empty");
 }
 
 /** brokenByError refuses a call whose upstream ended its answer by its own failure. */

@@ -5,7 +5,7 @@
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { isObject, parsedJson } from "../../wire/json.ts";
+import { isFilledText, isObject, parsedJson } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Dialect } from "../dialect.ts";
 import { namesError } from "../errors/errors-in-answers.ts";
@@ -79,12 +79,12 @@ function listed(answer: JsonValue | undefined, operation: Operation): JsonObject
     const native = chat && (operation === "messages" ? messageOfChat(chat) : responseOfChat(chat));
     if (native) return [native];
   }
-  if (operation === "messages" && typeof content === "string" && content !== "")
+  if (operation === "messages" && isFilledText(content))
     return [{ ...answer, content: [{ type: "text", text: content }] }];
   if (operation === "messages" && isObject(content) && typeof content.type === "string")
     return [{ ...answer, content: [content] }];
   const isTextAlone = !Array.isArray(output) || output.length === 0;
-  if (operation !== "responses" || !isTextAlone || typeof text !== "string" || text === "") return [];
+  if (operation !== "responses" || !isTextAlone || !isFilledText(text)) return [];
   const part = { type: "output_text", text, annotations: [] };
   return [{ ...answer, output: [{ type: "message", role: "assistant", status: "completed", content: [part] }] }];
 }

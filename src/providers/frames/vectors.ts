@@ -3,7 +3,7 @@
  * other forms than OpenAI's.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../wire/json.ts";
+import { isObject, listOrEmpty } from "../../wire/json.ts";
 
 /** lacksVectors is the fault of an answer that has not. */
 export const lacksVectors = "its answer lacks vectors";
@@ -78,7 +78,7 @@ function vectorOf(entry: JsonValue | undefined): JsonObject | undefined {
   if (!isObject(entry)) return undefined;
   for (const key of vectorKeys) {
     const { [key]: held = null, ...rest } = entry;
-    const [first, ...others] = Array.isArray(held) ? held : [];
+    const [first, ...others] = listOrEmpty(held);
     const vector = isNumbers(first) && others.length === 0 ? { embedding: first } : vectorOf(held);
     if (vector) return { ...rest, ...vector };
   }

@@ -4,6 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
+import { partsOf } from "../../call/request/content-parts.ts";
 import { CallList, type CallPiece } from "../../call/tools/call-list.ts";
 import { ToolInput } from "../../call/tools/tool-input.ts";
 import { isObject, textOrEmpty } from "../../wire/json.ts";
@@ -155,7 +156,7 @@ function addTo(members: Members, more: JsonObject): void {
     if (key === "content" && (Array.isArray(value) || (Array.isArray(before) && typeof value === "string"))) {
       const list = Array.isArray(before) ? before : ownParts(before as JsonValue | undefined);
       members.set(key, list);
-      addParts(list, partsIn(value));
+      addParts(list, partsOf(value));
       continue;
     }
     // Null and empty values do not take back what was said.
@@ -171,16 +172,10 @@ function addTo(members: Members, more: JsonObject): void {
   }
 }
 
-/** partsIn returns a content as parts: a text is one of them. */
-function partsIn(content: JsonValue | undefined): readonly JsonValue[] {
-  if (Array.isArray(content)) return content;
-  return typeof content === "string" && content !== "" ? [{ type: "text", text: content }] : [];
-}
-
 /** ownParts returns the parts of a content in a list of our own; so are the lists within them. */
 function ownParts(content: JsonValue | undefined): JsonValue[] {
   const own: JsonValue[] = [];
-  addParts(own, partsIn(content));
+  addParts(own, partsOf(content));
   return own;
 }
 
@@ -203,7 +198,7 @@ function continued(last: JsonObject, part: JsonObject, key: "text" | "thinking")
   const [begun, next] = [last[key], part[key]];
   if (typeof begun === "string" && typeof next === "string") return { ...last, ...part, [key]: begun + next };
   const list = Array.isArray(begun) ? begun : ownParts(begun);
-  addParts(list, partsIn(next));
+  addParts(list, partsOf(next));
   return { ...last, ...part, [key]: list };
 }
 

@@ -8,7 +8,7 @@
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { brokenOff, type Refusal, upstreamFailed } from "../../call/refusals.ts";
-import { isObject, parsedJson } from "../../wire/json.ts";
+import { isFilledText, isObject, parsedJson } from "../../wire/json.ts";
 import { type SseFrame, SseReader } from "../../wire/sse.ts";
 import { type ErrorPlace, namesError } from "../errors/errors-in-answers.ts";
 import { readOrFail } from "../errors/fault.ts";
@@ -157,7 +157,7 @@ const aroundAudio = ["audio", "data", "output", "result"] as const;
 /** audioOf returns the audio of an object; undefined without any. */
 function audioOf(json: JsonObject, depth = 0, isOfAudio = false): Buffer | undefined {
   const keys = isOfAudio ? [...audioKeys, "data"] : audioKeys;
-  const audio = keys.map((key) => json[key]).find((value) => typeof value === "string" && value !== "");
+  const audio = keys.map((key) => json[key]).find(isFilledText);
   if (typeof audio === "string") return bytesOf(audio);
   for (const key of depth < 2 ? aroundAudio : []) {
     const inner = json[key];

@@ -4,15 +4,15 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { type Refusal, upstreamFailed } from "../../call/refusals.ts";
+import type { Refusal } from "../../call/refusals.ts";
 import { isObject } from "../../wire/json.ts";
 import {
   brokenByError,
   type ErrorPlace,
   isFailedEnd,
   namesError,
+  noAnswer,
   type RefusalOf,
-  saysAnything,
 } from "../errors/errors-in-answers.ts";
 import { isNativePiece } from "../frames/native/chunks.ts";
 import { isVector } from "../frames/vectors.ts";
@@ -29,9 +29,8 @@ export function openAiFaults(refusalOf: RefusalOf) {
     if (!isPart(json, operation, place) && !(place === "frame" && isNativePiece(json))) {
       // The status that MiniMax writes beside every answer says nothing here: it is not that of an error.
       const { base_resp: _, ...said } = json;
-      if (saysAnything(said)) return refusalOf(said, bytes);
-      if (place === "error") return upstreamFailed("it answered with an error");
-      if (place === "whole") return upstreamFailed("its answer is empty");
+      const refusal = noAnswer(said, bytes, place, refusalOf);
+      if (refusal) return refusal;
     }
     const inChoice = errorInChoice(json.choices);
     if (inChoice) return refusalOfError({ choices: [], error: inChoice }, bytes, refusalOf);

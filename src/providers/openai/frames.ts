@@ -4,14 +4,14 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { isObject } from "../../wire/json.ts";
+import { isObject, objectsIn } from "../../wire/json.ts";
 import { callsSomething, isFinished } from "../usage/finish-word.ts";
 
 export function chunksOfAnswer(answer: JsonObject, operation: Operation): readonly JsonObject[] | undefined {
   if (operation !== "chat" && operation !== "completions") return undefined;
   const { choices, usage, ...rest } = answer;
   const head = { ...rest, object: operation === "chat" ? "chat.completion.chunk" : "text_completion" };
-  const all = (Array.isArray(choices) ? choices : []).filter(isObject);
+  const all = objectsIn(choices);
   const chunks = all.flatMap((choice): JsonObject[] => {
     const { message, finish_reason = null, native_finish_reason: native = null, ...more } = choice;
     const reason = reasonFor(finish_reason, isObject(message) ? message : choice);

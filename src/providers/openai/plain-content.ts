@@ -5,7 +5,7 @@
  * references between the texts are no text: those that have an address become annotations. Parts of other kinds pass as they came.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../wire/json.ts";
+import { isFilledText, isObject } from "../../wire/json.ts";
 
 /**
  * withPlainContent returns a message, or the next part of one, whose content is a text; the same object where it is, or cannot be one. `before`
@@ -86,8 +86,8 @@ interface Said {
 const references: ReadonlySet<JsonValue | undefined> = new Set(["reference", "tool_reference"]);
 
 function referenceIn({ url, title }: JsonObject): Said {
-  if (typeof url !== "string" || url === "") return {};
-  return { page: { title: typeof title === "string" && title !== "" ? title : url, url } };
+  if (!isFilledText(url)) return {};
+  return { page: { title: isFilledText(title) ? title : url, url } };
 }
 
 /** The members of a part that is nothing but a text or thinking. */

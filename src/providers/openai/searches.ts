@@ -4,7 +4,7 @@
  *
  * Sources: https://platform.kimi.com/docs/pricing/tools, https://console.groq.com/docs/compound
  */
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, objectsIn } from "../../wire/json.ts";
 
 export class SearchCounter {
   readonly #seen = new Set<string>();
@@ -14,9 +14,9 @@ export class SearchCounter {
     const said = choice.delta ?? choice.message;
     if (!isObject(said) || (said.tool_calls ?? said.executed_tools) === undefined) return undefined;
     const before = this.#seen.size;
-    for (const [i, call] of listed(said.tool_calls).entries())
+    for (const [i, call] of objectsIn(said.tool_calls).entries())
       if (isObject(call.function) && call.function.name === "$web_search") this.#see(choice, "call", call, i);
-    for (const [i, tool] of listed(said.executed_tools).entries())
+    for (const [i, tool] of objectsIn(said.executed_tools).entries())
       if ([tool.type, tool.name].some(isSearch)) this.#see(choice, "tool", tool, i);
     return this.#seen.size > before ? this.#seen.size : undefined;
   }
@@ -24,10 +24,6 @@ export class SearchCounter {
   #see(choice: JsonObject, kind: "call" | "tool", used: JsonObject, place: number): void {
     this.#seen.add(JSON.stringify([choice.index ?? 0, kind, used.index ?? used.id ?? place]));
   }
-}
-
-function listed(value: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
 /** isSearch reports the name or type of a tool that searches, as `search` and `browser_search`: opening a page is no search. */

@@ -75,7 +75,7 @@ function* passable<W extends Wire>(request: W): CooperativeTask<W> {
     if (fitted !== messages) changes.messages = fitted;
   }
   if (Object.keys(changes).length === 0) return request;
-  return (changes.messages && request.isLong ? request.rebuiltWith(changes) : request.with(changes)) as W;
+  return (changes.messages ? request.changedBy(changes) : request.with(changes)) as W;
 }
 
 /** mayReason reports whether the stated capabilities say that the model reasons. */

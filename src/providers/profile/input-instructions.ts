@@ -3,7 +3,8 @@
  * Servers that take instructions only first get all of them, in order, as `instructions`.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../wire/json.ts";
+import { isFilledText, isObject } from "../../wire/json.ts";
+import { isInstruction } from "./instructions.ts";
 import type { Capabilities } from "./profile.ts";
 
 /** placeInputInstructions returns the changes to the request: none where the server takes it as it is, or what it takes is not stated. */
@@ -19,17 +20,13 @@ export function placeInputInstructions(
   return { input: items.map((item) => (isInstruction(item) ? { ...item, role: "system" } : item)) };
 }
 
-function isInstruction(item: JsonValue): item is JsonObject {
-  return isObject(item) && (item.role === "developer" || item.role === "system");
-}
-
 /** instructionsIn returns the items with null in the place of all that are no instructions. */
 export function instructionsIn(items: JsonValue | undefined): JsonValue | undefined {
   return Array.isArray(items) ? items.map((item) => (isInstruction(item) ? item : null)) : undefined;
 }
 
 function joined(items: readonly JsonValue[], instructions: JsonValue): Readonly<Record<string, JsonValue>> {
-  const existing = typeof instructions === "string" && instructions !== "" ? [instructions] : [];
+  const existing = isFilledText(instructions) ? [instructions] : [];
   const texts = [...existing, ...items.filter(isInstruction).map(textOf)];
   return {
     instructions: texts.filter((text) => text !== "").join("\n\n"),

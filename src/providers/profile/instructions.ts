@@ -5,7 +5,7 @@
  * User messages on both sides of a moved instruction become one: templates that want instructions first also want
  * turns to alternate.
  */
-import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Capabilities } from "./profile.ts";
 
 /** placeInstructions returns the messages unchanged where nothing is stated of what the server takes. */
@@ -21,8 +21,11 @@ function asSystem(message: JsonObject): JsonObject {
   return message.role === "developer" ? { ...message, role: "system" } : message;
 }
 
-function isInstruction({ role }: JsonObject): boolean {
-  return role === "system" || role === "developer";
+type Instruction = JsonObject & { readonly role: "system" | "developer" };
+
+/** isInstruction reports a message, or an item, by its role. */
+export function isInstruction(message: JsonValue | undefined): message is Instruction {
+  return isObject(message) && (message.role === "system" || message.role === "developer");
 }
 
 function isLate(message: JsonObject, i: number): boolean {
@@ -36,7 +39,7 @@ function folded(messages: readonly JsonObject[]): JsonObject[] {
   const others: [JsonObject, ...JsonObject[]][] = [];
   for (const [i, message] of messages.entries()) {
     if (isInstruction(message)) continue;
-    const before = i > 0 && isInstruction(messages[i - 1] as JsonObject) ? others.at(-1) : undefined;
+    const before = i > 0 && isInstruction(messages[i - 1]) ? others.at(-1) : undefined;
     if (before?.[0].role === "user" && message.role === "user") before.push(message);
     else others.push([message]);
   }

@@ -1,7 +1,7 @@
 /** Fits the messages of a chat request to a server's template. No text is lost. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
-import { isObject, mappedByTasks } from "../../wire/json.ts";
+import { isFilledText, isObject, mappedByTasks } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import { newParseBudget, type ParseBudget, withObjectArguments } from "./call-arguments.ts";
 import { placeInstructions } from "./instructions.ts";
@@ -155,7 +155,7 @@ function fillThoughts(
 ): void {
   if (!isDemanded || message.role !== "assistant" || thoughts === undefined || thoughts === "none") return;
   const { [thoughts]: present } = withChanges(message, changes);
-  if (typeof present !== "string" || present === "") changes[thoughts] = " ";
+  if (!isFilledText(present)) changes[thoughts] = " ";
 }
 
 /** textOf joins a list of texts; undefined for a string, and for lists with anything else. */

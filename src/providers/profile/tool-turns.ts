@@ -5,8 +5,8 @@
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { fitName, type NameRule, wordRule } from "../../call/tools/fit-name.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
-import { isObject, mappedInSlices } from "../../wire/json.ts";
+import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
+import { isFilledText, isObject, listOrEmpty, mappedInSlices } from "../../wire/json.ts";
 import type { Capabilities } from "./profile.ts";
 
 interface IdForm {
@@ -49,12 +49,12 @@ export function* offeredIn(request: JsonObject): CooperativeTask<Offered> {
   const isHolder = (part: JsonValue): part is JsonObject => isObject(part) && Array.isArray(part.tools);
   let count = 0;
   for (const { tools = [], functions = [], input = [] } of holders) {
-    for (const item of Array.isArray(input) ? input : []) {
-      if (++count % itemsPerSlice === 0) yield;
+    for (const item of listOrEmpty(input)) {
+      if (endsSlice(count++)) yield;
       if (isHolder(item)) holders.push(item);
     }
     for (const tool of [tools, functions].flat()) {
-      if (++count % itemsPerSlice === 0) yield;
+      if (endsSlice(count++)) yield;
       if (isHolder(tool)) holders.push(tool);
       const { type = "function", function: called, name } = isObject(tool) ? tool : {};
       const own = isObject(called) ? called.name : name;
@@ -119,7 +119,7 @@ export function* fitItemIds(
 }
 
 function isOther(id: JsonValue | undefined, form: IdForm): id is string {
-  return typeof id === "string" && id !== "" && !form.fits(id);
+  return isFilledText(id) && !form.fits(id);
 }
 
 /** hashOf returns letters and digits that follow from a text. */
@@ -204,7 +204,7 @@ export function* itemsWithThoughts(input: JsonValue | undefined): CooperativeTas
   const items: JsonValue[] = [];
   let hasThought = false;
   for (const [i, item] of input.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const { type = "message", role, content } = isObject(item) ? item : {};
     if (type === "reasoning") hasThought ||= Array.isArray(content) && content.length > 0;
     else {

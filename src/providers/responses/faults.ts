@@ -4,14 +4,14 @@
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type Refusal, upstreamFailed } from "../../call/refusals.ts";
-import { isObject } from "../../wire/json.ts";
+import { isFilledText, isObject } from "../../wire/json.ts";
 import {
   brokenByError,
   type ErrorPlace,
   isFailedEnd,
   namesError,
+  noAnswer,
   type RefusalOf,
-  saysAnything,
 } from "../errors/errors-in-answers.ts";
 import { isForeignToResponses } from "../frames/native/foreign-pieces.ts";
 
@@ -31,9 +31,7 @@ export function responsesFaults(refusalOf: RefusalOf) {
       return endsByFailure(json.choices) ? brokenByError() : undefined;
     if (place === "frame" && typeof json.type === "string") return undefined;
     if (place === "whole" && Array.isArray(json.output)) return faultOfWhole(json);
-    if (saysAnything(json)) return refusalOf(json, bytes);
-    if (place === "frame") return undefined;
-    return upstreamFailed(place === "error" ? "it answered with an error" : "its answer is empty");
+    return noAnswer(json, bytes, place, refusalOf);
   };
 }
 
@@ -51,7 +49,7 @@ function ofFailed(response: JsonObject[string] | undefined, refusalOf: RefusalOf
   const within = isObject(response) ? response : {};
   const { message = null, code = null } = event;
   const told = [within.error, within.last_error, event.error, message];
-  const error = told.find((one) => isObject(one) || (typeof one === "string" && one !== "")) ?? null;
+  const error = told.find((one) => isObject(one) || isFilledText(one)) ?? null;
   if (error === null) return brokenByError();
   return refusalOfError({ error: isObject(error) ? error : { message: error, code } }, Buffer.alloc(0), refusalOf);
 }

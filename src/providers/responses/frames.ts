@@ -1,11 +1,11 @@
 /** A unary response → the events that say the same, each item in one delta. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../wire/json.ts";
+import { listOrEmpty, objectsIn } from "../../wire/json.ts";
 
 export function eventsOfResponse(response: JsonObject): readonly JsonObject[] {
   const { output, status = "completed" } = response;
   const begun = begunResponse(response);
-  const items = (Array.isArray(output) ? output : []).filter(isObject);
+  const items = objectsIn(output);
   const events: JsonObject[] = [
     { type: "response.created", response: begun },
     { type: "response.in_progress", response: begun },
@@ -50,11 +50,11 @@ export function begunItem(item: JsonObject): JsonObject {
 function piecesOf(item: JsonObject, at: JsonObject): JsonObject[] {
   switch (item.type) {
     case "message":
-      return partsIn(item.content).flatMap((part, content_index) => eventsOfPart(part, { ...at, content_index }));
+      return objectsIn(item.content).flatMap((part, content_index) => eventsOfPart(part, { ...at, content_index }));
     case "reasoning":
       return [
-        ...partsIn(item.summary).flatMap((part, summary_index) => eventsOfSummary(part, { ...at, summary_index })),
-        ...partsIn(item.content).flatMap((part, content_index) => eventsOfPart(part, { ...at, content_index })),
+        ...objectsIn(item.summary).flatMap((part, summary_index) => eventsOfSummary(part, { ...at, summary_index })),
+        ...objectsIn(item.content).flatMap((part, content_index) => eventsOfPart(part, { ...at, content_index })),
       ];
     case "function_call":
       return input("function_call_arguments", "arguments", item.arguments, at);
@@ -64,13 +64,9 @@ function piecesOf(item: JsonObject, at: JsonObject): JsonObject[] {
   return [];
 }
 
-function partsIn(list: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(list) ? list.filter(isObject) : [];
-}
-
 function eventsOfPart(part: JsonObject, at: JsonObject): JsonObject[] {
   const { type, text = "", refusal = "", annotations, logprobs = [] } = part;
-  const cited = Array.isArray(annotations) ? annotations : [];
+  const cited = listOrEmpty(annotations);
   if (type === "refusal") {
     return around(part, { type, refusal: "" }, at, [
       { type: "response.refusal.delta", ...at, delta: refusal },

@@ -6,7 +6,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { upstreamFailed } from "../../call/refusals.ts";
-import { isObject, mappedList } from "../../wire/json.ts";
+import { isFilledText, isObject, mappedList } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { closeItem, isEmptyItem, isReasoningPart, type OpenItem, openItem, TextBuilder } from "./open-item.ts";
 import { ownId, withOwnArguments } from "./usual-items.ts";
@@ -76,7 +76,7 @@ export class ResponseItems {
     const { type, part } = event;
     const said = partEnds.has(type) && isObject(part) ? eventOfPart(part) : event;
     const whole = said[wholeKeys.get(said.type) ?? ""];
-    if (typeof whole !== "string" || whole === "") return;
+    if (!isFilledText(whole)) return;
     const pieces = { ...event, type: (said.type as string).replace(/done$/, "delta") };
     const open = this.#openFor(pieces);
     if (!open) return;

@@ -3,7 +3,7 @@
  * another at the same output index, and llama.cpp names no index: clients would join, repeat or lose such items.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../wire/json.ts";
+import { isFilledText, isObject } from "../../wire/json.ts";
 
 /** Kind is what an item is whose pieces come as texts. */
 type Kind = "message" | "reasoning";
@@ -65,7 +65,7 @@ export class OutputPlaces {
 /** namesOf returns the ids of the item that an event is about, and of its call. */
 function namesOf({ item, item_id }: JsonObject): JsonValue[] {
   const told = isObject(item) ? [item.id, item.call_id] : [item_id];
-  return told.filter((name): name is string => typeof name === "string" && name !== "");
+  return told.filter(isFilledText);
 }
 
 /** kindOf returns the kind of the item that a text is of; undefined for an event that tells no text. */

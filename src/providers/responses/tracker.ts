@@ -4,7 +4,7 @@
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { upstreamFailed } from "../../call/refusals.ts";
-import { isObject } from "../../wire/json.ts";
+import { isFilledText, isObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
 import type { Attempt } from "../contract.ts";
 import type { StreamTracker } from "../dialect.ts";
@@ -96,7 +96,7 @@ function wholeEnd<O extends DescMessage>(
 }
 
 function isReasonGiven(details: JsonValue | undefined): boolean {
-  return isObject(details) && typeof details.reason === "string" && details.reason !== "";
+  return isObject(details) && isFilledText(details.reason);
 }
 
 /** An incomplete response may be empty: all of it was reasoning. */

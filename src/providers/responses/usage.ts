@@ -4,7 +4,7 @@
  * Values that cannot be read are ignored: they are never the answer's fault.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../wire/json.ts";
+import { isFilledText, isObject } from "../../wire/json.ts";
 import type { Meter } from "../contract.ts";
 import { ChatUsageReader, responseNames } from "../usage/chat-counts.ts";
 import { countOf, membersOf } from "../usage/count.ts";
@@ -106,7 +106,7 @@ function writeItem(item: JsonObject, meter: Meter): void {
 /** writeBeginning counts the beginning of an item: the name of a call, but nothing for messages and reasoning. */
 function writeBeginning({ type, name }: JsonObject, meter: Meter): void {
   if (type === "message" || type === "reasoning") return;
-  if (typeof name === "string" && name !== "") meter.countText(name);
+  if (isFilledText(name)) meter.countText(name);
   // The vendor's tools at work, and unknown types.
   else if (typeof type === "string") meter.countText("");
 }

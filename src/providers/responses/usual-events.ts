@@ -5,7 +5,7 @@
  * OpenAI's SDK throws at a text without its item, and Codex takes no item but those that end.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../wire/json.ts";
+import { isObject, listOrEmpty } from "../../wire/json.ts";
 import { begunItem, begunResponse } from "./frames.ts";
 import { ownId } from "./usual-items.ts";
 
@@ -114,7 +114,7 @@ export class UsualEvents {
   last(event: JsonObject): readonly JsonObject[] {
     const before = this.#beginning(event);
     const { response } = event;
-    const output = isObject(response) && Array.isArray(response.output) ? response.output : [];
+    const output = isObject(response) ? listOrEmpty(response.output) : [];
     before.push(...output.flatMap((item, place) => (isObject(item) ? this.#rest(item, place) : [])));
     return this.#numbered(before, event);
   }

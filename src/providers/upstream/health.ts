@@ -10,28 +10,15 @@ import type { Answer } from "../../call/call.ts";
 import type { Operation } from "../../call/operations.ts";
 import { type MaybePromise, thenOrCatch } from "../../runtime/maybe-promise.ts";
 import { onEnd } from "../../runtime/push-stream.ts";
-import { type Attempt, type Provider, type Speak, wrapEverySpeak } from "../contract.ts";
+import { minuteMs } from "../../runtime/time/durations.ts";
+import { type Attempt, type Provider, type Speak, type UpstreamStats, wrapEverySpeak } from "../contract.ts";
 import { countsForHealth, faultOf, isRejection } from "../errors/fault.ts";
-
-/** UpstreamHealth sums up an upstream's recent attempts. */
-export interface UpstreamHealth {
-  readonly attempts: number;
-  readonly failures: number;
-  /** lastFailed is whether the last attempt failed. */
-  readonly lastFailed: boolean;
-  /** Times to the first byte in milliseconds, one for each answer, ascending. */
-  readonly firstBytes: readonly number[];
-  /** Number of calls that run now. */
-  readonly running: number;
-  /** The last failure, however long ago. */
-  readonly lastFailure: { readonly words: string; readonly at: number } | undefined;
-}
 
 export interface Health {
   /** Returns the provider with its attempts counted under this name. */
   watch(name: string, provider: Provider): Provider;
   /** Returns the health of an upstream. One that is not watched has no attempts. */
-  of(name: string): UpstreamHealth;
+  of(name: string): UpstreamStats;
   /** Forgets an upstream once its last attempt has ended, unless it is watched again by then. */
   forget(name: string): void;
   /** Number of calls that run at all upstreams, also at those that are to be forgotten. */
@@ -39,7 +26,7 @@ export interface Health {
 }
 
 /** spanMs is how far back attempts count, in milliseconds. */
-const spanMs = 15 * 60_000;
+const spanMs = 15 * minuteMs;
 /** The most attempts that count. */
 const most = 1000;
 
@@ -81,7 +68,7 @@ interface Attempts {
   ended(at: number, firstByte: number, failure: string | undefined): void;
   running(): number;
   /** Sums up the attempts that ended at `from` or later. */
-  since(from: number): UpstreamHealth;
+  since(from: number): UpstreamStats;
 }
 
 /** The ring is allocated with the first attempt: most configured upstreams are never called. */
@@ -89,7 +76,7 @@ function createAttempts(): Attempts {
   let ring: { at: Float64Array; firstByte: Float64Array; failed: Uint8Array } | undefined;
   let count = 0;
   let running = 0;
-  let lastFailure: UpstreamHealth["lastFailure"];
+  let lastFailure: UpstreamStats["lastFailure"];
   return {
     began() {
       running++;

@@ -35,7 +35,7 @@ export function leftOf({ ms, spentMs = 0 }: Bound): number {
   return ms - spentMs;
 }
 
-/** Bounds leaves undefined what the connection's deadlines keep (`runtime/deadlines.ts`). */
+/** Bounds leaves undefined what the connection's deadlines keep (`runtime/time/deadlines.ts`). */
 export type Bounds = { readonly [part in keyof Timeouts]: Bound | undefined };
 
 /** The connection's deadlines are up to half a second late, so shorter bounds have a timer of their own. */

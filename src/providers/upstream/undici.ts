@@ -19,8 +19,8 @@ import {
   type UpstreamRequest,
   writeFields,
 } from "../../http1/client/index.ts";
-import { createDeadlines, type Deadlines, type Timed } from "../../runtime/deadlines.ts";
 import { lookupElsewhere } from "../../runtime/net/metadata-addresses.ts";
+import { createDeadlines, type Deadlines, type Timed } from "../../runtime/time/deadlines.ts";
 import { sendAtTurnEnd } from "../../runtime/turn-end.ts";
 
 const maxHeaderBytes = 32_768;

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, linkSync, openSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { dayMs } from "../time/durations.ts";
 import { codeOf } from "../write-trouble.ts";
 
 /** unusedName returns a name that no other process has: in containers of one volume each may be the process 1. */
@@ -10,7 +11,7 @@ export function unusedName(path: string): string {
 }
 
 /** leftMs is for how long nobody has written what a process has left that was killed, in milliseconds. */
-const leftMs = 24 * 3_600_000;
+const leftMs = dayMs;
 
 /**
  * removeLeft removes what processes that were killed have left in a folder under names that `unusedName` made of a path that ends with a

@@ -11,6 +11,7 @@ import {
   type ModelMeasuresSchema,
 } from "../../../gen/modelgateway/v1/accounts_pb.ts";
 import type { ServiceImplementation } from "../../call/call.ts";
+import { dayMs, hourMs } from "../../runtime/time/durations.ts";
 import type { AttemptMeasures, Measures } from "../../storage/calls/attempt-measures.ts";
 import type { RequestStore } from "../../storage/calls/requests.ts";
 import type { Catalog } from "../../targets/catalog.ts";
@@ -25,8 +26,6 @@ export interface ModelMeasuresParts {
   readonly clock: () => number;
 }
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 /** The most calls that are read. */
 const mostCalls = 200_000;
 /** fewest is how many calls a measure has at least: of fewer, it would tell what a single account does. */

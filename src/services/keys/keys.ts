@@ -4,7 +4,6 @@
  * The administrator privilege is a field of SetAdministrator alone, which only a session may call: no request by an
  * API key can grant it.
  */
-
 import type { DescMethod } from "@bufbuild/protobuf";
 import {
   CreateKeyResponseSchema,
@@ -39,8 +38,6 @@ import { readLimits } from "./key-limits.ts";
 import { keyMessage } from "./key-message.ts";
 import { readPermissions } from "./key-permissions.ts";
 import { readChange, readCreditLimit, readExpiry } from "./key-request.ts";
-
-export { issueKey } from "./issue-key.ts";
 
 export interface KeyParts {
   readonly keys: KeyStore;

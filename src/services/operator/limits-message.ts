@@ -1,6 +1,7 @@
 /** Builds the API message of the configured limits. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { DescribeLimitsResponseSchema, RpcRateSchema } from "../../../gen/modelgateway/v1/operator_pb.ts";
+import { dayMs, hourMs } from "../../runtime/time/durations.ts";
 import { tierMessage } from "../accounts/account-message.ts";
 import type { LimitsConfig } from "./parts.ts";
 
@@ -18,7 +19,7 @@ export function limitsMessage(
     rpcRates,
     maxBodyBytes: BigInt(config.maxBodyBytes),
     bodyTimeoutSeconds: config.bodyTimeoutMs / 1000,
-    responsesKeepHours: responses.keepMs / 3_600_000,
+    responsesKeepHours: responses.keepMs / hourMs,
     responsesMaxPerAccount: responses.maxPerAccount,
     operatorKey: config.operatorKey !== undefined,
     ...failoverLimits(config),
@@ -49,5 +50,3 @@ function retentionLimits({ cache, retention: { requestsMs, auditMs, refusedMs } 
 function cacheLimits({ maxBytes, keepMs, priceShare }: NonNullable<LimitsConfig["cache"]>) {
   return { cacheMaxBytes: BigInt(maxBytes), cacheSeconds: keepMs / 1000, cachePriceShare: priceShare };
 }
-
-const dayMs = 86_400_000;

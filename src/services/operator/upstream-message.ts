@@ -2,18 +2,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { UpstreamHealth, type UpstreamSchema } from "../../../gen/modelgateway/v1/operator_pb.ts";
+import type { UpstreamStats } from "../../providers/contract.ts";
 import type { Catalog, Target } from "../../targets/catalog.ts";
-
-/** UpstreamStats counts an upstream's recent attempts. */
-export interface UpstreamStats {
-  readonly attempts: number;
-  readonly failures: number;
-  readonly lastFailed: boolean;
-  /** firstBytes are the times to the first byte in milliseconds, ascending. */
-  readonly firstBytes: readonly number[];
-  readonly running: number;
-  readonly lastFailure: { readonly words: string; readonly at: number } | undefined;
-}
 
 /** UpstreamState is an upstream's configuration with its statistics. */
 export interface UpstreamState extends UpstreamStats {

@@ -9,6 +9,7 @@ import { tooManyAttempts } from "../../call/refusals.ts";
 import type { Limiter, Rate } from "../../limits/limiter.ts";
 import { networkOf } from "../../runtime/net/networks.ts";
 import { passwordsWaiting } from "../../runtime/secrets.ts";
+import { minuteMs } from "../../runtime/time/durations.ts";
 
 /** Attempts counts attempts. Each method throws a Refusal when there were too many. */
 export interface Attempts {
@@ -26,7 +27,7 @@ export interface Attempts {
   countUser(userId: string): Promise<void>;
 }
 
-const windowMs = 15 * 60_000;
+const windowMs = 15 * minuteMs;
 const perNetwork: Rate = { capacity: 30, windowMs };
 const perUser: Rate = { capacity: 10, windowMs };
 const perUserEverywhere: Rate = { capacity: 50, windowMs };

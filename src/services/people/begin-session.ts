@@ -8,10 +8,11 @@ import type { AnswerHeaders, Call, Peer } from "../../call/call.ts";
 import { sessionCookie } from "../../pipeline/admit/authenticate-session.ts";
 import { newId } from "../../runtime/ids.ts";
 import { hashToken, newToken } from "../../runtime/secrets.ts";
+import { dayMs } from "../../runtime/time/durations.ts";
 import type { SessionStore } from "../../storage/people/sessions.ts";
 
 /** lifeMs is the longest life of a session, in milliseconds. */
-const lifeMs = 30 * 86_400_000;
+const lifeMs = 30 * dayMs;
 
 const maxUserAgent = 300;
 

@@ -5,6 +5,7 @@
 import { LinkKind } from "../../../gen/modelgateway/v1/sessions_pb.ts";
 import { newId } from "../../runtime/ids.ts";
 import { hashToken, newToken } from "../../runtime/secrets.ts";
+import { dayMs } from "../../runtime/time/durations.ts";
 import type { LinkStore } from "../../storage/people/links.ts";
 import type { Storage } from "../../storage/storage.ts";
 
@@ -30,9 +31,9 @@ export interface IssuedLink {
 }
 
 /** defaultValidMs is how long an invitation or a password link is valid unless its creator sets it. */
-export const defaultValidMs = 3 * 86_400_000;
+export const defaultValidMs = 3 * dayMs;
 
-const setUpValidMs = 86_400_000;
+const setUpValidMs = dayMs;
 
 /** issueLink creates and stores a link. It returns the secret, which cannot be read again. */
 export async function issueLink(links: LinkStore, init: LinkInit): Promise<IssuedLink> {

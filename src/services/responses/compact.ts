@@ -3,7 +3,7 @@
  * conversation that a client continues from.
  */
 import type { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, listOrEmpty, textOrEmpty } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { listedItem } from "./input-items.ts";
 
@@ -16,12 +16,12 @@ export async function compactionOf(request: CreateRequest): Promise<CreateReques
   const last = items.at(-1);
   const input = isObject(last) && last.type === trigger.type ? [...items] : [...items, trigger];
   const changes = { input, previous_response_id: undefined, stream: undefined, background: undefined };
-  return request.isLong ? request.rebuiltWith(changes).writeInSlices() : request.with(changes);
+  return request.rewrittenBy(changes);
 }
 
 /** compactedJson keeps the user's messages, as lists have them. */
 export function compactedJson({ id, created_at, output, usage }: JsonObject, input: JsonValue | undefined): JsonObject {
-  const items = Array.isArray(output) ? output : [];
+  const items = listOrEmpty(output);
   const answerId = textOrEmpty(id).replace(/^resp_/, "");
   const userItems = itemsOf(input)
     .filter(isObject)
@@ -33,5 +33,5 @@ export function compactedJson({ id, created_at, output, usage }: JsonObject, inp
 
 function itemsOf(input: JsonValue | undefined): readonly JsonValue[] {
   if (typeof input === "string") return [{ type: "message", role: "user", content: input }];
-  return Array.isArray(input) ? input : [];
+  return listOrEmpty(input);
 }

@@ -13,7 +13,7 @@ import { invalidValue, itemNotFound, missingField, previousResponseNotFound } fr
 import { answerIdOf } from "../../families/relayed-ids.ts";
 import { runInSlices } from "../../runtime/cooperative.ts";
 import type { Link, StoredResponse } from "../../storage/answers/responses.ts";
-import { type JsonObject, type JsonValue, longJson, readLongAnswer } from "../../wire/json.ts";
+import { isFilledText, type JsonObject, type JsonValue, longJson, readLongAnswer } from "../../wire/json.ts";
 import { jsonBytes } from "../../wire/long/write-json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { type AccountResponses, asOutputItemId, bytesOf, inputItemsOf, outputOf, readStored } from "./kept.ts";
@@ -100,7 +100,7 @@ async function replaceReferences(
   kept: AccountResponses,
   body: BodyRoom,
 ): Promise<readonly JsonObject[]> {
-  const nameless = items.findIndex((item) => isReference(item) && (typeof item.id !== "string" || item.id === ""));
+  const nameless = items.findIndex((item) => isReference(item) && !isFilledText(item.id));
   if (nameless !== -1) throw missingField(`input[${nameless}].id`);
   const found = await findItems(countReferences(items), kept, body);
   return items.map((item) => {

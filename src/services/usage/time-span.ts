@@ -2,15 +2,15 @@
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Bucket, type RequestFilter } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { invalidValue } from "../../call/refusals.ts";
+import { dayMs, hourMs, minuteMs } from "../../runtime/time/durations.ts";
 import { asked } from "../asked.ts";
 
-const hourMs = 3_600_000;
 const defaultBuckets = 30;
 const maxBuckets = 1000;
 
 export function bucketMsOf(bucket: Bucket | undefined): number {
-  if (bucket === Bucket.MINUTE) return hourMs / 60;
-  return bucket === Bucket.HOUR ? hourMs : 24 * hourMs;
+  if (bucket === Bucket.MINUTE) return minuteMs;
+  return bucket === Bucket.HOUR ? hourMs : dayMs;
 }
 
 /** requestFilterOf returns the storage's filter. Throws a Refusal if the time span is empty. */

@@ -6,14 +6,15 @@
  * A process that dies leaves its rows as they are, with a deadline that nobody moves on. Rows that have expired are deleted
  * whenever one is added.
  */
-import type { Insertable, Selectable } from "kysely";
+import { type Insertable, type Selectable, sql } from "kysely";
 import { changed, type Database, type Scope } from "../engines/scope.ts";
 import type { BackgroundResponseTable } from "../schema-answers.ts";
+import { type NodeDeadlines, nodeDeadlines } from "./node-deadlines.ts";
 import { addResponse, type StoredResponse } from "./responses.ts";
 
 export type BackgroundResponse = Selectable<BackgroundResponseTable>;
 
-export interface BackgroundStore {
+export interface BackgroundStore extends NodeDeadlines {
   /** Adds a response, and deletes some that have expired, and those of the account that have ended and are too many. */
   insert(row: Insertable<BackgroundResponseTable>, maxPerAccount: number): Promise<void>;
   /** Returns undefined where the account has no such response, or it is among the kept ones. */
@@ -30,10 +31,6 @@ export interface BackgroundStore {
   cancelled(node: string): Promise<string[]>;
   /** Moves on the deadlines of these responses. */
   renew(ids: readonly string[], aliveUntil: number): Promise<void>;
-  /** running returns the nodes that have responses whose deadlines have not passed. `now` is in milliseconds since 1970. */
-  running(now: number): Promise<string[]>;
-  /** endOf says that the processes of these nodes have ended: their responses have failed. `now` is in milliseconds since 1970. */
-  endOf(nodes: readonly string[], now: number): Promise<void>;
   /** Deletes a response that has ended. Returns false where the account has no such response. */
   delete(accountId: string, id: string, now: number): Promise<boolean>;
 }
@@ -84,18 +81,7 @@ export function backgroundStore({ db, transact }: Scope): BackgroundStore {
         .where("id", "in", [...ids])
         .execute();
     },
-    async running(now) {
-      const made = db.selectFrom(table).select("node").distinct();
-      const rows = await made.where("is_over", "=", 0).where("alive_until", ">", now).execute();
-      return rows.map(({ node }) => node);
-    },
-    async endOf(nodes, alive_until) {
-      const left = db
-        .updateTable(table)
-        .set({ alive_until })
-        .where("node", "in", [...nodes]);
-      await left.where("is_over", "=", 0).where("alive_until", ">", alive_until).execute();
-    },
+    ...nodeDeadlines(db, table, "alive_until", sql<boolean>`is_over = 0`),
     async delete(accountId, id, now) {
       const own = db.deleteFrom(table).where("id", "=", id).where("account_id", "=", accountId);
       const isDead = own.where((row) => row.or([row("is_over", "=", 1), row("alive_until", "<=", now)]));

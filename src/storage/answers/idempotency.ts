@@ -4,6 +4,7 @@
  * The work and the record of it are one transaction. Older records are deleted whenever one is added, some at a time: no timer
  * runs.
  */
+import { dayMs } from "../../runtime/time/durations.ts";
 import { changed, type Database, type Scope } from "../engines/scope.ts";
 
 /** Occasion is an idempotency key, whose and for what it is, and the SHA-256 of its request, in hex. */
@@ -27,7 +28,7 @@ export interface IdempotencyStore {
   once(occasion: Occasion, now: number, make: () => Promise<string>): Promise<Outcome>;
 }
 
-const keptMs = 24 * 3_600_000;
+const keptMs = dayMs;
 
 /** batch is how many records are deleted when one is added, at most. */
 const batch = 100;

@@ -6,9 +6,11 @@
  * found, and are deleted whenever a key is claimed, some at a time. Answers are stored as given: encrypted, for the request that they are
  * for.
  */
-import type { Selectable } from "kysely";
+import { type Selectable, sql } from "kysely";
+import { dayMs } from "../../runtime/time/durations.ts";
 import { changed, type Database, type Scope } from "../engines/scope.ts";
 import type { ReplayTable } from "../schema-answers.ts";
+import { type NodeDeadlines, nodeDeadlines } from "./node-deadlines.ts";
 
 export interface Claim {
   readonly accountId: string;
@@ -33,7 +35,7 @@ export type Claimed =
   | { readonly kind: "answered"; readonly requestId: string; readonly answer: Buffer }
   | { readonly kind: "too_large" };
 
-export interface ReplayStore {
+export interface ReplayStore extends NodeDeadlines {
   /** Claims a key, unless its call is made or was answered. */
   claim(claim: Claim): Promise<Claimed>;
   /**
@@ -45,13 +47,9 @@ export interface ReplayStore {
   free(claim: Claim): Promise<void>;
   /** Moves on the deadlines of the claims of these calls of this process. */
   renew(node: string, requestIds: readonly string[], expiresAt: number): Promise<void>;
-  /** running returns the nodes that have claims whose deadlines have not passed. `now` is in milliseconds since 1970. */
-  running(now: number): Promise<string[]>;
-  /** endOf says that the processes of these nodes have ended: their keys may be claimed anew. `now` is in milliseconds since 1970. */
-  endOf(nodes: readonly string[], now: number): Promise<void>;
 }
 
-const keptMs = 24 * 3_600_000;
+const keptMs = dayMs;
 
 /** maxPerAccount is how many bytes of answers an account may have. An answer that does not fit counts as too long. */
 const maxPerAccount = 1024 ** 3;
@@ -91,18 +89,7 @@ export function replayStore({ db, transact }: Scope): ReplayStore {
           .where("request_id", "in", requestIds.slice(at, at + renewedAtOnce))
           .execute();
     },
-    async running(now) {
-      const claimed = db.selectFrom("replays").select("node").distinct();
-      const rows = await claimed.where("state", "=", running).where("expires_at", ">", now).execute();
-      return rows.map(({ node }) => node);
-    },
-    async endOf(nodes, expires_at) {
-      const left = db
-        .updateTable("replays")
-        .set({ expires_at })
-        .where("node", "in", [...nodes]);
-      await left.where("state", "=", running).where("expires_at", ">", expires_at).execute();
-    },
+    ...nodeDeadlines(db, "replays", "expires_at", sql<boolean>`state = ${sql.lit(running)}`),
   };
 }
 

@@ -6,8 +6,8 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
+import { hourMs } from "../../runtime/time/durations.ts";
 import { changed, type Database, type Scope, stated } from "../engines/scope.ts";
-import { hourMs } from "../money/totals.ts";
 import { spanOf } from "./requests-query.ts";
 import { sumsByTime } from "./tallies.ts";
 

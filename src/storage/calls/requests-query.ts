@@ -1,5 +1,6 @@
 /** Selects calls, by a query that follows an index. */
 import { firstIdAt } from "../../runtime/ids.ts";
+import { hourMs } from "../../runtime/time/durations.ts";
 import { type Database, stated } from "../engines/scope.ts";
 import { answered } from "./outcomes.ts";
 
@@ -32,7 +33,7 @@ export interface IdSpan {
 }
 
 /** maxBodyMs is how long reading a body takes at most, in milliseconds: a call gets its id before that, and its time after. */
-export const maxBodyMs = 3_600_000;
+export const maxBodyMs = hourMs;
 
 /** stride is how many calls are read in one step of many: between two steps the event loop goes on. */
 export const stride = 2000;

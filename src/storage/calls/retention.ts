@@ -12,10 +12,10 @@
  */
 import { sql } from "kysely";
 import { idOf } from "../../runtime/ids.ts";
+import { hourMs } from "../../runtime/time/durations.ts";
 import { changed, type Database, type Scope } from "../engines/scope.ts";
 import { maxSum } from "../money/bounds.ts";
 import { charge } from "../money/entries.ts";
-import { hourMs } from "../money/totals.ts";
 import { foldRefused, forgetRefused } from "./refused.ts";
 
 export interface RetentionStore {

@@ -9,9 +9,9 @@
 import { setImmediate } from "node:timers/promises";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import { timeOfId } from "../../runtime/ids.ts";
+import { hourMs } from "../../runtime/time/durations.ts";
 import type { CallRow } from "../columns.ts";
 import { type Database, stated } from "../engines/scope.ts";
-import { hourMs } from "../money/totals.ts";
 import { answered } from "./outcomes.ts";
 import {
   type IdSpan,

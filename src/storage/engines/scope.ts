@@ -14,7 +14,7 @@ export type Database = Kysely<Tables>;
 export interface Scope {
   /** db posts what the ledger has written until now before a query reads or writes. */
   readonly db: Database;
-  /** The same without that: for reads that do without what the ledger has not posted yet. */
+  /** unflushed posts nothing first: it is for reads that need not see what the ledger has not posted yet. */
   readonly unflushed: Database;
   readonly pending: PendingSums;
   /** Runs work in a transaction that nobody sees half of; within one, as a part of it. */

@@ -6,6 +6,7 @@
  */
 import { type RawBuilder, sql } from "kysely";
 import { firstIdAt } from "../../runtime/ids.ts";
+import { dayMs, hourMs } from "../../runtime/time/durations.ts";
 import type { Database, Scope } from "../engines/scope.ts";
 import { defaultZone, longestWindowMs, quarterMs } from "./budget-windows.ts";
 import {
@@ -18,7 +19,6 @@ import {
   readBudgets,
   windowsOf,
 } from "./budgets.ts";
-import { hourMs } from "./totals.ts";
 
 /** BudgetStatus is a budget, in its window of now, and how much of it is spent and held. */
 export interface BudgetStatus extends BudgetUse {
@@ -128,7 +128,7 @@ async function usesIn(
 }
 
 /** So far clocks may be set back, without anything being looked for that is not there; in milliseconds. */
-const setBackMs = 8 * 24 * hourMs;
+const setBackMs = 8 * dayMs;
 
 /** With more calls than this within the longest window, what was spent before the first budget counts by hours, and not by quarters. */
 const maxCallsRead = 100_000;
@@ -187,7 +187,7 @@ function spentBefore({ accountId, keyId }: Budgeted, from: number, detailFrom: n
       WHERE subject = ${keyId ?? accountId} AND quarter_start >= ${begin}`,
     // A call's id has the time when its head came, which is before its body.
     sql`SELECT ${quarterOf}, cost FROM requests
-      WHERE ${own} AND id >= ${firstIdAt("req", Math.max(0, detailFrom - 24 * hourMs))} AND created_at >= ${detail}`,
+      WHERE ${own} AND id >= ${firstIdAt("req", Math.max(0, detailFrom - dayMs))} AND created_at >= ${detail}`,
   ];
   return sql.join(parts, sql` UNION ALL `);
 }

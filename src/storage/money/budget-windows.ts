@@ -4,6 +4,7 @@
  *
  * Databases are handed milliseconds and know no zone, so that an engine's own rules of time decide nothing.
  */
+import { dayMs } from "../../runtime/time/durations.ts";
 
 export type BudgetPeriod = "day" | "week" | "month";
 
@@ -14,7 +15,6 @@ export interface TimeWindow {
 }
 
 export const quarterMs = 900_000;
-const dayMs = 86_400_000;
 
 /** rollingMs is how long a rolling window is, in milliseconds. */
 export const rollingMs: Readonly<Record<BudgetPeriod, number>> = {

@@ -1,10 +1,9 @@
 /** Sums what calls and holds add to the sums of keys and hours, in memory before it is written. */
+import { hourMs } from "../../runtime/time/durations.ts";
 import { lost } from "../calls/outcomes.ts";
 import { type Capture, defaultOf, noSums, type SummedColumn, summedColumns } from "../columns.ts";
 import { compileAdd, compileValues } from "../compile-row.ts";
 import type { HoldEntry } from "./books.ts";
-
-export const hourMs = 3_600_000;
 
 /** HourTotal is what calls of an account, hour, key and model add to `usage_hours`. */
 export type HourTotal = TotalKey & { requests: number } & Record<SummedColumn, number>;

@@ -4,6 +4,7 @@
  * A session that has expired or was not used for long is not found, and neither is one whose user was removed.
  */
 import { type Insertable, type Selectable, sql } from "kysely";
+import { dayMs } from "../../runtime/time/durations.ts";
 import { changed, compiledOnce, type Database, type Scope } from "../engines/scope.ts";
 import type { SessionTable } from "../schema-people.ts";
 
@@ -22,7 +23,7 @@ export interface SessionWithUser {
 }
 
 /** idleMs is how long a session lasts without being used, in milliseconds. */
-const idleMs = 7 * 86_400_000;
+const idleMs = 7 * dayMs;
 
 export interface SessionStore {
   insert(session: Insertable<SessionTable>): Promise<void>;

@@ -3,9 +3,9 @@
  * calls themselves. An hour's quarters are compared in all: within it nothing else says in which a call came.
  */
 import { sql } from "kysely";
+import { hourMs } from "../../runtime/time/durations.ts";
 import type { Database } from "../engines/scope.ts";
 import { longestWindowMs } from "../money/budget-windows.ts";
-import { hourMs } from "../money/totals.ts";
 import { type Found, found } from "./finding.ts";
 import { maxOfKind } from "./sums.ts";
 import { summedText } from "./whole-sums.ts";

@@ -1,11 +1,11 @@
 /** Compares the sums of usage with the calls that are kept, hour by hour, and remembers which hours were proved. */
 import { createHash } from "node:crypto";
 import { sql } from "kysely";
+import { hourMs } from "../../runtime/time/durations.ts";
 import { counted as inWords } from "../../runtime/words/counted.ts";
 import { lost } from "../calls/outcomes.ts";
 import { summedColumns } from "../columns.ts";
 import type { Database } from "../engines/scope.ts";
-import { hourMs } from "../money/totals.ts";
 import { type Counts, counted, type Found, found, type HourKey } from "./finding.ts";
 import { callsIn, hourIn, type Spans } from "./spans.ts";
 import { maxOfKind } from "./sums.ts";

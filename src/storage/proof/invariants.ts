@@ -1,11 +1,12 @@
 /** Finds what no sequence of recharges and calls leads to, whatever the sums say. */
 import { type RawBuilder, sql } from "kysely";
+import { hourMs } from "../../runtime/time/durations.ts";
 import type { Database } from "../engines/scope.ts";
 import { type FindingKind, type Found, found } from "./finding.ts";
 import { maxOfKind } from "./sums.ts";
 
 /** A hold that has expired for so long was left behind: gateways release what has expired within seconds. */
-const abandonedMs = 3_600_000;
+const abandonedMs = hourMs;
 
 interface Broken {
   readonly id: string;

@@ -7,10 +7,10 @@
  */
 import { type RawBuilder, sql } from "kysely";
 import { newId } from "../../runtime/ids.ts";
+import { hourMs } from "../../runtime/time/durations.ts";
 import { StorageError } from "../../runtime/write-trouble.ts";
 import type { Database } from "../engines/scope.ts";
 import { quarterMs } from "../money/budget-windows.ts";
-import { hourMs } from "../money/totals.ts";
 import { counted, type Finding, type Found } from "./finding.ts";
 import { type Proof, prove, type ReconcileOptions } from "./proof.ts";
 

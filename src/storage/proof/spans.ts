@@ -4,8 +4,8 @@
  */
 import { type RawBuilder, sql } from "kysely";
 import { firstIdAt } from "../../runtime/ids.ts";
+import { hourMs } from "../../runtime/time/durations.ts";
 import { maxBodyMs } from "../calls/requests-query.ts";
-import { hourMs } from "../money/totals.ts";
 
 /** Span is a span of time, in milliseconds since 1970: it has `from`, and has not `to`. It has no end where one is undefined. */
 export interface Span {

@@ -1,7 +1,6 @@
 /**
  * Authentication: the key in every form in which clients send it, and the stored form of keys and passwords.
  */
-
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { type IncomingHttpHeaders, request } from "node:http";
@@ -18,7 +17,7 @@ import {
   newPassword,
   verifyPassword,
 } from "../../../src/runtime/secrets.ts";
-import { issueKey } from "../../../src/services/keys/keys.ts";
+import { issueKey } from "../../../src/services/keys/issue-key.ts";
 import type { Storage } from "../../../src/storage/storage.ts";
 import { modelGateway } from "../../support/command.ts";
 import { environment } from "../../support/environment.ts";

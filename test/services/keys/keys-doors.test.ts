@@ -7,7 +7,7 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ErrorDetailSchema, ReasonSchema } from "../../../gen/modelgateway/v1/errors_pb.ts";
 import { KeyService } from "../../../gen/modelgateway/v1/keys_pb.ts";
-import { issueKey } from "../../../src/services/keys/keys.ts";
+import { issueKey } from "../../../src/services/keys/issue-key.ts";
 import { WireFault } from "../../../src/wire/fault.ts";
 import type { JsonObject } from "../../../src/wire/json.ts";
 import { Wire } from "../../../src/wire/wire.ts";

@@ -2,14 +2,13 @@
  * What the dashboard shows beyond keys and money: calls, running and over, models, upstreams, limits, users; and that a
  * session calls models by a key of its account.
  */
-
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { UpstreamHealthSchema } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import type { Answer } from "../../../src/call/call.ts";
 import { cancelled, upstreamFailed, upstreamRefused, upstreamTimeout } from "../../../src/call/refusals.ts";
-import type { Attempt, Provider } from "../../../src/providers/contract.ts";
-import { createHealth, type UpstreamHealth } from "../../../src/providers/upstream/health.ts";
+import type { Attempt, Provider, UpstreamStats } from "../../../src/providers/contract.ts";
+import { createHealth } from "../../../src/providers/upstream/health.ts";
 import { newId } from "../../../src/runtime/ids.ts";
 import { issueKey } from "../../../src/services/keys/issue-key.ts";
 import { healthOf, upstreamMessage, upstreamStates } from "../../../src/services/operator/upstream-message.ts";
@@ -516,7 +515,7 @@ describe("the health of an upstream", () => {
 
   test("is of the last 15 minutes, and of the last 1,000 attempts at most", async () => {
     const { attempt, answers, fared, clock } = watch();
-    const count = ({ attempts, failures }: UpstreamHealth) => [attempts, failures];
+    const count = ({ attempts, failures }: UpstreamStats) => [attempts, failures];
     for (let i = 0; i < 5; i++) await expect(attempt(fails(upstreamTimeout()))).rejects.toThrow();
     clock.at += 15 * 60_000;
     await attempt(() => answers());

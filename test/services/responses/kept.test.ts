@@ -1,7 +1,6 @@
 /**
  * What is kept of responses: whose it is, for how long, how much, and that it is there when its caller goes on from it.
  */
-
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { pino } from "pino";
@@ -10,7 +9,7 @@ import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { type Gateway, startGateway } from "../../../src/composition/gateway.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 import { newId } from "../../../src/runtime/ids.ts";
-import { issueKey } from "../../../src/services/keys/keys.ts";
+import { issueKey } from "../../../src/services/keys/issue-key.ts";
 import type { Storage } from "../../../src/storage/storage.ts";
 import { binaryOptions, type JsonObject } from "../../../src/wire/json.ts";
 import { environment } from "../../support/environment.ts";

@@ -7,7 +7,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { createKeepAlive, type PlainAnswer } from "../../../src/http1/server/answer.ts";
 import { ServedConnection } from "../../../src/http1/server/connection.ts";
 import type { PlainRequest } from "../../../src/http1/server/request.ts";
-import type { Timed } from "../../../src/runtime/deadlines.ts";
+import type { Timed } from "../../../src/runtime/time/deadlines.ts";
 
 export interface Asked {
   readonly request: PlainRequest;

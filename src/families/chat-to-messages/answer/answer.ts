@@ -5,7 +5,9 @@
  */
 import { type ContentBlock, ContentBlockType, type Message } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { readToolInput } from "../../../call/tools/tool-input.ts";
+import { MessageUsageReader } from "../../../providers/usage/message-counts.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { completionJson, type Said } from "../../chat-answers/completion.ts";
 import { withNames } from "../property-names.ts";
 import { type Called, explanationOf, finishReason } from "./finish.ts";
 import {
@@ -17,9 +19,10 @@ import {
   freeText,
   thinkingPiece,
 } from "./parts.ts";
-import { chatUsage, MessageCounts } from "./usage.ts";
+import { chatUsage } from "./usage.ts";
 
-interface Draft {
+/** Draft is what has been read of a message. */
+interface Draft extends Said {
   text: string;
   reasoning: string;
   /** answered is whether the text is the input of the tool that stands for the answer. */
@@ -32,10 +35,11 @@ interface Draft {
 
 /** `usage` is the message's own, as it came. */
 export function chatCompletion(message: Message, usage: JsonValue | undefined, context: AnswerContext): JsonObject {
-  const counts = new MessageCounts();
+  const counts = new MessageUsageReader();
   const hasTold = counts.take(usage);
   const draft: Draft = {
     text: "",
+    refusal: null,
     reasoning: "",
     answered: false,
     functionCall: undefined,
@@ -47,29 +51,9 @@ export function chatCompletion(message: Message, usage: JsonValue | undefined, c
   const called: Called = draft.toolCalls.length > 0 ? "tool_calls" : draft.functionCall && "function_call";
   const finish = finishReason(message, called);
   const refusal = finish === "content_filter" ? (explanationOf(message.extra) ?? null) : null;
-  return {
-    id: context.id,
-    object: "chat.completion",
-    created: context.created,
-    model: message.model || context.model,
-    choices: [{ index: 0, message: messageOf(draft, refusal), logprobs: null, finish_reason: finish }],
-    ...(hasTold ? { usage: chatUsage(counts) } : {}),
-  };
-}
-
-function messageOf(draft: Draft, refusal: string | null): JsonObject {
-  const { text, reasoning, functionCall, thinkingBlocks, annotations, toolCalls } = draft;
-  const isSilent = text === "" && (toolCalls.length > 0 || functionCall !== undefined || refusal !== null);
-  return {
-    role: "assistant",
-    content: isSilent ? null : text,
-    refusal,
-    ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
-    ...(thinkingBlocks.length === 0 ? {} : { thinking_blocks: thinkingBlocks }),
-    ...(annotations.length === 0 ? {} : { annotations }),
-    ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
-    ...(functionCall ? { function_call: functionCall } : {}),
-  };
+  const head = { ...context, model: message.model || context.model };
+  const beside = hasTold ? { usage: chatUsage(counts) } : {};
+  return completionJson(head, { ...draft, refusal }, { logprobs: null, finish, beside });
 }
 
 function addBlock(block: ContentBlock, draft: Draft, context: AnswerContext): void {

@@ -1,17 +1,13 @@
 /** The members of a chat message that blocks become, the same in unary answers and in streams. */
 import type { Citation, ContentBlock } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import type { AnswerHead } from "../../chat-answers/chunk-writer.ts";
 import { freeTextIn } from "../../tools/free-text.ts";
 import type { ArgumentNames } from "../property-names.ts";
 
 /** AnswerContext is what the translation of the answer needs from the request. */
-export interface AnswerContext {
-  readonly id: string;
-  readonly created: number;
-  /** The requested model: used where the upstream does not name the one that answered. */
-  readonly model: string;
+export interface AnswerContext extends AnswerHead {
   readonly called: ReadonlyMap<string, CalledTool>;
-  readonly includeUsage: boolean;
 }
 
 /** CalledTool says what a call becomes: a tool call, a `function_call`, or the answer's own text. */

@@ -5,7 +5,7 @@
  * events and deltas are ignored. A stream that ends before its message fails, after its chunks were handed over.
  */
 import { create } from "@bufbuild/protobuf";
-import { ChatCompletionChunkSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import type { ChatCompletionChunkSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import {
   ContentBlockType,
   MessageDeltaType,
@@ -17,17 +17,17 @@ import type { Frames } from "../../../call/call.ts";
 import { brokenOff } from "../../../call/refusals.ts";
 import { membersOf } from "../../../providers/usage/count.ts";
 import { isFinished } from "../../../providers/usage/finish-word.ts";
-import type { JsonObject, JsonValue } from "../../../wire/json.ts";
-import { Wire } from "../../../wire/wire.ts";
+import { MessageUsageReader } from "../../../providers/usage/message-counts.ts";
+import type { JsonObject } from "../../../wire/json.ts";
+import type { Wire } from "../../../wire/wire.ts";
+import { type Chunk, ChunkWriter } from "../../chat-answers/chunk-writer.ts";
 import { readAnswer } from "../../read-message.ts";
 import { translateStream } from "../../translate-stream.ts";
 import type { OpenBlock, Progress } from "./block.ts";
 import { explanationOf, finishReason } from "./finish.ts";
 import { openBlock } from "./open-block.ts";
 import type { AnswerContext } from "./parts.ts";
-import { chatUsage, MessageCounts } from "./usage.ts";
-
-type Chunk = Wire<typeof ChatCompletionChunkSchema>;
+import { chatUsage } from "./usage.ts";
 
 export function chunksOf(
   frames: Frames<typeof MessageStreamEventSchema>,
@@ -36,10 +36,7 @@ export function chunksOf(
   const stream = new ChunkStream(context);
   return translateStream(
     frames,
-    (event) => {
-      stream.take(readAnswer(event), event);
-      return stream.release();
-    },
+    (event) => stream.take(readAnswer(event), event),
     () => {
       if (!stream.ended) throw brokenOff();
       return [];
@@ -53,30 +50,26 @@ class ChunkStream {
   readonly #progress: Progress = { length: 0, toolCalls: 0, functionCalled: false, answered: false };
   /** By the index of the block. */
   readonly #open = new Map<number, OpenBlock>();
-  readonly #counts = new MessageCounts();
-  #chunks: Chunk[] = [];
+  readonly #counts = new MessageUsageReader();
+  readonly #chunks: ChunkWriter;
   #started = false;
   #finished = false;
-  #model: string;
 
   constructor(context: AnswerContext) {
     this.#context = context;
-    this.#model = context.model;
+    this.#chunks = new ChunkWriter(context);
   }
 
-  /** Returns the chunks since the last call. */
-  release(): readonly Chunk[] {
-    const chunks = this.#chunks;
-    this.#chunks = [];
-    return chunks;
+  /** Returns the chunks that an event becomes. `frame` is what the event was read from. */
+  take(event: MessageStreamEvent, frame: Wire<typeof MessageStreamEventSchema>): readonly Chunk[] {
+    if (!this.ended) this.#take(event, frame);
+    return this.#chunks.release();
   }
 
-  /** `frame` is what the event was read from. */
-  take(event: MessageStreamEvent, frame: Wire<typeof MessageStreamEventSchema>): void {
-    if (this.ended) return;
+  #take(event: MessageStreamEvent, frame: Wire<typeof MessageStreamEventSchema>): void {
     switch (event.type) {
       case MessageEventType.MESSAGE_START:
-        if (!this.#started) this.#model = event.message?.model || this.#model;
+        if (!this.#started) this.#chunks.model = event.message?.model || this.#chunks.model;
         this.#counts.take(membersOf(frame.json().message).usage);
         this.#start();
         break;
@@ -95,7 +88,7 @@ class ChunkStream {
         break;
       case MessageEventType.MESSAGE_STOP:
         this.#finish(event);
-        if (this.#context.includeUsage) this.#push([], chatUsage(this.#counts));
+        this.#chunks.usage(chatUsage(this.#counts));
         this.ended = true;
     }
   }
@@ -103,7 +96,7 @@ class ChunkStream {
   #start(): void {
     if (this.#started) return;
     this.#started = true;
-    this.#choice({ role: "assistant", content: "" }, null);
+    this.#chunks.say({ role: "assistant", content: "" });
   }
 
   #openBlock({ index = 0, contentBlock }: MessageStreamEvent): void {
@@ -141,21 +134,11 @@ class ChunkStream {
     const refusal = reason === "content_filter" ? explanationOf(delta?.extra) : undefined;
     if (refusal !== undefined) this.#say({ refusal });
     this.#finished = true;
-    this.#choice({}, reason);
+    this.#chunks.finish(reason);
   }
 
   #say(delta: JsonObject | undefined): void {
-    if (delta) this.#choice(delta, null);
-  }
-
-  #choice(delta: JsonObject, finish: string | null): void {
-    this.#push([{ index: 0, delta, logprobs: null, finish_reason: finish }], null);
-  }
-
-  #push(choices: JsonValue[], usage: JsonValue): void {
-    const { id, created, includeUsage } = this.#context;
-    const chunk = { id, object: "chat.completion.chunk", created, model: this.#model, choices };
-    this.#chunks.push(Wire.ofJson(ChatCompletionChunkSchema, includeUsage ? { ...chunk, usage } : chunk));
+    if (delta) this.#chunks.say(delta);
   }
 }
 

@@ -2,11 +2,9 @@
  * The usage of a message as a chat completion reports it: sums, with their parts named. It is the usage that the call
  * is charged for.
  */
-import { MessageUsageReader } from "../../../providers/usage/message-counts.ts";
+import type { MessageUsageReader } from "../../../providers/usage/message-counts.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { boundedCount } from "../../chat-usage.ts";
-
-export { MessageUsageReader as MessageCounts };
 
 export function chatUsage({ reported, hasReasoning }: MessageUsageReader): JsonObject {
   const [read, output] = [boundedCount(reported.cacheRead), boundedCount(reported.output)];

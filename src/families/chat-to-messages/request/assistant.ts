@@ -6,7 +6,7 @@
  */
 import type { ChatMessage, ToolCall } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { isEmptyList } from "../../../call/tools/tool-input.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts";
 import { WireFault } from "../../../wire/fault.ts";
 import {
   checkRawInSlices,
@@ -55,7 +55,7 @@ function* callBlocks(
 ): CooperativeTask<JsonObject[]> {
   const blocks: (JsonObject | undefined)[] = [];
   for (const [i, call] of message.toolCalls.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     blocks.push(yield* callBlock(call, `${path}.tool_calls[${i}]`, calls, dropped));
   }
   const { functionCall } = message;

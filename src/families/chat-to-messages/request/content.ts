@@ -9,8 +9,8 @@ import { type ChatMessage, type ContentPart, ContentPartType } from "../../../..
 import { CacheControlSchema, ContentBlockSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { markKeys } from "../../../call/cache-marks.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts";
+import { isFilledText, isObject, type JsonObject } from "../../../wire/json.ts";
 import { placedMark } from "../../cache-marks.ts";
 import { documentAddress } from "../../foreign-bodies/flat-media.ts";
 import type { Dropped } from "../../paths/dropped.ts";
@@ -38,7 +38,7 @@ export function* contentBlocks(
   const blocks: JsonObject[] = [];
   for (const [i, part] of (content.value?.parts ?? []).entries()) {
     const partPath = `${path}.content[${i}]`;
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const block = yield* blockOf(part, partPath, dropped);
     if (block === "blank") continue;
     if (block && sides[side].some((type) => type === block.type)) blocks.push(block);
@@ -127,16 +127,15 @@ function ownBlock(part: JsonObject | undefined): JsonObject | undefined {
   const address = part && documentAddress(part);
   if (address !== undefined) return { type: "document", source: { type: "url", url: address } };
   if (!part || !fitsSchema(ContentBlockSchema, part)) return undefined;
-  const says = (value: JsonValue | undefined) => typeof value === "string" && value !== "";
   switch (part.type) {
     case "image":
     case "document":
     case "search_result":
       return (part.source ?? null) === null ? undefined : part;
     case "thinking":
-      return says(part.signature) && typeof part.thinking === "string" ? part : undefined;
+      return isFilledText(part.signature) && typeof part.thinking === "string" ? part : undefined;
     case "redacted_thinking":
-      return says(part.data) ? part : undefined;
+      return isFilledText(part.data) ? part : undefined;
   }
   return undefined;
 }

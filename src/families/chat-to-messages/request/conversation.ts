@@ -8,7 +8,7 @@
 import { type ChatMessage, Role } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
 import { refusesPrefill } from "../../../providers/anthropic/generation.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../paths/dropped.ts";
 import { interrupted, withoutCall } from "../../tools/paired-results.ts";
@@ -35,7 +35,7 @@ export function* conversationOf(
   const builder = new ConversationBuilder(dropped);
   for (const [i, message] of messages.entries()) {
     yield* builder.add(message, `messages[${i}]`);
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
   }
   return builder.end(refusesPrefill(model));
 }

@@ -6,7 +6,7 @@
  * another vendor, and what has no signature, is dropped and named.
  */
 import type { ChatMessage } from "../../../../gen/modelgateway/v1/chat_pb.ts";
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { isFilledText, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import type { Dropped } from "../../paths/dropped.ts";
 
 /** thinkingKeys are the keys of a message that may hold thinking. */
@@ -50,9 +50,9 @@ function blocksIn(given: JsonValue, path: string, dropped: Dropped): JsonObject[
 function signedThinking(value: JsonValue): JsonObject | undefined {
   if (!isObject(value)) return undefined;
   const { type, thinking = "", signature, data } = value;
-  if (type === "redacted_thinking") return typeof data === "string" && data !== "" ? { type, data } : undefined;
+  if (type === "redacted_thinking") return isFilledText(data) ? { type, data } : undefined;
   if (type !== "thinking" || typeof thinking !== "string") return undefined;
-  return typeof signature === "string" && signature !== "" ? { type, thinking, signature } : undefined;
+  return isFilledText(signature) ? { type, thinking, signature } : undefined;
 }
 
 /** Piece is a part of a thought whose signature has not come. */
@@ -68,13 +68,13 @@ function blocksOfDetails(details: JsonValue, path: string, dropped: Dropped): Js
   for (const [i, detail] of listOf(details, path, dropped).entries()) {
     const { type, format, text, signature, data, index } = isObject(detail) ? detail : {};
     const isClaudes = typeof format === "string" && format.startsWith("anthropic");
-    if (isClaudes && type === "reasoning.encrypted" && typeof data === "string" && data !== "") {
+    if (isClaudes && type === "reasoning.encrypted" && isFilledText(data)) {
       blocks.push({ type: "redacted_thinking", data });
     } else if (isClaudes && type === "reasoning.text") {
       const pieces = waiting.get(index) ?? [];
       pieces.push({ text: textOrEmpty(text), path: `${path}[${i}]` });
       waiting.set(index, pieces);
-      if (typeof signature !== "string" || signature === "") continue;
+      if (!isFilledText(signature)) continue;
       const thought = pieces.splice(0).map((piece) => piece.text);
       blocks.push({ type: "thinking", thinking: thought.join(""), signature });
     } else dropped.add(`${path}[${i}]`);

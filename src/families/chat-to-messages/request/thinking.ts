@@ -21,7 +21,7 @@ import {
   thinksByBudget,
   withoutThinking,
 } from "../../../providers/anthropic/generation.ts";
-import { besideEffort, budgetIn, effortIn } from "../../../providers/profile/reasoning-object.ts";
+import { besideEffort, budgetIn, budgetOfEffort, effortIn } from "../../../providers/profile/reasoning-object.ts";
 import { definedFields, isObject, type JsonObject } from "../../../wire/json.ts";
 import { enumWords } from "../../../wire/plan.ts";
 import type { Dropped } from "../../paths/dropped.ts";
@@ -31,15 +31,6 @@ import { fitsSchema } from "../fits-schema.ts";
 const defaultMaxTokens = 4096;
 const leastBudget = 1024;
 const mostTokens = 2 ** 32 - 1;
-
-const budgets: Readonly<Record<number, number>> = {
-  [ReasoningEffort.MINIMAL]: 1024,
-  [ReasoningEffort.LOW]: 1024,
-  [ReasoningEffort.MEDIUM]: 2048,
-  [ReasoningEffort.HIGH]: 4096,
-  [ReasoningEffort.XHIGH]: 8192,
-  [ReasoningEffort.MAX]: 16384,
-};
 
 const { words, numbers } = enumWords(ReasoningEffortSchema);
 
@@ -140,7 +131,7 @@ function thinkingForEffort(
   byBudget: boolean,
   { reasoningEffort }: CreateChatCompletionRequest,
 ): RequestedThinking | undefined {
-  const budget = budgets[effort];
+  const budget = budgetOfEffort(effortWord(effort));
   if (budget === undefined) return undefined;
   const json = byBudget ? { type: "enabled", budget_tokens: budget } : adaptive;
   return { json, path: reasoningEffort === undefined ? "reasoning" : "reasoning_effort" };
@@ -170,9 +161,8 @@ function ownThinking(
   if (rest.type !== "enabled" || budget !== null) {
     return { json: definedFields({ ...rest, budget_tokens: budget ?? undefined }), path: "thinking" };
   }
-  const usual = budgets[ReasoningEffort.MEDIUM] as number;
   const completed = thinksByBudget(model)
-    ? { ...rest, budget_tokens: usual }
+    ? { ...rest, budget_tokens: budgetOfEffort("medium") as number }
     : { ...adaptive, ...rest, type: "adaptive" };
   return { json: completed, path: "thinking" };
 }

@@ -5,6 +5,7 @@
  */
 import { upstreamFailed } from "../../../call/refusals.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { completionJson, type Said } from "../../chat-answers/completion.ts";
 import {
   type AnswerContext,
   betweenMessages,
@@ -27,15 +28,9 @@ export function chatCompletion(response: JsonObject, context: AnswerContext): Js
   for (const item of output) if (isObject(item)) draft.add(item);
   const usage = chatUsage(response);
   const finish = finishOf(response, draft.hasCalls, context);
-  return {
-    id: context.id,
-    object: "chat.completion",
-    created: context.created,
-    model: textOrEmpty(model) || context.model,
-    choices: [{ index: 0, message: draft.message(), logprobs: draft.logprobs(), finish_reason: finish }],
-    ...(usage ? { usage } : {}),
-    ...(typeof tier === "string" ? { service_tier: tier } : {}),
-  };
+  const head = { ...context, model: textOrEmpty(model) || context.model };
+  const beside = { ...(usage ? { usage } : {}), ...(typeof tier === "string" ? { service_tier: tier } : {}) };
+  return completionJson(head, draft.said(), { logprobs: draft.logprobs(), finish, beside });
 }
 
 class Draft {
@@ -79,20 +74,17 @@ class Draft {
     if (block) this.#blocks.push(block);
   }
 
-  message(): JsonObject {
-    const text = this.#texts.filter((one) => one !== "").join(betweenMessages);
-    const isSilent = text === "" && (this.hasCalls || this.#refusal !== "");
+  said(): Said {
     const [first] = this.#calls;
-    const isLegacy = this.#context.isLegacy && first !== undefined && isObject(first.function);
+    const legacy = this.#context.isLegacy && isObject(first?.function) ? first.function : undefined;
     return {
-      role: "assistant",
-      content: isSilent ? null : text,
+      text: this.#texts.filter((one) => one !== "").join(betweenMessages),
       refusal: this.#refusal || null,
-      ...(this.#reasoning.length > 0 ? { reasoning_content: this.#reasoning.join("\n\n") } : {}),
-      ...(this.#blocks.length > 0 ? { thinking_blocks: this.#blocks } : {}),
-      ...(this.#annotations.length > 0 ? { annotations: this.#annotations } : {}),
-      ...(this.hasCalls && !isLegacy ? { tool_calls: this.#calls } : {}),
-      ...(isLegacy ? { function_call: first.function as JsonObject } : {}),
+      reasoning: this.#reasoning.join("\n\n"),
+      thinkingBlocks: this.#blocks,
+      annotations: this.#annotations,
+      toolCalls: legacy ? [] : this.#calls,
+      functionCall: legacy,
     };
   }
 

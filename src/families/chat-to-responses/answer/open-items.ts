@@ -4,7 +4,7 @@
  * Each item tracks how much of it was passed on, so that what comes only at its end, or only in the final response,
  * is passed on once.
  */
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, objectsIn, textOrEmpty } from "../../../wire/json.ts";
 import {
   type AnswerContext,
   argumentsIn,
@@ -194,6 +194,6 @@ export class OpenItems {
 }
 
 function allSourcesIn(content: JsonValue | undefined): JsonObject[] {
-  const parts = Array.isArray(content) ? content.filter(isObject) : [];
+  const parts = objectsIn(content);
   return parts.flatMap(({ annotations }) => sourcesIn(annotations));
 }

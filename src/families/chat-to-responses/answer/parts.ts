@@ -1,18 +1,13 @@
 /** Describes what the translation of an answer needs, and what unary and streamed answers share. */
 import { sealReasoning } from "../../../providers/profile/reasoning-seal.ts";
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { isFilledText, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import type { AnswerHead } from "../../chat-answers/chunk-writer.ts";
 
-export interface AnswerContext {
-  readonly id: string;
-  /** In seconds since 1970. */
-  readonly created: number;
-  /** The requested model: used where the upstream does not name the one that answered. */
-  readonly model: string;
+export interface AnswerContext extends AnswerHead {
   /** The upstream's hash (`providers/profile/reasoning-seal.ts`). */
   readonly maker: string;
   /** isLegacy is whether the request used the legacy `functions`, so that a call is a `function_call`. */
   readonly isLegacy: boolean;
-  readonly includeUsage: boolean;
 }
 
 /** Separates the texts of several messages: a model comments its work before it answers. */
@@ -52,7 +47,7 @@ export function reasoningIn({ summary, content }: JsonObject): string {
  */
 export function reasoningBlock(item: JsonObject, calls: number, maker: string): JsonObject | undefined {
   const { id, encrypted_content: encrypted } = item;
-  if (typeof encrypted !== "string" || encrypted === "") return undefined;
+  if (!isFilledText(encrypted)) return undefined;
   const seal = sealReasoning({ maker, id: textOrEmpty(id), encrypted, calls });
   const thinking = reasoningIn(item);
   return thinking === "" ? { type: "redacted_thinking", data: seal } : { type: "thinking", thinking, signature: seal };

@@ -5,7 +5,7 @@
  * and named.
  */
 import { invalidValue, missingField } from "../../../call/refusals.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import { documentAddress, isWebAddress } from "../../foreign-bodies/flat-media.ts";
 import type { Dropped } from "../../paths/dropped.ts";
@@ -15,7 +15,7 @@ export function* contentOf(content: JsonValue | undefined, path: string, dropped
   if (!Array.isArray(content)) return textOrEmpty(content);
   const parts: JsonObject[] = [];
   for (const [i, part] of content.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     if (isObject(part)) parts.push(inputPart(part, `${path}[${i}]`, dropped));
   }
   return parts;
@@ -31,7 +31,7 @@ export function* textOfParts(
   if (!Array.isArray(content)) return textOrEmpty(content);
   const texts: string[] = [];
   for (const [i, part] of content.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     if (!isObject(part)) continue;
     if (typeof part.text === "string") texts.push(part.text);
     else if (typeof part.refusal === "string") texts.push(part.refusal);

@@ -4,9 +4,15 @@
  * A turn of the assistant's becomes its reasoning, its message and its calls, each an item; the reasoning keeps its
  * position. What no item can hold is dropped and named, or refused where the model must not do without it.
  */
-
-import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
-import { definedFields, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts";
+import {
+  definedFields,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listOrEmpty,
+  textOrEmpty,
+} from "../../../wire/json.ts";
 import { withBreakpoints } from "../../cache-marks.ts";
 import { unsignedId } from "../../call-signature.ts";
 import type { Dropped } from "../../paths/dropped.ts";
@@ -22,8 +28,8 @@ export function* itemsOf(
   dropped: Dropped,
 ): CooperativeTask<JsonObject[]> {
   const conversation = new Conversation(reasoningItems, dropped);
-  for (const [i, message] of (Array.isArray(messages) ? messages : []).entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+  for (const [i, message] of listOrEmpty(messages).entries()) {
+    if (endsSlice(i)) yield;
     if (isObject(message)) yield* conversation.take(marksCache ? marked(message) : message, `messages[${i}]`);
   }
   return (yield* pairedItems(conversation.items)) as JsonObject[];
@@ -75,7 +81,7 @@ class Conversation {
     const goesOn = messages.length > 0 || calls.length > 0;
     this.items.push(...thoughts.before(0, goesOn), ...messages);
     for (const [i, call] of calls.entries()) {
-      if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+      if (endsSlice(i)) yield;
       if (i > 0) this.items.push(...thoughts.before(i, true));
       this.items.push(call);
     }
@@ -93,8 +99,8 @@ class Conversation {
 
   *#calls({ tool_calls, function_call: legacy }: JsonObject, path: string): CooperativeTask<JsonObject[]> {
     const items: JsonObject[] = [];
-    for (const [i, call] of (Array.isArray(tool_calls) ? tool_calls : []).entries()) {
-      if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    for (const [i, call] of listOrEmpty(tool_calls).entries()) {
+      if (endsSlice(i)) yield;
       items.push(...this.#call(call, `${path}.tool_calls[${i}]`));
     }
     if (!isObject(legacy)) return items;

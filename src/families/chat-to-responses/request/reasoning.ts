@@ -5,7 +5,14 @@
  * text. Reasoning that nothing follows is dropped: vendors refuse it.
  */
 import { makerOf, type SealedReasoning, unsealReasoning } from "../../../providers/profile/reasoning-seal.ts";
-import { definedFields, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import {
+  definedFields,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listOrEmpty,
+  textOrEmpty,
+} from "../../../wire/json.ts";
 import type { Dropped } from "../../paths/dropped.ts";
 import type { ReasoningItems } from "../../translation.ts";
 
@@ -23,7 +30,7 @@ export class PastReasoning {
   /** `path` is the message's. */
   constructor(message: JsonObject, path: string, reasoning: ReasoningItems | undefined, dropped: Dropped) {
     this.#dropped = dropped;
-    const blocks = Array.isArray(message.thinking_blocks) ? message.thinking_blocks : [];
+    const blocks = listOrEmpty(message.thinking_blocks);
     this.#left = blocks.flatMap((block, i) => this.#sealed(block, `${path}.thinking_blocks[${i}]`, reasoning));
     if (this.#left.length === 0) this.#left = this.#plain(message, path, reasoning);
   }

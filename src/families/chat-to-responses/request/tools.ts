@@ -1,6 +1,13 @@
 /** The offered tools, nested in chat and flat in responses, and the choice among them. */
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
-import { definedFields, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import {
+  definedFields,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listOrEmpty,
+  objectsIn,
+} from "../../../wire/json.ts";
 import type { Dropped } from "../../paths/dropped.ts";
 import { madeFrom } from "../../paths/origins.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
@@ -16,11 +23,11 @@ export function* toolsOf(
 ): CooperativeTask<JsonObject[]> {
   const { tools, functions, web_search_options: search } = chat;
   const flat: JsonObject[] = [];
-  for (const [i, tool] of (Array.isArray(tools) ? tools : []).entries()) {
+  for (const [i, tool] of listOrEmpty(tools).entries()) {
     yield;
     flat.push(...flatTool(tool, `tools[${i}]`, isUnpriced, dropped));
   }
-  for (const [i, tool] of (Array.isArray(functions) ? functions : []).entries()) {
+  for (const [i, tool] of listOrEmpty(functions).entries()) {
     yield;
     flat.push(...flatFunction(tool, `functions[${i}]`, dropped));
   }
@@ -101,7 +108,7 @@ function flatChoice(choice: JsonObject, dropped: Dropped): JsonObject | undefine
     if (!named) dropped.add("tool_choice");
     return named;
   }
-  const tools = Array.isArray(allowed.tools) ? allowed.tools.filter(isObject) : [];
+  const tools = objectsIn(allowed.tools);
   return definedFields({ type, mode: allowed.mode, tools: tools.map(flatName).filter((tool) => tool !== undefined) });
 }
 

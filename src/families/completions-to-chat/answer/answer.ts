@@ -11,7 +11,7 @@ import { Wire } from "../../../wire/wire.ts";
 import { ChatUsageTracker } from "../../chat-usage.ts";
 import { finishOf } from "../../finish-words.ts";
 import type { AnswerContext } from "../request/request.ts";
-import { completionChoice, finishWord, textOf } from "./choice.ts";
+import { completionChoice, finishWord, headOf, textOf } from "./choice.ts";
 import { textLogProbs } from "./logprobs.ts";
 import { usageJson } from "./usage.ts";
 
@@ -19,23 +19,17 @@ export function wholeCompletion(
   answer: Wire<typeof ChatCompletionSchema>,
   context: AnswerContext,
 ): Wire<typeof CompletionSchema> {
-  const { created, model, choices, usage, systemFingerprint } = answer.message();
+  const completion = answer.message();
+  const { choices, usage } = completion;
   if (choices.length === 0) throw upstreamFailed("its answer is empty");
   const counted = new ChatUsageTracker();
   counted.take(answer, usage);
-  return Wire.ofJson(
-    CompletionSchema,
-    {
-      id: context.id,
-      object: "text_completion",
-      created: Number(created) || context.now,
-      model: model || context.model,
-      choices: choices.map((choice) => wholeChoice(choice, context)),
-      ...(counted.hasUsage ? { usage: usageJson(counted, usage, context) } : {}),
-      ...(systemFingerprint === undefined ? {} : { system_fingerprint: systemFingerprint }),
-    },
-    true,
-  );
+  const json = {
+    ...headOf(completion, context),
+    choices: choices.map((choice) => wholeChoice(choice, context)),
+    ...(counted.hasUsage ? { usage: usageJson(counted, usage, context) } : {}),
+  };
+  return Wire.ofJson(CompletionSchema, json, true);
 }
 
 function wholeChoice(choice: Choice, { echo, muted }: AnswerContext): JsonObject {

@@ -4,9 +4,15 @@
  * A refusal counts as text. Reasoning does not: the text continues the prompt. No tools were given, so every end
  * other than a bound and a filter is `stop`.
  */
-import { type AssistantMessage, FinishReason } from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import {
+  type AssistantMessage,
+  type ChatCompletion,
+  type ChatCompletionChunk,
+  FinishReason,
+} from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { readChatOutput } from "../../chat-output.ts";
+import type { AnswerContext } from "../request/request.ts";
 
 export function textOf(message: AssistantMessage | undefined): string {
   const { text, refusal } = readChatOutput(message);
@@ -26,4 +32,22 @@ export function completionChoice(
   finishReason: string | null,
 ): JsonObject {
   return { text, index, logprobs, finish_reason: finishReason };
+}
+
+/** headOf returns what a completion, or each piece of one, has beside its choices. */
+export function headOf(
+  {
+    created,
+    model,
+    systemFingerprint,
+  }: Pick<ChatCompletion | ChatCompletionChunk, "created" | "model" | "systemFingerprint">,
+  context: AnswerContext,
+): JsonObject {
+  return {
+    id: context.id,
+    object: "text_completion",
+    created: Number(created) || context.now,
+    model: model || context.model,
+    ...(systemFingerprint === undefined ? {} : { system_fingerprint: systemFingerprint }),
+  };
 }

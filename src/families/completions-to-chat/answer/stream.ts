@@ -8,7 +8,6 @@
  * Most text chunks bypass this translation (`../../translate-by-template.ts`), so except for log probabilities
  * nothing here may depend on earlier text.
  */
-
 import type {
   ChatCompletionChunk,
   ChatCompletionChunkSchema,
@@ -27,7 +26,7 @@ import { finishOf } from "../../finish-words.ts";
 import { translateByTemplate } from "../../translate-by-template.ts";
 import { translateStream } from "../../translate-stream.ts";
 import type { AnswerContext } from "../request/request.ts";
-import { completionChoice, finishWord, textOf } from "./choice.ts";
+import { completionChoice, finishWord, headOf, textOf } from "./choice.ts";
 import { textLogProbs } from "./logprobs.ts";
 import { usageJson } from "./usage.ts";
 
@@ -105,14 +104,4 @@ class Pieces {
     const usageMember = this.#context.includeUsage ? { usage } : {};
     return Wire.ofJson(CompletionSchema, { ...this.#head, choices, ...usageMember }, true);
   }
-}
-
-function headOf({ created, model, systemFingerprint }: ChatCompletionChunk, context: AnswerContext): JsonObject {
-  return {
-    id: context.id,
-    object: "text_completion",
-    created: Number(created) || context.now,
-    model: model || context.model,
-    ...(systemFingerprint === undefined ? {} : { system_fingerprint: systemFingerprint }),
-  };
 }

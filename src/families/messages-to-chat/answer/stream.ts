@@ -9,12 +9,7 @@
  * Most text chunks bypass this translation (`../../translate-by-template.ts`), so nothing here may depend on earlier
  * text.
  */
-import type {
-  ChatCompletionChunk,
-  ChatCompletionChunkSchema,
-  ChunkChoice,
-  FinishReason,
-} from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import type { ChatCompletionChunkSchema, ChunkChoice, FinishReason } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { MessageStreamEventSchema } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import type { Frames } from "../../../call/call.ts";
 import { brokenOff } from "../../../call/refusals.ts";
@@ -22,10 +17,9 @@ import { asEvent } from "../../../wire/frame.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { sealedDetails, sealedSignature } from "../../call-signature.ts";
+import { ChunkReader } from "../../chat-answers/chunk-reader.ts";
 import { deltaOf, readChatOutput, summaryIn } from "../../chat-output.ts";
-import { ChatUsageTracker } from "../../chat-usage.ts";
 import { finishOf } from "../../finish-words.ts";
-import { readAnswer } from "../../read-message.ts";
 import { translateByTemplate } from "../../translate-by-template.ts";
 import { translateStream } from "../../translate-stream.ts";
 import { compacted, compactionEvents } from "../compaction.ts";
@@ -44,8 +38,7 @@ export function eventsOf(
   inputTokens: number,
 ): Frames<typeof MessageStreamEventSchema> {
   const stream = new MessageStream(context, inputTokens);
-  const translate = (frame: Wire<typeof ChatCompletionChunkSchema>) =>
-    stream.take(frame, readAnswer<ChatCompletionChunk>(frame)).map(asWire);
+  const translate = (frame: Wire<typeof ChatCompletionChunkSchema>) => stream.take(frame).map(asWire);
   return translateStream(frames, translateByTemplate(translate, ["text", "thinking"], asEvent), () =>
     stream.end().map(asWire),
   );
@@ -59,8 +52,7 @@ class MessageStream {
   readonly #context: AnswerContext;
   readonly #inputTokens: number;
   readonly #blocks: BlockQueue;
-  #started = false;
-  #index: number | undefined;
+  readonly #chunks = new ChunkReader();
   #finish: FinishReason | undefined;
   /** Vendors' additions to the chunk that ends the choice. */
   #extra: JsonObject | undefined;
@@ -68,7 +60,6 @@ class MessageStream {
   /** The citations so far. */
   #citations: readonly JsonObject[] = [];
   readonly #summary: string[] = [];
-  readonly #counted = new ChatUsageTracker();
 
   constructor(context: AnswerContext, inputTokens: number) {
     this.#context = context;
@@ -76,20 +67,14 @@ class MessageStream {
     this.#blocks = new BlockQueue(new ToolIds(context.answerId, context.target), context.names);
   }
 
-  take(frame: Wire<typeof ChatCompletionChunkSchema>, chunk: ChatCompletionChunk): JsonObject[] {
-    const { model, choices, usage } = chunk;
-    this.#counted.take(frame, usage);
-    // Azure's first chunk, about the prompt, has no model and no choices.
-    if (!this.#started && model === "" && choices.length === 0) return [];
-    const events = this.#started ? [] : [this.#start(model)];
-    // Only the first choice was asked for, whatever number its server gives it.
-    this.#index ??= choices[0]?.index;
-    for (const choice of choices) if (choice.index === this.#index) events.push(...this.#choice(choice));
-    return events;
+  take(frame: Wire<typeof ChatCompletionChunkSchema>): JsonObject[] {
+    const chunk = this.#chunks.take(frame);
+    if (!chunk) return [];
+    const events = chunk.choices.flatMap((choice) => this.#choice(choice));
+    return chunk.isFirst ? [this.#start(chunk.model), ...events] : events;
   }
 
   #start(model: string): JsonObject {
-    this.#started = true;
     const usage = { ...usageOf(), input_tokens: this.#inputTokens };
     return { type: "message_start", message: { ...headOf(model, this.#context), usage } };
   }
@@ -132,12 +117,20 @@ class MessageStream {
     const blocks = this.#blocks.events(true);
     const end = { finish: this.#finish, extra: this.#extra, hasCalls: this.#blocks.hasCalls, refusal: this.#refusal };
     const delta = { ...endingOf(end, this.#context.stops), container: null };
-    return [...blocks, { type: "message_delta", delta, usage: finalUsageOf(this.#counted) }, { type: "message_stop" }];
+    return [
+      ...blocks,
+      { type: "message_delta", delta, usage: finalUsageOf(this.#chunks.counted) },
+      { type: "message_stop" },
+    ];
   }
 
   #compacted(): JsonObject[] {
     const events = compactionEvents(summaryIn(this.#summary.join("")));
     const delta = { ...compacted, container: null };
-    return [...events, { type: "message_delta", delta, usage: finalUsageOf(this.#counted) }, { type: "message_stop" }];
+    return [
+      ...events,
+      { type: "message_delta", delta, usage: finalUsageOf(this.#chunks.counted) },
+      { type: "message_stop" },
+    ];
   }
 }

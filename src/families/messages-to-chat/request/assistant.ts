@@ -6,12 +6,11 @@
  * vendor is valid for that vendor only and dropped, as is redacted thinking. Calls of the vendor's own tools become
  * calls (`vendor-blocks.ts`). Reasoning sealed by this gateway is kept where the upstream is asked for responses.
  */
-
 import { ContentBlockType } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { missingField } from "../../../call/refusals.ts";
 import { isSealedReasoning } from "../../../providers/profile/reasoning-seal.ts";
 import { isSealedSignature } from "../../../providers/profile/sealed-signature.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts";
 import { definedFields, type JsonObject } from "../../../wire/json.ts";
 import {
   detailsIn,
@@ -52,7 +51,7 @@ export function* assistantMessage(
   const details: JsonObject[] = [];
   const thoughts: JsonObject[] = [];
   for (const [i, placed] of blocks.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const { block, path } = placed;
     const sealed = readsSeals ? sealedBlock(block) : undefined;
     const vendors = vendorCall(block);

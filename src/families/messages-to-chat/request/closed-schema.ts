@@ -1,5 +1,5 @@
 /** Schemas that chat enforces: the Messages API enforces others, too, which chat refuses outright. */
-import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, listOrEmpty } from "../../../wire/json.ts";
 
 const ofOneSchema = ["items", "not", "additionalProperties"];
 const ofSchemaLists = ["anyOf", "allOf", "oneOf", "prefixItems"];
@@ -14,7 +14,7 @@ export function isClosed(schema: JsonValue): boolean {
 }
 
 function allRequired({ properties, required }: JsonObject): boolean {
-  const names = new Set(Array.isArray(required) ? required : []);
+  const names = new Set(listOrEmpty(required));
   return !isObject(properties) || Object.keys(properties).every((name) => names.has(name));
 }
 

@@ -5,7 +5,6 @@
  * calls, as chat requires, before anything else the user says. A summary of what came before (`compaction`) stands for
  * all of that, as it does at the vendor.
  */
-
 import { create } from "@bufbuild/protobuf";
 import { Role } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import {
@@ -16,7 +15,7 @@ import {
   type InputMessage,
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { madeFrom } from "../../paths/origins.ts";
 import { lastAnswerIn } from "../../paths/unshown.ts";
@@ -50,7 +49,7 @@ export function* conversationOf(
   const { summary, turns } = sinceCompaction(yield* turnsOf(request.messages, context));
   if (summary !== undefined) messages.push({ role: "user", content: `${summaryFollows}\n\n${summary}` });
   for (const { role, path, blocks } of turns) {
-    if (++count % itemsPerSlice === 0) yield;
+    if (endsSlice(count++)) yield;
     if (role === Role.SYSTEM) {
       const instructionBlocks = blocks.filter(({ block }) => !changesTools(block));
       if (instructionBlocks.length > 0)
@@ -136,7 +135,7 @@ function* turnsOf(
   const isOf = (role: Role) => (message: InputMessage) => message.role === role;
   const lastAnswer = yield* lastAnswerIn(messages, isOf(Role.ASSISTANT), isOf(Role.USER));
   for (const [i, message] of messages.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const path = `messages[${i}]`;
     const placing = { takesLinks, unshown: i < lastAnswer ? omitted : undefined };
     const blocks = blocksOf(message, `${path}.content`, placing).filter(isOfUse);
@@ -176,7 +175,7 @@ function* userMessages(
   const attached: JsonObject[] = [];
   const own: JsonObject[] = [];
   for (const [i, placed] of blocks.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     if (placed.block.type === ContentBlockType.TOOL_RESULT) {
       const result = toolResultOf(placed, holdsParts);
       // The translation of chat to responses does not read marks of results.

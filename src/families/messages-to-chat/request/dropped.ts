@@ -5,9 +5,8 @@
  * its public path in the order of the request, together with what the translation dropped for reasons of its own.
  * Null and the empty list are not named.
  */
-
 import { isMadeCitation } from "../../../providers/profile/sealed-signature.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import { heardOrPlayed } from "./content.ts";
 
@@ -56,7 +55,7 @@ function* inMembers(
 ): CooperativeTask<void> {
   let count = 0;
   for (const [key, member] of Object.entries(value)) {
-    if (++count % itemsPerSlice === 0) yield;
+    if (endsSlice(count++)) yield;
     const task = visit(shapes.get(key) ?? lostValue, member, path === "" ? key : `${path}.${key}`, walk);
     if (task) yield* task;
   }
@@ -72,7 +71,7 @@ function each(shape: Shape): Shape {
 
 function* inItems(shape: Shape, items: readonly JsonValue[], path: string, walk: Walk): CooperativeTask<void> {
   for (const [i, item] of items.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const task = visit(shape, item, `${path}[${i}]`, walk);
     if (task) yield* task;
   }

@@ -13,8 +13,8 @@ import {
   MessageToolSchema,
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidType } from "../../../call/refusals.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts";
+import { isObject, type JsonObject, type JsonValue, objectsIn } from "../../../wire/json.ts";
 import { readPart } from "../../read-message.ts";
 import { isVendorsSearch } from "./client-tools.ts";
 import { type PlacedBlock, placed } from "./content.ts";
@@ -37,7 +37,7 @@ export function* offeredTools(
   const all = tools.map((tool, i) => ({ tool, path: `tools[${i}]` }));
   const offer = new Offer(all, omitted);
   for (const [i, { content }] of messages.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     if (content.case !== "blocks") continue;
     for (const block of placed(content.value.blocks, `messages[${i}].content`)) offer.take(block);
   }
@@ -79,7 +79,7 @@ class Offer {
     if (isNamed) this.#add(extra.tool_name);
     if (changesTools(block)) this.#change(extra as JsonObject, path);
     const changes = extra?.type === "compaction" ? extra.tool_changes : undefined;
-    const changed = Array.isArray(changes) ? changes.filter(isObject) : [];
+    const changed = objectsIn(changes);
     for (const change of changed) this.#change(change, path);
     // A tool that is removed leaves those that wait to be found as they are.
     this.#isFindable ||= isNamed || [extra, ...changed].some((change) => change?.type === "tool_addition");

@@ -13,7 +13,7 @@ import {
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
-import { definedFields, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { definedFields, isObject, type JsonObject, type JsonValue, objectsIn } from "../../../wire/json.ts";
 import { madeFrom } from "../../paths/origins.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
 import type { ToolNames } from "../tool-names.ts";
@@ -78,7 +78,7 @@ function searchOptions({ extra }: MessageTool): JsonObject {
 
 /** functionsIn returns the names of the offered functions. */
 export function functionsIn({ tools }: JsonObject): ReadonlySet<JsonValue | undefined> {
-  const listed = Array.isArray(tools) ? tools.filter(isObject) : [];
+  const listed = objectsIn(tools);
   return new Set(listed.map(({ function: called }) => (isObject(called) ? called.name : undefined)));
 }
 

@@ -57,7 +57,7 @@ export class Output {
     if (message && this.#prose instanceof MessageItem) events.push(...this.#prose.cite(message.annotations));
     if (signature !== "") this.#sign(signature);
     for (const url of images) events.push(...this.#show(url));
-    if (calls.length > 0) events.push(...this.#endProse("completed"));
+    if (calls.length > 0) events.push(...this.#endProse());
     for (const call of calls) events.push(...this.#calls.take(call));
     return events;
   }
@@ -107,7 +107,7 @@ export class Output {
     const image = imageData(url);
     if (!image) return this.#say(`![image](${url})`, undefined, "");
     const item = new ImageItem(this.#items.length, this.#answerId, image);
-    return [...this.#begin(item), ...this.#endProse("completed")];
+    return [...this.#begin(item), ...this.#endProse()];
   }
 
   /** Sets the signature, which may come before its text. */
@@ -117,16 +117,16 @@ export class Output {
   }
 
   #begin(item: ReasoningItem | MessageItem | ImageItem): JsonObject[] {
-    const ended = [...this.#endProse("completed"), ...this.#calls.release()];
+    const ended = [...this.#endProse(), ...this.#calls.release()];
     this.#items.push(item);
     this.#prose = item;
     return [...ended, ...item.begin()];
   }
 
-  #endProse(status: ItemStatus): JsonObject[] {
+  #endProse(): JsonObject[] {
     const item = this.#prose;
     this.#prose = undefined;
-    return item ? this.#end(item, status) : [];
+    return item ? this.#end(item, "completed") : [];
   }
 
   #end(item: Item, status: ItemStatus): JsonObject[] {

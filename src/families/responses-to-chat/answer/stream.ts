@@ -5,21 +5,15 @@
  * end, because the usage comes before, with or after the finish reason, or never. A stream without a finish reason
  * fails, as does one that breaks: the refusal reaches the door.
  */
-import type {
-  ChatCompletionChunk,
-  ChatCompletionChunkSchema,
-  ChunkChoice,
-  FinishReason,
-} from "../../../../gen/modelgateway/v1/chat_pb.ts";
+import type { ChatCompletionChunkSchema, ChunkChoice, FinishReason } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { ResponseStreamEventSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Frames } from "../../../call/call.ts";
 import { brokenOff } from "../../../call/refusals.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
+import { ChunkReader } from "../../chat-answers/chunk-reader.ts";
 import { deltaOf } from "../../chat-output.ts";
-import { ChatUsageTracker } from "../../chat-usage.ts";
 import { finishOf } from "../../finish-words.ts";
-import { readAnswer } from "../../read-message.ts";
 import { translateStream } from "../../translate-stream.ts";
 import type { Compaction } from "../compaction.ts";
 import { endOf, outputOf } from "./answer.ts";
@@ -37,7 +31,7 @@ export function eventsOf(
     Wire.ofJson(ResponseStreamEventSchema, { type, sequence_number: number++, ...rest } as JsonObject);
   return translateStream(
     frames,
-    (frame) => answer.take(frame, readAnswer<ChatCompletionChunk>(frame)).map(numbered),
+    (frame) => answer.take(frame).map(numbered),
     () => answer.end().map(numbered),
   );
 }
@@ -45,12 +39,8 @@ export function eventsOf(
 class ResponseStream {
   readonly #context: AnswerContext;
   readonly #output: Output | Compaction;
-  readonly #counted = new ChatUsageTracker();
-  #started = false;
-  #index: number | undefined;
+  readonly #chunks = new ChunkReader();
   #model = "";
-  #serviceTier: string | undefined;
-  #finished = false;
   #finish: FinishReason | undefined;
 
   constructor(context: AnswerContext) {
@@ -58,29 +48,22 @@ class ResponseStream {
     this.#output = outputOf(context);
   }
 
-  take(frame: Wire<typeof ChatCompletionChunkSchema>, chunk: ChatCompletionChunk): JsonObject[] {
-    const { model, choices, usage, serviceTier } = chunk;
-    this.#counted.take(frame, usage);
-    this.#serviceTier = serviceTier ?? this.#serviceTier;
-    // Azure's first chunk, about the prompt, has no model and no choices.
-    if (!this.#started && model === "" && choices.length === 0) return [];
-    const events = this.#started ? [] : this.#start(model);
-    // Only the first choice was asked for, whatever number its server gives it.
-    this.#index ??= choices[0]?.index;
-    for (const choice of choices) if (choice.index === this.#index) events.push(...this.#choice(choice));
-    return events;
+  take(frame: Wire<typeof ChatCompletionChunkSchema>): JsonObject[] {
+    const chunk = this.#chunks.take(frame);
+    if (!chunk) return [];
+    const begun = chunk.isFirst ? this.#start(chunk.model) : [];
+    return [...begun, ...chunk.choices.flatMap((choice) => this.#choice(choice))];
   }
 
   end(): JsonObject[] {
-    if (!this.#finished) throw brokenOff();
+    if (this.#finish === undefined) throw brokenOff();
     const { status, incomplete } = endOf(this.#finish, this.#output);
     const events = this.#output.end(status);
-    const response = this.#response(status, incomplete, usageJson(this.#counted));
+    const response = this.#response(status, incomplete, usageJson(this.#chunks.counted));
     return [...events, { type: `response.${status}`, response }];
   }
 
   #start(model: string): JsonObject[] {
-    this.#started = true;
     this.#model = model;
     const response = this.#response("in_progress", undefined, null);
     return [
@@ -91,14 +74,12 @@ class ResponseStream {
 
   #choice(choice: ChunkChoice): JsonObject[] {
     const events = this.#output.take(deltaOf(choice), choice.logprobs);
-    const finish = finishOf(choice);
-    this.#finished ||= finish !== undefined;
-    this.#finish ??= finish;
+    this.#finish ??= finishOf(choice);
     return events;
   }
 
   #response(status: ItemStatus, incomplete: string | undefined, usage: JsonObject | null): JsonObject {
-    const head = { model: this.#model, serviceTier: this.#serviceTier };
+    const head = { model: this.#model, serviceTier: this.#chunks.serviceTier };
     return responseJson(this.#context, { ...head, status, incomplete, output: this.#output.json(), usage });
   }
 }

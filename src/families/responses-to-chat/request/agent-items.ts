@@ -1,6 +1,6 @@
 /** Items of coding agents, as text for a chat model. */
 import type { ResponseContentPart, ResponseItem } from "../../../../gen/modelgateway/v1/responses_pb.ts";
-import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { isFilledText, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import { interrupted } from "../../tools/paired-results.ts";
 import type { ToolNames } from "../tool-names.ts";
 import { contentOf, isText } from "./content.ts";
@@ -27,7 +27,7 @@ function hiddenText({ extra }: ResponseContentPart): string {
 
 function signedBy(extra: JsonObject | undefined, text: string): string {
   const author = extra?.author;
-  return typeof author !== "string" || author === "" || text.includes(author) ? text : `From ${author}:\n\n${text}`;
+  return isFilledText(author) && !text.includes(author) ? `From ${author}:\n\n${text}` : text;
 }
 
 /** searchResult returns what is said of the tools that a search has found. They are offered from now on. */

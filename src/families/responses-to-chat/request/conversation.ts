@@ -14,7 +14,7 @@ import {
   ResponseItemType as Type,
 } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidType, invalidValue, itemNotFound, missingField } from "../../../call/refusals.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject } from "../../../wire/json.ts";
 import { unsignedId } from "../../call-signature.ts";
 import { madeFrom } from "../../paths/origins.ts";
@@ -42,7 +42,7 @@ export function* conversationOf(
     conversation.isAnswered = i <= lastAnswer;
     if (before) conversation.take(before, `input[${i - 1}]`, item);
     before = item;
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
   }
   conversation.isAnswered = false;
   if (before) conversation.take(before, `input[${items.length - 1}]`, undefined);

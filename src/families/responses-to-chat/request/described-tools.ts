@@ -9,7 +9,7 @@ import {
   ResponseToolSchema,
 } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidType, invalidValue, missingField } from "../../../call/refusals.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json.ts";
 import { readPart } from "../../read-message.ts";
 
@@ -33,7 +33,7 @@ export function* describedTools({ tools, input }: CreateResponseRequest): Cooper
   const described = tools.flatMap((tool, i) => withMembers(tool, `tools[${i}]`, false));
   const items = input.case === "inputItems" ? input.value.items : [];
   for (const [i, item] of items.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     if (!describesTools(item)) continue;
     for (const [k, tool] of listIn(item.extra, `input[${i}]`).entries()) {
       const path = `input[${i}].tools[${k}]`;

@@ -9,7 +9,7 @@
 import { createHash } from "node:crypto";
 import type { ResponseItem } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidType, invalidValue, missingField } from "../../../call/refusals.ts";
-import { isObject, type JsonObject, type JsonValue, textOrEmpty, textOrJson } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, objectsIn, textOrEmpty, textOrJson } from "../../../wire/json.ts";
 import { failedResult } from "../../tools/paired-results.ts";
 import { calledClientTool } from "../client-tools.ts";
 import type { ToolNames } from "../tool-names.ts";
@@ -91,7 +91,7 @@ const partsOfType: ReadonlyMap<string, PartsOf> = new Map(
     }),
     code_interpreter_call: ({ code, outputs }) => ({
       call: { name: "code_interpreter", input: { code: code ?? "" } },
-      result: { text: listOf(outputs).map(outputOfCode).filter(Boolean).join("\n") || "It printed nothing." },
+      result: { text: objectsIn(outputs).map(outputOfCode).filter(Boolean).join("\n") || "It printed nothing." },
     }),
     image_generation_call: ({ revised_prompt: prompt, result }) => ({
       call: { name: "image_generation", input: { prompt: prompt ?? "" } },
@@ -156,7 +156,7 @@ function printed({ stdout, stderr, outcome }: JsonObject): string {
 }
 
 function found(results: JsonValue | undefined): string {
-  const texts = listOf(results).map((result) => {
+  const texts = objectsIn(results).map((result) => {
     const { title, filename, url, text, snippet } = result;
     return [title ?? filename, url, text ?? snippet]
       .map((part) => textOrEmpty(part))
@@ -168,8 +168,4 @@ function found(results: JsonValue | undefined): string {
 
 function outputOfCode({ type, logs }: JsonObject): string {
   return type === "image" ? "(It made an image, which is not shown here.)" : textOrEmpty(logs);
-}
-
-function listOf(value: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
 }

@@ -4,7 +4,7 @@
  */
 import type { ModelResponseSchema, ResponseStreamEventSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Frames } from "../../../call/call.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { isFilledText, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
 import { relayedId } from "../../relayed-ids.ts";
 import { translateStream } from "../../translate-stream.ts";
@@ -58,7 +58,7 @@ function relayedItem(
   { answerId, maker }: AnswerContext,
   ownId: (item: JsonObject, id: string) => string,
 ): JsonValue {
-  if (!isObject(item) || typeof item.id !== "string" || item.id === "") return item;
+  if (!isObject(item) || !isFilledText(item.id)) return item;
   return { ...item, id: relayedId(ownId(item, item.id), maker, answerId, index) };
 }
 
@@ -84,7 +84,7 @@ class RelayedItems {
     const { response, item, item_id: id, output_index: place } = frame.json();
     const changes: Record<string, JsonValue> = {};
     if (isObject(item)) changes.item = this.#item(item, place);
-    if (typeof id === "string" && id !== "") {
+    if (isFilledText(id)) {
       const index = typeof place === "number" ? place : this.#places.get(id);
       const { maker, answerId } = this.#context;
       if (index !== undefined) changes.item_id = relayedId(this.#begun.get(index)?.id ?? id, maker, answerId, index);
@@ -98,7 +98,7 @@ class RelayedItems {
 
   #item(item: JsonObject, place: JsonValue | undefined): JsonValue {
     if (typeof place !== "number") return item;
-    if (typeof item.id === "string" && item.id !== "" && !this.#begun.has(place)) {
+    if (isFilledText(item.id) && !this.#begun.has(place)) {
       this.#places.set(item.id, place);
       this.#begun.set(place, { id: item.id, type: item.type });
     }

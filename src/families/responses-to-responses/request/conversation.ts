@@ -6,7 +6,7 @@
  * and named, and so is another server's compacted conversation. The gateway's own summary becomes a message.
  */
 import { makerOf } from "../../../providers/profile/reasoning-seal.ts";
-import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import { unsignedId } from "../../call-signature.ts";
 import type { Dropped } from "../../paths/dropped.ts";
@@ -28,7 +28,7 @@ export function* relayedInput(
   const relayed: JsonValue[] = [];
   let isChanged = false;
   for (const [i, item] of items.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const known = isObject(item) ? relayedItem(item, maker, reasoning) : item;
     const told = isObject(known) && vain.has(i) && "id" in known ? without(known, "id") : known;
     const kept = isObject(told) ? withPricedTools(told, `input[${i}]`, isUnpriced, dropped) : told;

@@ -5,7 +5,7 @@
 import type { CreateResponseRequestSchema } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
-import type { JsonValue } from "../../../wire/json.ts";
+import { type JsonValue, listOrEmpty } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
 import type { Dropped } from "../../paths/dropped.ts";
 import type { IsUnpriced, ReasoningItems } from "../../translation.ts";
@@ -40,8 +40,8 @@ export function* relayedRequest(
   const relayed = Array.isArray(input) ? yield* relayedInput(input, items, isUnpriced, dropped) : undefined;
   const tools = changedTools(all, isUnpriced, dropped);
   if (relayed) changes.input = relayed;
-  const isLongChanged = request.isLong && (relayed ?? tools.tools) !== undefined;
-  return isLongChanged ? request.rebuiltWith({ ...changes, ...tools }) : request.with({ ...changes, ...tools });
+  Object.assign(changes, tools);
+  return (relayed ?? tools.tools) === undefined ? request.with(changes) : request.changedBy(changes);
 }
 
 /** includedIn returns `include`. A stored response must have its reasoning, and a model that does not reason refuses to be asked for it. */
@@ -50,7 +50,7 @@ function includedIn(
   isKept: boolean,
   { areAskedFor, taken }: ReasoningItems,
 ): JsonValue | undefined {
-  const words = Array.isArray(asked) ? asked : [];
+  const words = listOrEmpty(asked);
   const isNamed = words.includes(encrypted);
   if (areAskedFor && isKept && !isNamed) return [...words, encrypted];
   if (taken === "plain" || taken === "own" || areAskedFor || !isNamed) return asked;

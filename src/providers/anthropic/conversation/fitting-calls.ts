@@ -5,8 +5,9 @@
  * vendor that was interrupted, and that the user has gone on from, has failed. Each was a refusal of the whole request, in every turn.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { blocksIn } from "../../../call/request/content-parts.ts";
 import { fitName, type NameRule, wordRule } from "../../../call/tools/fit-name.ts";
-import { type CooperativeTask, itemsPerSlice, runCooperatively } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice, runCooperatively } from "../../../runtime/cooperative.ts";
 import { andThen, type MaybePromise } from "../../../runtime/maybe-promise.ts";
 import { isFilledText, isObject, mappedByTasks, mappedInSlices } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
@@ -20,11 +21,9 @@ const names: NameRule = { ...wordRule(128), fits: wordRule(200).fits };
 /** withFittingCalls returns the request with calls that Claude takes; the same request where it has no other, and for other models. */
 export function withFittingCalls<D extends DescMessage>(request: Wire<D>, model: string): MaybePromise<Wire<D>> {
   if (!isClaude(model)) return request;
-  const { isLong } = request;
-  return andThen(runCooperatively(fittedTurns(request), isLong), (messages) => {
-    if (!messages) return request;
-    return isLong ? request.rebuiltWith({ messages }).writeInSlices() : request.with({ messages });
-  });
+  return andThen(runCooperatively(fittedTurns(request), request.isLong), (messages) =>
+    messages ? request.rewrittenBy({ messages }) : request,
+  );
 }
 
 /** fittedTurns returns undefined where all calls stay. */
@@ -48,8 +47,8 @@ function* hasUnfit(messages: readonly JsonValue[]): CooperativeTask<boolean> {
   let count = 0;
   for (const message of messages) {
     const isModels = isObject(message) && message.role === "assistant";
-    for (const block of blocksOf(message)) {
-      if (++count % itemsPerSlice === 0) yield;
+    for (const block of blocksIn(message).filter(isObject)) {
+      if (endsSlice(count++)) yield;
       if (isUnfit(block) || (isModels && isForeign(block))) return true;
     }
   }
@@ -114,8 +113,8 @@ function* failedCalls(messages: readonly JsonValue[]): CooperativeTask<ReadonlyS
     const { role, content } = isObject(message) ? message : {};
     const isUsers = role === "user";
     if (isUsers && typeof content === "string") endTurn();
-    for (const { type, id, tool_use_id: callId, caller = null } of blocksOf(message)) {
-      if (++count % itemsPerSlice === 0) yield;
+    for (const { type, id, tool_use_id: callId, caller = null } of blocksIn(message).filter(isObject)) {
+      if (endsSlice(count++)) yield;
       if (isUsers && type !== "tool_result") endTurn();
       if (type === "server_tool_use" && isFilledText(id)) open.add(id);
       if (`${type}`.endsWith("_tool_result")) ended.add(callId);
@@ -136,7 +135,7 @@ function* withFailures(
     if (!isObject(message) || !Array.isArray(message.content)) return message;
     const content: JsonValue[] = [];
     for (const [i, block] of message.content.entries()) {
-      if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+      if (endsSlice(i)) yield;
       content.push(block);
       if (isObject(block) && block.type === "server_tool_use" && failed.has(block.id)) content.push(failureOf(block));
     }
@@ -148,8 +147,4 @@ function failureOf({ id, name }: JsonObject): JsonObject {
   // The two tools that search for tools have one kind of result.
   const type = `${`${name}`.replace(/^tool_search_tool.*/s, "tool_search")}_tool_result`;
   return { type, tool_use_id: id as JsonValue, content: { type: `${type}_error`, error_code: "unavailable" } };
-}
-
-function blocksOf(message: JsonValue): readonly JsonObject[] {
-  return isObject(message) && Array.isArray(message.content) ? message.content.filter(isObject) : [];
 }

@@ -9,6 +9,7 @@
  * https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-mid-conversation-system.html
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { partsOf } from "../../../call/request/content-parts.ts";
 import { effortOfTurns, hasTurnEffort, isWordless, withoutTurnEfforts } from "../../../call/request/turn-efforts.ts";
 import type { MaybePromise } from "../../../runtime/maybe-promise.ts";
 import { isObject } from "../../../wire/json.ts";
@@ -29,7 +30,7 @@ export function withPlacedInstructions<D extends DescMessage>(request: Wire<D>, 
   const placed = folded(joined, (i) => isOfEffort(joined[i]) || (takes && isPlaced(joined, i)));
   if (placed.length === messages.length && placed.every((turn, i) => turn === messages[i])) return request;
   const changes = { messages: placed, ...(movesEfforts ? effortOf(messages, json.output_config) : {}) };
-  return request.isLong ? request.rebuiltWith(changes).writeInSlices() : request.with(changes);
+  return request.rewrittenBy(changes);
 }
 
 /** effortOf returns the change to a request for the effort that its turns ask for. */
@@ -53,7 +54,7 @@ function withoutNeighbours(turns: readonly JsonValue[]): JsonValue[] {
   for (const turn of turns) {
     const last = joined.at(-1);
     if (isInstruction(turn) && isInstruction(last) && !hasTurnEffort(turn) && !hasTurnEffort(last))
-      joined[joined.length - 1] = { ...last, content: [...blocksOf(last), ...blocksOf(turn)] };
+      joined[joined.length - 1] = { ...last, content: [...partsOf(last.content), ...partsOf(turn.content)] };
     else joined.push(turn);
   }
   return joined;
@@ -64,7 +65,7 @@ function isPlaced(turns: readonly JsonValue[], i: number): boolean {
   const { role: next = "assistant" } = (turns[i + 1] ?? {}) as JsonObject;
   const before = turns[i - 1];
   if (!isObject(before) || next !== "assistant") return false;
-  const last = blocksOf(before).at(-1);
+  const last = partsOf(before.content).at(-1);
   return (
     before.role === "user" ||
     (isObject(last) && !isForeign(last) && /^server_tool_use$|_tool_result$/.test(`${last.type}`))
@@ -79,11 +80,11 @@ function folded(turns: readonly JsonValue[], stays: (i: number) => boolean): Jso
   for (const [i, turn] of turns.entries()) {
     const texts = isInstruction(turn) && !stays(i) ? textsOf(turn) : undefined;
     const last = placed.at(-1);
-    if (texts && isUsers(last)) placed[placed.length - 1] = { ...last, content: [...blocksOf(last), ...texts] };
+    if (texts && isUsers(last)) placed[placed.length - 1] = { ...last, content: [...partsOf(last.content), ...texts] };
     else if (texts) waiting.push(...texts);
     else if (waiting.length === 0) placed.push(turn);
     else {
-      if (isUsers(turn)) placed.push({ ...turn, content: [...blocksOf(turn), ...waiting] });
+      if (isUsers(turn)) placed.push({ ...turn, content: [...partsOf(turn.content), ...waiting] });
       else placed.push({ role: "user", content: waiting }, turn);
       waiting = [];
     }
@@ -95,14 +96,9 @@ function isUsers(turn: JsonValue | undefined): turn is JsonObject {
   return isObject(turn) && turn.role === "user";
 }
 
-function blocksOf({ content }: JsonObject): JsonValue[] {
-  if (Array.isArray(content)) return content;
-  return typeof content === "string" && content !== "" ? [{ type: "text", text: content }] : [];
-}
-
 /** textsOf returns the texts of instructions between tags; undefined where they hold anything else. */
 function textsOf(turn: JsonObject): JsonValue[] | undefined {
-  const blocks = blocksOf(turn);
+  const blocks = partsOf(turn.content);
   const texts = blocks.filter((block) => isObject(block) && typeof block.text === "string") as JsonObject[];
   if (texts.length < blocks.length) return undefined;
   return texts.map((block) => ({ ...block, text: tagged(block.text as string) }));

@@ -8,8 +8,9 @@
  * think within a budget.
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { blocksIn } from "../../../call/request/content-parts.ts";
 import { andThen, type MaybePromise } from "../../../runtime/maybe-promise.ts";
-import { isObject } from "../../../wire/json.ts";
+import { isObject, listOrEmpty } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import { isSealedReasoning } from "../../profile/reasoning-seal.ts";
 import { isMadeCitation, isSealedSignature } from "../../profile/sealed-signature.ts";
@@ -63,10 +64,6 @@ function signedMessages(messages: readonly JsonValue[]): JsonValue[] {
   });
 }
 
-function blocksIn(message: JsonValue): readonly JsonValue[] {
-  return isObject(message) && Array.isArray(message.content) ? message.content : [];
-}
-
 function isUnsigned(block: JsonValue): boolean {
   if (!isObject(block)) return false;
   const proof = block.type === "thinking" ? block.signature : block.data;
@@ -117,7 +114,7 @@ function budgetIn(json: JsonObject): string[] {
 
 /** thinkingKeys returns the keys that ask for thinking, and for what depends on it. */
 export function thinkingKeys({ context_management }: JsonObject): string[] {
-  const edits = isObject(context_management) && Array.isArray(context_management.edits) ? context_management.edits : [];
+  const edits = isObject(context_management) ? listOrEmpty(context_management.edits) : [];
   const needsIt = edits.some((edit) => isObject(edit) && isOneOf(edit, /^clear_thinking/));
   return needsIt ? ["thinking", "context_management"] : ["thinking"];
 }

@@ -19,7 +19,7 @@ export function withUsableContent<D extends DescMessage>(request: Wire<D>): Mayb
   const typeOf: TypeOf = (source) => pictureType(request.longText(source, "data"));
   if (Object.keys(changesTo(request.outline(), typeOf)).length === 0) return request;
   const changes = changesTo(request.json(), typeOf);
-  return request.isLong ? request.rebuiltWith(changes).writeInSlices() : request.with(changes);
+  return request.rewrittenBy(changes);
 }
 
 function changesTo({ system, messages }: JsonObject, typeOf: TypeOf): Changes {

@@ -4,7 +4,7 @@
  * billed, so they are not asked again. `chunks.ts` reads their streams. Other members stay beside the choices: some hold the usage.
  */
 import { newId } from "../../../runtime/ids.ts";
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, listOrEmpty, objectsIn, textOrEmpty } from "../../../wire/json.ts";
 import { chatWordOf } from "../../usage/finish-word.ts";
 import { GroundedText } from "./grounded-text.ts";
 import { citedIn, imagesIn } from "./native-sources.ts";
@@ -116,9 +116,7 @@ function choiceOfResponse(response: JsonObject, items: readonly JsonObject[]): J
 
 /** choiceOfFirstCohere reads the first version of Cohere's API. */
 function choiceOfFirstCohere({ text = "", tool_calls: called, finish_reason: end = null }: JsonObject): JsonObject[] {
-  const calls = (Array.isArray(called) ? called.filter(isObject) : []).map(({ name, parameters }) =>
-    callOf({ id: "", name, input: parameters }),
-  );
+  const calls = objectsIn(called).map(({ name, parameters }) => callOf({ id: "", name, input: parameters }));
   if (text === "" && calls.length === 0 && !isToldBy(end)) return [];
   const message = { role: "assistant", content: text, ...(calls.length > 0 ? { tool_calls: calls } : {}) };
   return [choice(0, message, end === "COMPLETE" && calls.length > 0 ? "tool_calls" : end)];
@@ -132,7 +130,7 @@ function choiceOfCandidate(
   hasEnded: boolean,
 ): JsonObject[] {
   const { content, finishReason = null, groundingMetadata: grounding } = candidate;
-  const parts = isObject(content) && Array.isArray(content.parts) ? content.parts : [];
+  const parts = isObject(content) ? listOrEmpty(content.parts) : [];
   grounded.add(
     parts.map((part) => (isObject(part) ? textIn(part) : "")),
     grounding,
@@ -188,7 +186,7 @@ function choiceOfParts(
   end: JsonValue,
   annotations: readonly JsonObject[] = [],
 ): JsonObject[] {
-  const said = Array.isArray(parts) ? parts.filter(isObject) : [];
+  const said = objectsIn(parts);
   const text = said.map(textIn).join("");
   const thinking = said.map(thinkingIn).join("");
   const calls = said.flatMap(callIn).map(callOf);

@@ -2,7 +2,7 @@
  * Streams of other APIs than the one that was asked → chunks of a chat: events of Anthropic's, of the Responses API, of Cohere's and of
  * Converse's, and pieces that have the form of whole answers, of Ollama's own API, Gemini, llama.cpp and text-generation-inference.
  */
-import { definedFields, isObject, type JsonObject } from "../../../wire/json.ts";
+import { definedFields, isFilledText, isObject, type JsonObject } from "../../../wire/json.ts";
 import { choicesOfPiece, headOf, newChatId, seconds } from "./answers.ts";
 import { createCohereEvents } from "./cohere-events.ts";
 import { converseEvent, createConverseEvents } from "./converse-events.ts";
@@ -52,7 +52,7 @@ export function createChunkReader(): (piece: JsonObject) => NativePiece | undefi
   }
   function chunkOf(said: Said): JsonObject | undefined {
     const { id, model, delta, end, usage, error } = said;
-    if (typeof id === "string" && id !== "") head.id = id;
+    if (isFilledText(id)) head.id = id;
     if (typeof model === "string") head.model = model;
     if (error !== undefined) return { error };
     const hasNothing = delta === undefined && (end ?? null) === null;

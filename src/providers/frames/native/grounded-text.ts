@@ -2,9 +2,9 @@
  * The text of a Gemini answer, and `groundingMetadata`, the web pages that it rests on → annotations of a chat message. In a stream each piece
  * names the pages so far again, and places in the text so far: the annotations are those of the last one, told at the end, and each once.
  */
-import type { JsonObject, JsonValue } from "../../../wire/json.ts";
+import { type JsonObject, type JsonValue, listOrEmpty } from "../../../wire/json.ts";
 import { membersOf } from "../../usage/count.ts";
-import { cited, listIn } from "./native-sources.ts";
+import { cited } from "./native-sources.ts";
 
 /** GroundedText is what has come of one choice. */
 export class GroundedText {
@@ -25,11 +25,11 @@ export class GroundedText {
   annotations(): JsonObject[] {
     const { groundingChunks: chunks, groundingSupports: supports } = membersOf(this.#metadata);
     this.#metadata = undefined;
-    const pages = listIn(chunks).map((chunk) => membersOf(membersOf(chunk).web));
-    const placed = listIn(supports).flatMap((support) => {
+    const pages = listOrEmpty(chunks).map((chunk) => membersOf(membersOf(chunk).web));
+    const placed = listOrEmpty(supports).flatMap((support) => {
       const { segment, groundingChunkIndices: named } = membersOf(support);
       const place = this.#placeOf(membersOf(segment));
-      return listIn(named).flatMap((i) => cited(pages[Number(i)], place));
+      return listOrEmpty(named).flatMap((i) => cited(pages[Number(i)], place));
     });
     const all = placed.length > 0 ? placed : pages.flatMap((page) => cited(page, [0, this.#offsets.length]));
     return all.filter((annotation) => {

@@ -1,5 +1,5 @@
 /** Reads the events of Anthropic's Messages API in place of chunks of a chat. */
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { isFilledText, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import { TextBuilder } from "../../responses/open-item.ts";
 import { membersOf } from "../../usage/count.ts";
 import { headIn, type ReadEvent, type Said, StreamedCalls } from "./said.ts";
@@ -68,6 +68,6 @@ function pieceOf(calls: StreamedCalls, index: JsonValue, delta: JsonObject): Jso
 
 /** textOf returns the text or the thinking of a block or a piece of one. */
 function textOf({ text, thinking }: JsonObject): JsonObject | undefined {
-  if (typeof text === "string" && text !== "") return { content: text };
-  return typeof thinking === "string" && thinking !== "" ? { reasoning_content: thinking } : undefined;
+  if (isFilledText(text)) return { content: text };
+  return isFilledText(thinking) ? { reasoning_content: thinking } : undefined;
 }

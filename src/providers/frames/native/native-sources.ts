@@ -3,7 +3,7 @@
  * the web pages that a text rests on. `grounded-text.ts` finds the places of Gemini's. A source without an address is left out, for an
  * annotation needs one.
  */
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, listOrEmpty, textOrEmpty } from "../../../wire/json.ts";
 import { membersOf } from "../../usage/count.ts";
 
 /** imagesIn returns the images among the parts of Gemini's content that are no thoughts. */
@@ -18,9 +18,9 @@ export function imagesIn(parts: readonly JsonObject[]): JsonObject[] {
 
 /** citedIn returns annotations of the pages in Cohere's citations, which are a list, or one of a stream. */
 export function citedIn(citations: JsonValue | undefined): JsonObject[] {
-  const all = isObject(citations) ? [citations] : listIn(citations);
+  const all = isObject(citations) ? [citations] : listOrEmpty(citations);
   return all.filter(isObject).flatMap(({ start = 0, end = 0, sources }) =>
-    listIn(sources).flatMap((source) => {
+    listOrEmpty(sources).flatMap((source) => {
       const { document, tool_output: output } = membersOf(source);
       const { url, title } = membersOf(document ?? output);
       return cited({ uri: url ?? null, title: title ?? null }, [placeIn(start), placeIn(end)]);
@@ -39,8 +39,4 @@ export function cited(page: JsonObject | undefined, [start_index, end_index]: re
   if (url === "") return [];
   const title = textOrEmpty(page?.title) || url;
   return [{ type: "url_citation", url_citation: { start_index, end_index, title, url } }];
-}
-
-export function listIn(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? value : [];
 }

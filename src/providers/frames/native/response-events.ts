@@ -1,5 +1,5 @@
 /** Reads the events of the Responses API, and whole responses, in place of those of a chat. */
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { isFilledText, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import { membersOf } from "../../usage/count.ts";
 import { headIn, type ReadEvent, type Said, StreamedCalls } from "./said.ts";
 
@@ -44,7 +44,7 @@ class ResponseReading {
   }
 
   #piece(key: JsonValue, member: string | undefined, delta: JsonValue | undefined): JsonObject | undefined {
-    if (member === undefined || typeof delta !== "string" || delta === "") return undefined;
+    if (member === undefined || !isFilledText(delta)) return undefined;
     this.#said.add(key);
     return { [member]: delta };
   }

@@ -1,5 +1,5 @@
 /** Said is what readers of other APIs' streams return, and StreamedCalls are the calls of tools that come in pieces there. */
-import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { isFilledText, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 
 /** Said is what an event says of an answer. An event that says nothing of it is empty. */
 export interface Said {
@@ -52,7 +52,7 @@ export class StreamedCalls {
   /** add returns the next piece of a call's input. */
   add(key: JsonValue, piece: JsonValue | undefined): JsonObject | undefined {
     const call = this.#calls.get(key);
-    if (!call || typeof piece !== "string" || piece === "") return undefined;
+    if (!call || !isFilledText(piece)) return undefined;
     call.hasInput = true;
     return { tool_calls: [{ index: call.index, function: { arguments: piece } }] };
   }

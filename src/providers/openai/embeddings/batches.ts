@@ -12,7 +12,7 @@ import { EmbeddingListSchema } from "../../../../gen/modelgateway/v1/embeddings_
 import type { Answer } from "../../../call/call.ts";
 import { upstreamFailed } from "../../../call/refusals.ts";
 import type { ToldUsage, Usage } from "../../../call/usage.ts";
-import { isObject } from "../../../wire/json.ts";
+import { isObject, objectsIn } from "../../../wire/json.ts";
 import { Wire } from "../../../wire/wire.ts";
 import type { Attempt, Meter, Speak } from "../../contract.ts";
 import { asFailure } from "../../errors/fault.ts";
@@ -142,7 +142,7 @@ class JoinedAnswers {
       this.#headers = answer.headers;
     }
     if (isObject(usage)) this.#usages.push(usage);
-    const items = Array.isArray(data) ? data.filter(isObject) : [];
+    const items = objectsIn(data);
     for (const [position, item] of items.entries()) this.#data.push({ ...item, index: from + placeOf(item, position) });
   }
 

@@ -7,7 +7,7 @@
  * https://github.com/veniceai/api-docs/pull/423
  */
 import type { JsonValue } from "@bufbuild/protobuf";
-import { type CooperativeTask, itemsPerSlice, runInSlices, runUntil } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice, runInSlices, runUntil } from "../../../runtime/cooperative.ts";
 import { type Decode, loadDecoder } from "../../../tokens/decoder.ts";
 import type { Attempt, Speak } from "../../contract.ts";
 import { createAskAgain } from "./ask-again.ts";
@@ -56,7 +56,7 @@ function* textsIn(inputs: readonly JsonValue[], decode: Decode): CooperativeTask
   const room = { bytes: spareBytes + bytesPerToken * tokens };
   const texts: string[] = [];
   for (const [i, input] of inputs.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     const text = Array.isArray(input) ? yield* decode(input, room) : input;
     if (typeof text !== "string") return undefined;
     texts.push(text);

@@ -9,7 +9,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
-import { isObject, mappedByTasks } from "../../../wire/json.ts";
+import { isObject, listOrEmpty, mappedByTasks } from "../../../wire/json.ts";
 import type { Capabilities } from "../profile.ts";
 import { decodedStep, described, isHuge } from "./root-schema.ts";
 import { rootedTools } from "./rooted-tools.ts";
@@ -78,7 +78,7 @@ function plainRoot(schema: JsonObject): JsonObject {
   if (!Array.isArray(anyOf)) return { ...own, type: "object", properties: own.properties ?? {} };
   const parts = anyOf.filter(isObject);
   const properties = Object.assign({}, ...parts.map((part) => part.properties), own.properties) as JsonObject;
-  const [first = [], ...others] = parts.map(({ required }) => (Array.isArray(required) ? required : []));
+  const [first = [], ...others] = parts.map(({ required }) => listOrEmpty(required));
   const required = first.filter((name) => others.every((names) => names.includes(name)));
   return { ...own, type: "object", properties, ...(required.length > 0 ? { required } : {}) };
 }
@@ -157,7 +157,7 @@ function* ofTypes(
   within: readonly string[],
 ): CooperativeTask<JsonObject> {
   const { type } = schema;
-  const types = Array.isArray(type) ? type : [];
+  const types = listOrEmpty(type);
   if (types.length > 1) {
     const { type: _, description, ...own } = schema;
     const different = types.filter((_, i) => i === 0 || mayRepeat(own, walk));
@@ -189,7 +189,7 @@ function schemaAt(reference: string, walk: Walk): JsonObject | undefined {
 function allTogether({ allOf: _, ...own }: JsonObject, parts: readonly JsonValue[], walk: Walk): JsonObject {
   const whole = [...parts.filter(isObject).map((part) => resolved(part, walk)), own];
   const properties = Object.assign({}, ...whole.map((part) => part.properties)) as JsonObject;
-  const required = [...new Set(whole.flatMap((part) => (Array.isArray(part.required) ? part.required : [])))];
+  const required = [...new Set(whole.flatMap((part) => listOrEmpty(part.required)))];
   return {
     ...(Object.assign({}, ...whole) as JsonObject),
     ...(Object.keys(properties).length > 0 ? { properties } : {}),

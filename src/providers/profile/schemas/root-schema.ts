@@ -8,8 +8,8 @@
  * they came.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../../wire/json.ts";
-import { mostRepeated, roomAfter } from "./size.ts";
+import { isFilledText, isObject } from "../../../wire/json.ts";
+import { mostRepeated, ofParts, roomAfter } from "./size.ts";
 
 /** mapKeywords are the keywords whose value maps names to schemas. */
 export const mapKeywords: ReadonlySet<string> = new Set([
@@ -27,24 +27,7 @@ const mostParts = 10_000;
 
 /** isHuge reports whether a schema is too long to be changed. */
 export function isHuge(schema: JsonValue): boolean {
-  return partsAfter(schema, mostParts) < 0;
-}
-
-function partsAfter(value: JsonValue, most: number): number {
-  let left = most - 1;
-  if (typeof value !== "object" || value === null) return left;
-  if (Array.isArray(value)) {
-    for (const item of value) {
-      if (left < 0) return left;
-      left = partsAfter(item, left);
-    }
-    return left;
-  }
-  for (const name in value) {
-    if (left < 0) return left;
-    left = partsAfter(value[name] as JsonValue, left);
-  }
-  return left;
+  return roomAfter(schema, mostParts, ofParts) < 0;
 }
 
 /** decodedStep returns the key that a step of a reference stands for. A step that is no URI's is taken as it is written. */
@@ -87,7 +70,7 @@ export function described(schema: JsonObject, left: JsonObject): JsonObject {
   const rest = Object.entries(left).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
   if (rest.length === 0) return schema;
   const { description } = schema;
-  const before = typeof description === "string" && description !== "" ? `${description}\n\n` : "";
+  const before = isFilledText(description) ? `${description}\n\n` : "";
   return { ...schema, description: `${before}{${rest.join(", ")}}` };
 }
 
@@ -141,9 +124,7 @@ function alternativesIn(schema: JsonObject, key: string): JsonObject[] {
 /** allTogether returns the schema of values that fit all parts. */
 function allTogether(parts: readonly JsonObject[]): JsonObject {
   const required = [...new Set(parts.flatMap(requiredIn))];
-  const descriptions = parts
-    .map(({ description }) => description)
-    .filter((text) => typeof text === "string" && text !== "");
+  const descriptions = parts.map(({ description }) => description).filter(isFilledText);
   const whole: JsonObject = Object.fromEntries(parts.toReversed().flatMap((part) => Object.entries(part)));
   // A closed part would reject the properties of the others.
   const isClosed = parts.every(({ properties, additionalProperties }) => !properties || additionalProperties === false);

@@ -3,7 +3,7 @@
  * those of its regular expressions. It refuses a whole request otherwise, for one tool of an MCP server.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts";
 import { isObject, mappedByTasks } from "../../../wire/json.ts";
 import { described, mapKeywords, rootSchema, valueKeywords } from "./root-schema.ts";
 
@@ -79,7 +79,7 @@ function* portable(value: JsonValue, path: string, dropped: string[], isMap = fa
   if (!isObject(value)) return value;
   const members: [string, JsonValue][] = [];
   for (const [key, member] of Object.entries(value)) {
-    if (members.length % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(members.length)) yield;
     const isKept = !isMap && valueKeywords.has(key);
     const isMapped = !isMap && mapKeywords.has(key);
     members.push([key, isKept ? member : yield* portable(member, `${path}.${key}`, dropped, isMapped)]);

@@ -226,7 +226,7 @@ function decisionsOf({ captures, releases, holds }: ToldDecisions): Decisions {
   };
 }
 
-/** A value that is undefined does not pass: it arrives as null. */
+/** decisionOf restores a value that was undefined: it arrives as null. */
 function decisionOf<T>(told: ToldDecision): Decision<T> {
   if (told[0] === 0) return { kind: "decided", value: (told[1] ?? undefined) as T };
   return { kind: "failed", error: errorOf({ message: told[1], code: told[2] }) };

@@ -24,7 +24,7 @@ export type BooksQuestions = {
   readonly "books.renew": readonly [asked: null, answer: Done];
   /** Gives back what is left. Nothing more is asked of the books. */
   readonly "books.close": readonly [left: Recalled, answer: Done];
-  /** The same, where the worker goes on with another owner: its calls run on, and keep their holds. */
+  /** Gives back what is left before the worker goes on with another owner: its calls run on, and keep their holds. */
   readonly "books.leave": readonly [left: Recalled, answer: Done];
   /** Asks how the database is, and to be told whenever that changes. */
   readonly "database.watch": readonly [asked: null, state: DatabaseState];

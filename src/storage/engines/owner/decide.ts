@@ -118,7 +118,7 @@ interface Deciding {
   readonly worker: Served;
   readonly turn: Turn;
   readonly others: readonly Served[];
-  /** Until when leases of others are waited for, by `performance.now()`. */
+  /** until is when leases of others are no longer waited for, by `performance.now()`. */
   readonly until: number;
   /** Reports whether leases of an account are to come back from workers whose books are not open yet. */
   readonly isToCome: (accountId: string) => boolean;

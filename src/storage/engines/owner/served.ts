@@ -16,7 +16,7 @@ export interface Served {
   readonly leases: HeldLeases;
   /** The last record that is written or applied. */
   written: number;
-  /** Leases that a turn that failed was to give back: they go with what is given back next. */
+  /** unreleased are leases that a failed turn was to give back: they are given back with the next ones. */
   unreleased: readonly string[];
   /** underWay is what it has asked and is not done. */
   readonly underWay: Set<PromiseLike<unknown>>;
@@ -48,7 +48,10 @@ export function giveBack(worker: Served, left: Recalled): MaybePromise<void> {
   return tracked(worker, writeAndRelease(worker, left));
 }
 
-/** Leases of which the records before them cannot be written are given back with what comes next: the worker counts them as gone. */
+/**
+ * writeAndRelease writes records, then gives leases back. Where the records cannot be written, the leases are given back with the next
+ * ones: the worker counts them as gone.
+ */
 async function writeAndRelease(worker: Served, { records, leases }: Recalled): Promise<void> {
   const given = [...worker.unreleased, ...leases];
   worker.unreleased = given;

@@ -40,7 +40,7 @@ export function connectServer(options: ServerOptions): Server {
 /** endMs is how long a connection may take to end before it is destroyed, in milliseconds: a server that is silent never lets it go. */
 const endMs = 1000;
 
-/** Without it a connection on which nothing comes would keep the process from ending. */
+/** destroyLater closes a connection on which nothing comes: it would keep the process from ending. */
 function destroyLater(client: pg.ClientBase): NodeJS.Timeout {
   const { stream } = (client as unknown as { readonly connection: { readonly stream: Socket } }).connection;
   return setTimeout(() => stream.destroy(), endMs).unref();
@@ -59,7 +59,7 @@ function boundEnd(pool: pg.Pool): void {
   Object.assign(pool, { end: ended });
 }
 
-/** The pool adds the connection to an error, with the key that cancels its statements: that is nobody's to read in a log. */
+/** withoutClient removes the connection that the pool adds to an error: it has the key that cancels statements, which no log may show. */
 function withoutClient(error: Error & { client?: unknown }): Error {
   delete error.client;
   return error;

@@ -206,7 +206,7 @@ async function availableTo(server: Pick<Server, "pool">, keyId: string): Promise
   return availableOf({ ofLimit: of_limit, isLimited: is_limited, ofBalance: of_balance, isPrepaid: is_prepaid });
 }
 
-/** A row of `available`: all of it is null for a key that there is not. */
+/** RoomRow is a row of `available`. All its columns are null for a key that does not exist. */
 interface RoomRow {
   readonly of_limit: number | null;
   readonly of_balance: number;

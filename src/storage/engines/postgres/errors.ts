@@ -83,7 +83,7 @@ export function remedyOf(error: unknown): string | undefined {
   );
 }
 
-/** A name with several addresses fails with an error for each. */
+/** firstCause returns the first of several errors: a name with several addresses fails with one for each. */
 function firstCause(error: unknown): unknown {
   return error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error;
 }

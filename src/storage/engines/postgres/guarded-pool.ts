@@ -8,6 +8,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { PostgresPool, PostgresPoolClient } from "kysely";
+import { retry } from "../../../runtime/time/retry.ts";
 import { AwayError, isConflict, isConnectionError } from "./errors.ts";
 import { within } from "./silence.ts";
 
@@ -54,21 +55,19 @@ function createOpen(pool: PostgresPool, { isAway }: GuardedPoolOptions): () => P
     }
   }
 
-  return async () => {
+  return () => {
     const until = performance.now() + againMs;
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+    const attempt = async () => {
       if (isAway()) throw new AwayError();
-      try {
-        return await take();
-      } catch (error) {
-        if (!isConnectionError(error) || performance.now() + pauseMs > until) throw asAway(error);
-      }
-      await delay(pauseMs);
-    }
+      return await take();
+    };
+    return retry(attempt, { firstMs: firstPauseMs, longestMs: maxPauseMs }, ({ error, pauseMs }) => {
+      if (!isConnectionError(error) || isAway() || performance.now() + pauseMs > until) asAway(error);
+    });
   };
 }
 
-/** A connection of the pool, in whose place another comes where it breaks. */
+/** guardedClient returns a client of the pool that takes another connection where its own breaks. */
 function guardedClient(
   first: PostgresPoolClient,
   open: () => Promise<PostgresPoolClient>,
@@ -84,15 +83,13 @@ function guardedClient(
       try {
         return await place.ask(sql, values);
       } catch (error) {
-        if (place.isBroken()) {
-          if (!isRepeatable || isAway() || performance.now() > until) throw asAway(error);
-          await place.renew();
-        } else {
-          if (!isConflict(error) || ++conflicts > maxConflicts) throw error;
-          // By chance, so that two which met do not meet again.
-          await delay(Math.random() * Math.min(firstPauseMs * 2 ** conflicts, maxPauseMs));
-        }
+        const isBroken = place.isBroken();
+        if (isBroken && (!isRepeatable || isAway() || performance.now() > until)) throw asAway(error);
+        if (!isBroken && (!isConflict(error) || ++conflicts > maxConflicts)) throw error;
       }
+      if (place.isBroken()) await place.renew();
+      // By chance, so that two which met do not meet again.
+      else await delay(Math.random() * Math.min(firstPauseMs * 2 ** conflicts, maxPauseMs));
     }
   }
 
@@ -109,7 +106,7 @@ function guardedClient(
   return Object.assign(Object.create(first) as PostgresPoolClient, { query, release: place.release });
 }
 
-/** The place of a connection: the one that is there, which nobody asks any more once it broke. */
+/** createPlace holds one connection. Once it broke, `ask` rejects with an AwayError until `renew` has put another in its place. */
 function createPlace(first: PostgresPoolClient, open: () => Promise<PostgresPoolClient>, isAway: () => boolean) {
   let client = first;
   let [isBroken, isGone] = [false, false];

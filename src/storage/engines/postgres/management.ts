@@ -71,7 +71,7 @@ function mostTries(error: unknown): number {
   return codeOf(error) === uniqueViolation ? maxTaken : 0;
 }
 
-/** A transaction that asked another connection would not see itself, and might wait for itself. */
+/** guarded refuses what a transaction asks of another connection: it would not see itself there, and might wait for itself. */
 function guarded(driver: Driver, refuse: () => void, committed: () => void): Driver {
   return {
     init: (options) => driver.init(options),

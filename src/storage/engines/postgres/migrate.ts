@@ -16,7 +16,7 @@ import { changeStatements } from "./changes.ts";
 
 type Db = Kysely<unknown>;
 
-/** Any number: the key of the lock, which only gateways ask for. */
+/** lockKey is the key of the lock that only gateways ask for. It may be any number. */
 const lockKey = 4_737_019;
 /** The oldest server that is supported. */
 const oldestServer = 15;

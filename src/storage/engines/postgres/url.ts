@@ -73,7 +73,7 @@ function decoded(text: string): string {
   }
 }
 
-/** As libpq does: `require` encrypts, and proves the server's name only where it is given an authority. */
+/** tlsOf follows libpq: `require` encrypts, and checks the server's name only where an authority is given. */
 function tlsOf(given: Partial<Record<string, string>>, host: string): ConnectionOptions | false {
   const { sslmode: mode = "disable", sslrootcert, sslcert, sslkey } = given;
   if (!modes.includes(mode)) throw wrong(`sslmode is "${mode}". It may be ${modes.join(", ")}`);

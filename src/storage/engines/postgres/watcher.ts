@@ -41,7 +41,7 @@ export interface Watcher extends Changes {
 const askMs = 250;
 /** freshMs is how long what was heard last counts, in milliseconds. */
 export const freshMs = 1000;
-/** An answer that takes longer is none. */
+/** answerMs is how long an answer may take, in milliseconds. A later one counts as none. */
 const answerMs = 900;
 
 interface Seen {
@@ -53,7 +53,7 @@ interface Seen {
   readonly names: readonly NamedChange[];
 }
 
-/** So many names are read at once: of more changes than that everything is read again. */
+/** maxNames is how many names of changes are read at once. After more changes than that everything is read again. */
 const maxNames = 2000;
 
 const question = `SELECT now_ms() AS now, (SELECT max(number) FROM changes) AS number,
@@ -119,7 +119,7 @@ export async function startWatcher(options: WatcherOptions): Promise<Watcher> {
   };
 }
 
-/** Pauses end by themselves, or when they are woken: one that is woken before it begins is none. */
+/** createPauses makes pauses that end by themselves, or when they are woken. A pause that was woken before it begins takes no time. */
 function createPauses() {
   let isWoken = false;
   let end: (() => void) | undefined;

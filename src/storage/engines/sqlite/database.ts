@@ -194,7 +194,7 @@ function removeAlone(path: string, made: readonly MadeFiles[]): void {
   release?.();
 }
 
-/** A file that cannot be opened at all is nobody's. */
+/** isUnusedNow reports whether no process has a file open. A file that cannot be opened counts as unused. */
 function isUnusedNow(path: string): boolean {
   return ifPossible(() => isUnused(path), true);
 }

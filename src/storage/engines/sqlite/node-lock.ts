@@ -6,6 +6,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { firstIdAt } from "../../../runtime/ids.ts";
+import { dayMs } from "../../../runtime/time/durations.ts";
 import { connect } from "./database.ts";
 import { takes } from "./presence.ts";
 
@@ -38,7 +39,7 @@ export interface EndedNode {
 const lockEndings = { books: ".lock", calls: ".calls" } as const;
 
 /** startMs is how long after it has its name a node has its lock at the latest, in milliseconds: by far. */
-const startMs = 24 * 3_600_000;
+const startMs = dayMs;
 
 /** lockedBy returns a name which those of nodes are below that have their locks by now, if they live. `now` is in milliseconds since 1970. */
 export function lockedBy(now: number): string {

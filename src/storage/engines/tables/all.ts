@@ -51,7 +51,7 @@ const hourColumns = ["account_id", "hour", "key_id", "model", "requests", ...sum
 const keyColumns = Object.keys(accounts.apiKeys.columns);
 const accountColumns = Object.keys(accounts.accounts.columns);
 
-/** Views of sums with what is due: for readers. */
+/** views add what is due to sums, for readers. */
 const views: readonly ViewShape[] = [
   {
     name: "due_now",

@@ -8,7 +8,7 @@ import { bigint, type ColumnShape, integer, orZero, serial, type TableShape, tex
 
 const columns: readonly CallColumn[] = callColumns;
 
-/** Columns of the first calls, whose rows have 0 by default though every call states them. */
+/** zeroAtFirst are columns that calls had from the beginning: they default to 0, though every call states them. */
 const zeroAtFirst: ReadonlySet<string> = new Set([
   ...["input", "cache_read", "cache_write", "output", "reasoning", "characters", "estimated", "cost", "waived"],
 ]);

@@ -125,7 +125,7 @@ export function aloneOf(records: readonly JournalRecord[], terms: ReadonlyMap<st
   return [[...accounts], groups.map((one) => textOf(one, terms)), groups.map(listed)];
 }
 
-/** The entries of one call, as JSON. */
+/** textOf writes the entries of one call as JSON. */
 function textOf(entries: readonly Entry[], terms: ReadonlyMap<string, BudgetTerms>): string {
   const { captures, released, begun } = sorted(entries);
   return JSON.stringify([
@@ -135,7 +135,7 @@ function textOf(entries: readonly Entry[], terms: ReadonlyMap<string, BudgetTerm
   ]);
 }
 
-/** The entries as they are set aside, without the brackets of their list. */
+/** listed writes entries as they are set aside, without the brackets of their list. */
 function listed(entries: readonly Entry[]): string {
   return JSON.stringify(entries).slice(1, -1);
 }

@@ -36,7 +36,7 @@ export interface PostgresBooksOptions extends BooksOptions {
 
 /** awayMs is how long work waits for a database that is away, in milliseconds. */
 const awayMs = 1000;
-/** For how long a hold waits to be written with others, in milliseconds. */
+/** holdDelayMs is how long a hold waits to be written with others, in milliseconds. */
 const holdDelayMs = 5;
 /** writeEveryMs is how far writes are apart under load, in milliseconds. */
 const writeEveryMs = 2;
@@ -48,7 +48,7 @@ interface Parts {
   readonly lane: Lane;
   readonly writer: Writer;
   readonly upkeep: Upkeep;
-  /** Leases that are to be released, and could not be yet. */
+  /** unreleased are leases that could not be released yet. */
   readonly unreleased: Set<string>;
 }
 

@@ -132,7 +132,7 @@ function createDecideStale(decideItems: (asked: Asked) => Promise<Decided>, deci
 /** Numbers turns, and asks each under its number for as often as the connection breaks. */
 function createTurns({ node, counts, onError }: DecideOptions) {
   const numbers = new WeakMap<Asked, number>();
-  /** Turns that were sent, and of which nobody knows whether they were decided. */
+  /** open are turns that were sent, and that may or may not have been decided. */
   let open: Asked[] = [];
   let last = 0;
 

@@ -4,8 +4,8 @@
  * Work whose connection breaks is repeated on another, which it must allow for. While the server cannot be reached, work is refused at
  * once after the first has waited; the connection is tried again meanwhile.
  */
-import { setTimeout as delay } from "node:timers/promises";
 import { createSilence, type Silence, startLooking } from "../../../../runtime/ipc/silence.ts";
+import { retry } from "../../../../runtime/time/retry.ts";
 import { AwayError, isConflict, isConnectionError } from "../errors.ts";
 import type { Session } from "../session.ts";
 import { within } from "../silence.ts";
@@ -34,34 +34,29 @@ export interface Lane {
   close(): void;
 }
 
-const firstPauseMs = 5;
-const maxPauseMs = 200;
+const pauses = { firstMs: 5, longestMs: 200 };
 
 export function createLane(options: LaneOptions): Lane {
   const { awayMs, onError, onRepeat, isServerAway = () => false } = options;
   const connection = createConnection(options);
   let tail: Promise<unknown> = Promise.resolve();
 
-  async function attempt<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  function attempt<T>(work: (session: Session) => Promise<T>): Promise<T> {
     let leftMs = awayMs;
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
-      const begin = performance.now();
-      try {
-        return await connection.use(work, leftMs);
-      } catch (error) {
-        if (!isConnectionError(error) && !isConflict(error)) throw error;
-        if (isConnectionError(error)) onError(error);
+    return retry(
+      () => connection.use(work, leftMs),
+      pauses,
+      ({ error, triedMs, pauseMs }) => {
+        const isBroken = isConnectionError(error);
+        if (!isBroken && !isConflict(error)) throw error;
+        if (isBroken) onError(error);
         // A connection that broke counts for half at most: a process that stood still meanwhile tries once more.
-        const triedMs = performance.now() - begin;
         leftMs -= pauseMs + (error instanceof AwayError ? triedMs : Math.min(triedMs, awayMs / 2));
-        if (connection.isAway() || isServerAway() || leftMs < 0) {
-          if (isConnectionError(error)) connection.giveUp();
-          throw new AwayError(error);
-        }
-      }
-      await delay(pauseMs);
-      onRepeat();
-    }
+        if (!connection.isAway() && !isServerAway() && leftMs >= 0) return onRepeat();
+        if (isBroken) connection.giveUp();
+        throw new AwayError(error);
+      },
+    );
   }
 
   return {
@@ -101,9 +96,10 @@ function createConnection({ connect, awayMs, statementMs, isServerAway }: LaneOp
   }
 
   async function open(): Promise<Session> {
-    const opened = await untilConnected(connect, () => {
+    // It goes on for as long as it takes, so that work after an outage finds a connection.
+    const opened = await retry(connect, { ...pauses, holdsProcess: false }, ({ error }) => {
       outage.begin();
-      return isClosed;
+      if (isClosed) throw error;
     });
     if (isClosed) opened.close();
     [session, connecting, isGivenUp] = [opened, undefined, false];
@@ -154,16 +150,4 @@ function createOutage() {
     },
     ms: () => current?.silence.ms() ?? 0,
   };
-}
-
-/** Tries until it succeeds, so that work after an outage finds a connection. `isOver` is asked after each failure. */
-async function untilConnected(connect: () => Promise<Session>, isOver: () => boolean): Promise<Session> {
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
-    try {
-      return await connect();
-    } catch (error) {
-      if (isOver()) throw error;
-    }
-    await delay(pauseMs, undefined, { ref: false });
-  }
 }

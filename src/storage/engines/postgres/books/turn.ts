@@ -93,9 +93,9 @@ type ToldBudget = readonly [place: number, left: number, oldest: number | null];
 
 /** Decided is what was decided of a turn. */
 export interface Decided extends Decisions {
-  /** The holds that are short though other nodes have leases of their accounts. */
+  /** recallable are holds that are short while other nodes have leases of their accounts. */
   readonly recallable: ReadonlySet<number>;
-  /** The holds whose budgets are others than was believed, with what they are: nothing was decided of them. */
+  /** stale are holds whose budgets have changed, with the present ones. Nothing was decided of these holds. */
   readonly stale: ReadonlyMap<number, BudgetTerms>;
 }
 

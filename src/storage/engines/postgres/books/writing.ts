@@ -39,7 +39,7 @@ interface Waiting {
   readonly failed: (error: unknown) => void;
 }
 
-/** So many records are one statement at most. */
+/** maxRecords is how many records one statement writes at most. */
 const maxRecords = 512;
 /** againMs is how often what is spooled is tried again, in milliseconds. */
 const againMs = 250;

@@ -14,7 +14,7 @@ type Db = Kysely<unknown>;
 /** setting is what a transaction of the move has set, to the move's id. */
 export const setting = "model_gateway.move";
 
-/** The tables of what is known of the move itself. */
+/** ofMoves are the tables that describe the move itself: the fence lets them be written. */
 const ofMoves: ReadonlySet<string> = new Set(["moves", "moved_tables"]);
 
 const fenced = tablesOf("postgres").flatMap(({ name }) => (ofMoves.has(name) ? [] : [name]));
@@ -45,7 +45,7 @@ export async function dropFence(db: Db): Promise<void> {
   await run(db, "DROP FUNCTION IF EXISTS refuse_moved()");
 }
 
-/** 25006 is what a server says that may not be written. */
+/** functionOf raises error 25006, which a server raises that may not be written. */
 function functionOf(mark: MoveMark, name: string): string {
   return `CREATE OR REPLACE FUNCTION refuse_moved() RETURNS trigger LANGUAGE plpgsql AS $body$
 BEGIN

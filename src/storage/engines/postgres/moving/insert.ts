@@ -26,7 +26,7 @@ export async function insertRows(db: Kysely<unknown>, table: TableShape, rows: r
   }
 }
 
-/** Bytes as Postgres reads them. */
+/** asJson writes rows as a list of objects, bytes in the form that Postgres reads. */
 function asJson({ columns }: TableShape, rows: readonly Values[]): string {
   const ofBytes = Object.entries(columns).flatMap(([column, { kind }]) => (kind === "bytes" ? [column] : []));
   if (ofBytes.length === 0) return JSON.stringify(rows);

@@ -17,7 +17,7 @@ interface Seen {
   readonly position: number;
 }
 
-/** More than are needed for the longest lag that may be allowed. */
+/** mostSeen is how many looks are remembered: more than the longest lag needs that may be allowed. */
 const mostSeen = 4000;
 
 /** createLag creates what knows how far a replica is behind. `clock` is in milliseconds, and never goes back. */

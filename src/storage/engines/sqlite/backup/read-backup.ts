@@ -66,7 +66,7 @@ export function unpackBackup(file: string, database: string, { user_version }: B
   }
 }
 
-/** The processes of the journals are gone, and their files are what the back-up has of them. Older versions know no end. */
+/** endJournals marks the journals as closed: their processes are gone. Journals of older versions have no such mark. */
 function endJournals(copy: RawConnection): string {
   const isKnown =
     copy.prepare("SELECT 1 FROM pragma_table_info('journals') WHERE name = 'is_open'").get() !== undefined;

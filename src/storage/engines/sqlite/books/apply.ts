@@ -43,7 +43,7 @@ interface Batch {
   readonly keys: OwnerSums;
   readonly accounts: OwnerSums;
   readonly totals: Totals;
-  /** For holds of calls that still run. */
+  /** node is written into holds of calls that still run. */
   readonly node: string;
   readonly expiresAt: number;
 }
@@ -225,7 +225,7 @@ function createOwnerSums(): OwnerSums {
   let last: OwnerSum = { freed: 0, spent: 0 };
   let lastId: string | undefined;
 
-  /** Most calls are of the same owner as the one before. */
+  /** sumOf remembers the last owner: most calls are of the same one as the call before. */
   function sumOf(id: string): OwnerSum {
     if (id === lastId) return last;
     lastId = id;

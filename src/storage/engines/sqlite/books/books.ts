@@ -210,7 +210,7 @@ function withoutJournal({ rows }: BooksParts, { node, isElsewhere }: BooksOption
   };
 }
 
-/** Each runs the step of one item: what it throws fails the item alone, or all of them. */
+/** Each runs the step of one item. An error of the step fails that item alone, or all items. */
 type Each = <T>(step: () => T) => Decision<T>;
 
 interface Posting {
@@ -222,7 +222,7 @@ interface Posting {
   hasUnposted(): boolean;
   /** touched is when keys were used last that is not written. */
   readonly touched: Map<string, number>;
-  /** Leases that were given back in a transaction that failed, or never began: they go with whatever is posted next. */
+  /** unreleased are leases whose transaction failed or never began: they are given back with whatever is posted next. */
   readonly unreleased: Set<string>;
   /** leased says that a lease has a row from now on, until it is released. */
   leased(id: string): void;

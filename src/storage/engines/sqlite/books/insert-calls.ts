@@ -36,7 +36,9 @@ export function createInsertCalls({
   };
 }
 
-/** A line of a journal that comes late: the caller undoes it, and sets it aside for the operator (`applyEach`). */
+/**
+ * forgottenError is for a line of a journal that comes too late: the caller undoes it, and sets it aside for the operator (`applyEach`).
+ */
 function forgottenError(id: string): RangeError {
   return new RangeError(
     `${id} is older than calls are kept: it may have been charged before, and was not charged again`,

@@ -33,7 +33,7 @@ export interface PendingTotals {
   of(keyId: string): PendingOfKey;
 }
 
-/** As many partitions as the tables were made for. */
+/** parts is how many partitions the tables were made for. */
 const parts = 64;
 
 /** partOf returns the partition that a key belongs to. Keys end at random. */

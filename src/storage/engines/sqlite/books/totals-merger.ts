@@ -34,7 +34,7 @@ export function createTotalsMerger({ pendingTotals, tryToWrite, onError }: Total
     part = (part + 1) % pendingTotals.parts;
   }
 
-  /** An error fails nobody's write: the next write starts the merge. */
+  /** isAny reports whether anything waits to be merged. An error counts as nothing, so that it fails no write: the next one asks again. */
   function isAny(): boolean {
     try {
       return pendingTotals.isAny();

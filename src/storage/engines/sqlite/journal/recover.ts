@@ -6,6 +6,7 @@
  * to it: one that stood still for longer than its leases last asks the database for everything.
  */
 import { firstIdAt } from "../../../../runtime/ids.ts";
+import { dayMs } from "../../../../runtime/time/durations.ts";
 import { counted } from "../../../../runtime/words/counted.ts";
 import { troubleOf } from "../../../../runtime/write-trouble.ts";
 import { type CheckedJournal, checkJournal, type JournalFault, lostFault } from "../../../journal/check.ts";
@@ -18,7 +19,7 @@ import { createRecordSent } from "./record-sent.ts";
 /** A journal whose last record is older than this was left behind: a process that lives posts its own long before. */
 const leftBehindMs = 5_000;
 /** endedMs is how long after the start of its process the row of a journal is kept that has ended. */
-const endedMs = 24 * 3_600_000;
+const endedMs = dayMs;
 
 /**
  * createRecover returns a function that posts them, and returns the processes whose journals cannot be read. Those whose books are open in

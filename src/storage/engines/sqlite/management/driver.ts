@@ -34,7 +34,7 @@ export interface ManagementParts {
   readonly sqlite: SqliteConnection;
   /** Posts what the ledger has not posted. Throws SQLITE_BUSY where another process is writing. */
   flush(): void;
-  /** The same, except that it does nothing then. */
+  /** flushToRead posts the same, and does nothing where another process is writing. */
   flushToRead(): void;
   /** Has another process post what it has not posted; undefined where this one has the ledger. */
   readonly flushed?: (() => PromiseLike<unknown>) | undefined;
@@ -142,7 +142,7 @@ function runWithin<R>(management: Management, owner: Transacting, query: Compile
   return watchFailure(management, () => resultOf(statement, query));
 }
 
-/** One that only reads keeps no writer out, and waits for none. */
+/** begin begins a transaction. One that only reads keeps no writer out, and waits for none. */
 async function begin(management: Management, connection: DatabaseConnection, readsOnly: boolean): Promise<void> {
   const { sqlite, flush, flushToRead, flushed } = management;
   refuseGone(management);

@@ -135,7 +135,7 @@ function mergeAll(connection: Connection): void {
   for (let part = 0; part < totals.parts; part++) totals.merge(part);
 }
 
-/** The connection as the books know one; a transaction is the caller's. */
+/** connectionOver returns a connection for the books. Its caller begins and ends transactions. */
 function connectionOver(sqlite: RawConnection): Connection {
   return {
     prepare<P extends readonly unknown[], R>(sql: string): Statement<P, R> {

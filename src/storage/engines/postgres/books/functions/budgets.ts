@@ -29,7 +29,7 @@ const heldInAll = `CASE WHEN w.k
       - (SELECT coalesce(sum(x.amount), 0) FROM holds x WHERE x.account_id = p_account AND x.operation = '')
   END`;
 
-/** The calls that run and came before the window, or after it: up to as many as are looked at, and one more. */
+/** outside selects running calls that came before the window, or after it: one more than are looked at. */
 const outside = (when: string) =>
   `(SELECT x.key_id, x.amount FROM holds x WHERE ${ofCalls} AND ${when} LIMIT ${maxOutside + 1})`;
 

@@ -1,13 +1,12 @@
 /** The columns of a call's row, as the functions of the books take them from JSON and write them. */
-
+import { hourMs } from "../../../../../runtime/time/durations.ts";
 import { lost } from "../../../../calls/outcomes.ts";
 import { type CallColumn, callColumns, columnNames, summedColumns } from "../../../../columns.ts";
-import { hourMs } from "../../../../money/totals.ts";
 import { quarterOf } from "./budgets.ts";
 
 const columns: readonly CallColumn[] = callColumns;
 
-/** Columns that the functions decide on themselves. */
+/** decided are columns whose values the functions decide on themselves. */
 const decided: ReadonlySet<string> = new Set(["cost", "waived"]);
 
 /** callRecord are the columns of a record of a call, with their types: `id text, account_id text, …`. */

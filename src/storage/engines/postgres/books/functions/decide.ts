@@ -40,7 +40,7 @@ const declarations = `
   v_free boolean; v_place int; v_room bigint; v_oldest bigint;
   i int; j int;`;
 
-/** The node's row comes first: a turn that is asked again waits here until the first is decided. */
+/** guard locks the node's row first: a turn that is asked again waits there until the first is decided. */
 const guard = `
   PERFORM set_config('lock_timeout', '${lockMs}', true);
   LOOP
@@ -51,7 +51,7 @@ const guard = `
   END LOOP;
   IF v_turn >= p_turn THEN RETURN CASE WHEN v_turn = p_turn THEN v_told END; END IF;`;
 
-/** Leases that are given back, before anything is read. All accounts are locked before, those of calls that are released too. */
+/** given takes leases back before anything is read. All accounts are locked by then, those of released calls among them. */
 const given = `
   IF cardinality(p_releases) + cardinality(p_given) > 0 THEN
     PERFORM 1 FROM accounts WHERE id = ANY (p_accounts || ARRAY(

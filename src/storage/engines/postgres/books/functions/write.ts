@@ -52,7 +52,7 @@ function named(from: string, names: readonly string[], of: readonly ColumnName[]
     .join(", ");
 }
 
-/** The value in SQL of what JSON leaves out: `books.ts` leaves out nulls and zeros. */
+/** omitted returns in SQL what a column has that JSON leaves out: `books.ts` leaves out nulls and zeros. */
 function omitted(column: ColumnName): string | undefined {
   if (typeOf(column) === "text") return defaultOf(column) === "" ? "''" : undefined;
   return columns.find(({ name }) => name === column)?.isNullable ? undefined : "0";

@@ -40,8 +40,8 @@ const [mostNames, longestName] = [64, 200];
 
 const nothing: RefusedKeys = { forms: {}, members: [], betas: [] };
 
-/** inKnownKeys returns a function that runs attempts so. */
-export function inKnownKeys(run: RunAttempt): RunAttempt {
+/** retryWithoutRefused returns a function that runs an attempt, and again for as long as its server refuses something more of the request. */
+export function retryWithoutRefused(run: RunAttempt): RunAttempt {
   return (attempt) => {
     const { candidate, part } = attempt;
     const known = candidate.state.furtherKeys.refused(part.caller.keyId);

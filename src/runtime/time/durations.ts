@@ -1,0 +1,4 @@
+/** Spans of time in milliseconds. A day is 24 hours here, whatever a time zone makes of it. */
+export const minuteMs = 60_000;
+export const hourMs = 60 * minuteMs;
+export const dayMs = 24 * hourMs;
