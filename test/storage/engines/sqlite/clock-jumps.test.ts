@@ -2,10 +2,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { holdMs } from "../../../../src/ledger/contract.ts";
 import { createLeasingLedger } from "../../../support/accelerators.ts";
 import { endedCall, holdRequest, ledgersOfTests, unlimitedRequest } from "../../../support/money/ledger.ts";
+import { ledgersOfTests as sqliteLedgersOfTests } from "../../../support/money/sqlite-ledger.ts";
 
 const ledgerOf = ledgersOfTests(createLeasingLedger);
+const withoutLocks = sqliteLedgersOfTests(createLeasingLedger);
 const hourMs = 3_600_000;
 
 describe.each([
@@ -39,3 +42,22 @@ describe.each([
     expect(existsSync(join(`${one.database.path}.notes`, `${files[0]?.node}.jsonl`))).toBe(true);
   });
 });
+
+test.each([-hourMs, -24 * hourMs])(
+  "a process that stood still while its clock was set by %i ms draws on no lease that others have ended",
+  async (ms) => {
+    // Their processes show by no lock that they live: as where they are on other machines.
+    const stopped = await withoutLocks({ balance: 1_000_000 });
+    await stopped.ledger.hold(unlimitedRequest("req_1", 10, stopped.now()));
+    await stopped.ledger.capture(endedCall("req_1", 10, stopped.now()));
+    const other = await withoutLocks({}, stopped.path);
+    other.pass(holdMs);
+    await other.ledger.sweep();
+    expect(other.account()).toEqual({ balance: 999_990, held: 0 });
+    expect(await other.ledger.hold(holdRequest("req_2", 999_990, 999_990, other.now()))).toMatchObject({
+      kind: "held",
+    });
+    stopped.pass(ms);
+    expect(await stopped.ledger.hold(unlimitedRequest("req_3", 10, stopped.now()))).toMatchObject({ kind: "short" });
+  },
+);
