@@ -36,8 +36,8 @@ export function createShowProcess(folder: string, { replays, backgroundResponses
       // The lock comes before the first call: a process that has none may be about to take its lock, unless it is old.
       const [known, old] = [new Set(running.flat()), lockedBy(clock())];
       const ended = nodes().flatMap((other) => {
-        const lock = known.has(other) || other < old ? takeEnded(other, true) : undefined;
-        return lock ? [{ other, lock }] : [];
+        const lock = known.has(other) || other < old ? takeEnded(other, true) : "unknown";
+        return typeof lock === "string" ? [] : [{ other, lock }];
       });
       try {
         const gone = ended.flatMap(({ other }) => (known.has(other) ? [other] : []));

@@ -94,7 +94,7 @@ export async function openStorageOfWorker(path: string, durability: Durability, 
         unlocks.add(locks.close);
         locks.keep(node);
         const books = openOwnedBooks({
-          ...{ link, node, hasJournal, onError, recall, holding },
+          ...{ link, node, hasJournal, onError, recall, holding, keepLock: locks.keep },
           ...engine.changes,
           sentLog: openSentLog({ folder, node, database: rows.database(), onError }),
           left: createLeftRecords({ segments: engine.segments, database: rows.database(), onError }),

@@ -14,7 +14,7 @@ import { join } from "../../wire/long/join.ts";
 import type { Wire } from "../../wire/wire.ts";
 import type { BodyShare } from "../body/body-budget.ts";
 import { doneSince, type Inflate } from "../body/inflate.ts";
-import { asConnectError, longRequest, type RpcCall } from "./rpc-call.ts";
+import { asConnectError, checkNumbers, longRequest, type RpcCall } from "./rpc-call.ts";
 
 /** The codings of messages: those that connect-node announces. */
 const messageCodings: ReadonlySet<string> = new Set(["gzip", "br"]);
@@ -108,7 +108,7 @@ async function* prepared(
     const isWhole = end <= bytes.length;
     if (isCompressed && isWhole && inflated) {
       yield* inflated(bytes.subarray(start, end), (length) => [prefixOf(flags & ~compressedFlag, length)]);
-    } else if (isWhole && end - start >= longJson) {
+    } else if (isWhole && (end - start >= longJson || !(isBinary || isCompressed))) {
       const message = await read(bytes.subarray(start, end));
       yield prefixOf(flags, message.length);
       yield message;
@@ -120,11 +120,14 @@ async function* prepared(
 /** Read returns the bytes that connect-node is to read. */
 type Read = (message: Buffer) => MaybePromise<Buffer>;
 
-/** reader reads long messages, and leaves an empty message in their place. */
+/** reader reads long messages, and leaves an empty message in their place. Of short ones in JSON it checks the numbers. */
 function reader(isBinary: boolean, { call, shareOf, onRead }: BodyReading): Read {
   const empty = Buffer.from(isBinary ? "" : "{}");
   return (message) => {
-    if (message.length < longJson) return message;
+    if (message.length < longJson) {
+      if (!isBinary) checkNumbers(call.method, message);
+      return message;
+    }
     return runInSlices(longRequest(call.method, message, isBinary, shareOf())).then((request) => {
       onRead(request);
       return empty;

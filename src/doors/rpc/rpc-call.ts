@@ -14,7 +14,7 @@ import { ConflictReason, FaultReason } from "../../../gen/modelgateway/v1/reason
 import type { BodyRoom } from "../../call/call.ts";
 import type { DocumentFault } from "../../call/refusal.ts";
 import { asRefusal, malformedBody, type Refusal } from "../../call/refusals.ts";
-import type { CooperativeTask } from "../../runtime/cooperative.ts";
+import { type CooperativeTask, runNow } from "../../runtime/cooperative.ts";
 import { WireFault } from "../../wire/fault.ts";
 import { longJson, readLongRequest } from "../../wire/json.ts";
 import { checkBinary } from "../../wire/long/binary-bounds.ts";
@@ -59,6 +59,15 @@ function* jsonMessage(input: DescMessage, bytes: Buffer): CooperativeTask<Messag
   const json = yield* readLongRequest(bytes, undefined);
   // connect-node reports a short message like this.
   return yield* orConnectError(readProtoJson(input, json), (error) => ConnectError.from(error).rawMessage);
+}
+
+/** checkNumbers throws a WireFault for numbers of a short message in JSON that are no plain ones. connect-node reports all else. */
+export function checkNumbers({ input }: DescMethod, bytes: Buffer): void {
+  try {
+    runNow(readProtoJson(input, JSON.parse(bytes.toString())));
+  } catch (error) {
+    if (error instanceof WireFault) throw error;
+  }
 }
 
 function* orConnectError(

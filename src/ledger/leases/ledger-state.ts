@@ -32,9 +32,12 @@ export interface LedgerState {
   watching: NodeJS.Timeout | undefined;
 }
 
-/** isAwake reports whether this process has renewed its holds in time. One that stood still for long has lost its leases. */
+/**
+ * isAwake reports whether this process has renewed its holds in time. One that stood still for long has lost its leases, and one whose clock
+ * was set does not know for how long it stood still, whichever way that was.
+ */
 export function isAwake({ clock, renewedAt }: LedgerState): boolean {
-  return clock() - renewedAt < holdMs;
+  return Math.abs(clock() - renewedAt) < holdMs;
 }
 
 /** record writes an entry. Resolves once it is durable. */

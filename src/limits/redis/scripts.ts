@@ -1,5 +1,6 @@
 /**
- * The scripts that Redis runs. Each touches one key, and reads Redis's own clock: what nodes believe the time to be counts for nothing.
+ * The scripts that Redis runs. Each touches one key, and reads Redis's own clock: what nodes believe the time to be counts for nothing. That
+ * clock may be set back, or be another's after a failover: a moment that is further ahead than any was written counts for nothing, either.
  */
 import { createHash } from "node:crypto";
 import { spareParts } from "../contract.ts";
@@ -20,7 +21,7 @@ const nowText = "local time = redis.call('TIME') local now = time[1] * 1000 + ma
  * them.
  *
  * A bucket is a text: its parts, the moment, its capacity and its window. A full bucket is no key, and a key expires when its bucket is
- * full. A value that is no bucket counts as none.
+ * full. A value that is no bucket counts as none. One whose moment is to come is refilled from now on.
  */
 export const takeScript = script(`
 local capacity, window = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -28,11 +29,12 @@ local least, need, spare, drawn = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber
 local full = capacity * window
 ${nowText}
 local text = redis.pcall('GET', KEYS[1])
-local parts = full
+local parts, isAhead = full, false
 if type(text) == 'string' then
   local held, at, c, w = string.match(text, '^(%-?%d+) (%d+) (%d+) (%d+)$')
   if held then
     c, w = tonumber(c), tonumber(w)
+    isAhead = tonumber(at) > now
     parts = math.min(c * w, tonumber(held) + math.max(0, now - tonumber(at)) * c)
     if c ~= capacity or w ~= window then
       if parts < 0 then parts = math.floor(parts / w * window + 0.5)
@@ -47,7 +49,7 @@ if held >= least then
   units = math.min(held, math.max(need, math.min(need + spare, math.floor(held / ${spareParts}))))
 end
 parts = parts - units * window
-if units ~= 0 or drawn ~= 0 then
+if units ~= 0 or drawn ~= 0 or isAhead then
   if parts >= full then redis.call('DEL', KEYS[1])
   else
     local value = string.format('%.0f %.0f %.0f %.0f', parts, now, capacity, window)
@@ -69,6 +71,7 @@ if ms > 0 then
   redis.call('PEXPIRE', KEYS[1], ms)
 else redis.call('ZREM', KEYS[1], ARGV[1]) end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if ms > 0 then redis.call('ZREMRANGEBYSCORE', KEYS[1], string.format('(%.0f', now + ms), '+inf') end
 return redis.call('ZCARD', KEYS[1])`);
 
 /**
@@ -83,7 +86,7 @@ local leases = redis.call('HGETALL', KEYS[1])
 for i = 1, #leases, 2 do
   local h, w, s, u = string.match(leases[i + 1], '^(%d+) (%d+) (%d+) (%d+)$')
   h, w, s, u = tonumber(h), tonumber(w), tonumber(s), tonumber(u)
-  if not h or u <= now then redis.call('HDEL', KEYS[1], leases[i])
+  if not h or u <= now or u > now + ${placesMs} then redis.call('HDEL', KEYS[1], leases[i])
   elseif leases[i] == node then if w > h then since = s end
   else
     held = held + h

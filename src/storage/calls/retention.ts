@@ -7,7 +7,7 @@
  * takes no room, and every balance still follows from the ledger. Older versions wrote an entry for each forgotten call: those are
  * folded alike.
  *
- * Sums of forgotten calls cannot be proved by their calls any more; so `kept_from` records from when on calls are kept, and the proof
+ * Sums of forgotten calls cannot be proved by their calls any more; so `kept_from` records up to where calls were forgotten, and the proof
  * begins there. A charge that comes later than that is not taken for new (`money/ledger.ts`): its call may have been forgotten.
  */
 import { sql } from "kysely";
@@ -81,20 +81,37 @@ async function forgetRequests(db: Database, hour: number, beforeId: string): Pro
         .orderBy("id")
         .limit(batch),
     )
-    .returning(["account_id", "key_id", "created_at", "cost"])
+    .returning(["id", "account_id", "key_id", "created_at", "cost"])
     .execute();
   if (forgotten.length === 0) return 0;
   await fold(db, forgotten);
   await reopenHours(db, forgotten);
+  await keepBehind(db, forgotten);
+  return forgotten.length;
+}
+
+/**
+ * keepBehind says that calls are kept from the last forgotten one on, and no later: where the clock was set ahead, and is set back, those that
+ * come then were not forgotten. It never goes back: forgotten calls do not return when more is configured to be kept.
+ */
+async function keepBehind(db: Database, calls: readonly { readonly id: string; readonly created_at: number }[]) {
+  const last = calls.reduce((most, { id }) => (id > most ? id : most), "");
+  const lastAt = calls.reduce((most, { created_at }) => Math.max(most, created_at), 0);
+  // The id behind the last one, and the hour behind the latest.
+  const [id, at] = [`${last}0`, lastAt - (lastAt % hourMs) + hourMs];
   await db
     .insertInto("kept_from")
-    .values({ kind: "requests", at: hour, id: beforeId })
-    // It never goes back: forgotten calls do not return when more is configured to be kept.
+    .values({ kind: "requests", at, id })
     .onConflict((conflict) =>
-      conflict.column("kind").doUpdateSet({ at: hour, id: beforeId }).where("kept_from.at", "<", hour),
+      conflict
+        .column("kind")
+        .doUpdateSet(({ ref }) => ({
+          id,
+          at: sql<number>`CASE WHEN ${ref("kept_from.at")} < ${at} THEN ${at} ELSE ${ref("kept_from.at")} END`,
+        }))
+        .where("kept_from.id", "<", id),
     )
     .execute();
-  return forgotten.length;
 }
 
 /** A call that ran for longer than calls are kept changed an hour that was forgotten, which nobody can prove any more. */

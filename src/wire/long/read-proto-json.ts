@@ -1,9 +1,17 @@
 /**
  * Protobuf's own JSON, as Connect uses it, → message, in time slices: the result of `fromJson`, read one message at a time.
  */
-import { type DescField, type DescMessage, fromJson, type JsonObject, type Message } from "@bufbuild/protobuf";
+import {
+  type DescField,
+  type DescMessage,
+  fromJson,
+  type JsonObject,
+  type Message,
+  ScalarType,
+} from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { maxScanDepth } from "../bounds.ts";
+import { WireFault } from "../fault.ts";
 import type { JsonValue } from "../json.ts";
 import { fieldValue, holdsJson, holdsMessages, setField } from "./nested.ts";
 
@@ -15,7 +23,7 @@ interface Reading {
   messages: number;
 }
 
-/** readProtoJson throws the errors of `fromJson` where the JSON does not fit. */
+/** readProtoJson throws the errors of `fromJson` where the JSON does not fit, and a WireFault for a number that is no plain one. */
 export function* readProtoJson(desc: DescMessage, json: JsonValue): CooperativeTask<Message> {
   return yield* messageOf(desc, json, 0, { messages: 0 });
 }
@@ -29,6 +37,7 @@ function* messageOf(desc: DescMessage, json: JsonValue, depth: number, reading: 
   const nested: Nested[] = [];
   for (const [key, value] of Object.entries(json)) {
     const field = fields.get(key);
+    if (field && isWhole(field)) checkDigits(field, value);
     if (field && isReadSeparately(field, value)) {
       nested.push({ field, value });
       // A placeholder marks the field as set, so that a second member of its oneof is refused.
@@ -40,9 +49,31 @@ function* messageOf(desc: DescMessage, json: JsonValue, depth: number, reading: 
     if (holdsJson(field)) setField(message, field, value);
     else if (!field.message) yield* putItems(message, desc, field, value as JsonValue[]);
     else if (field.fieldKind !== "list") setField(message, field, yield* inField(field, value, depth, reading));
-    else for (const item of value as JsonValue[]) setField(message, field, yield* inField(field, item, depth, reading));
+    else
+      for (const [at, item] of (value as JsonValue[]).entries())
+        setField(message, field, yield* inField(field, item, depth, reading, at));
   }
   return message;
+}
+
+const wholeNumbers: ReadonlySet<ScalarType | undefined> = new Set([
+  ...[ScalarType.INT32, ScalarType.SINT32, ScalarType.SFIXED32, ScalarType.UINT32, ScalarType.FIXED32],
+  ...[ScalarType.INT64, ScalarType.SINT64, ScalarType.SFIXED64, ScalarType.UINT64, ScalarType.FIXED64],
+]);
+
+function isWhole({ fieldKind, scalar }: DescField): boolean {
+  return (fieldKind === "scalar" || fieldKind === "list") && wholeNumbers.has(scalar);
+}
+
+/**
+ * checkDigits throws a WireFault for a whole number in a text that has more than digits: `fromJson` takes what JavaScript does, as "0x10" for
+ * 16, " 5 " and "1e3", and an amount of money is to mean the same to everybody.
+ */
+function checkDigits({ name }: DescField, value: JsonValue): void {
+  for (const text of Array.isArray(value) ? value : [value]) {
+    if (typeof text === "string" && text !== "" && !/^-?\d+$/.test(text))
+      throw new WireFault("value", "expected a whole number in digits").under(name);
+  }
 }
 
 function* putItems(
@@ -58,8 +89,19 @@ function* putItems(
   }
 }
 
-function inField(field: DescField, value: JsonValue, depth: number, reading: Reading): CooperativeTask<Message> {
-  return messageOf(field.message as DescMessage, value, depth + 1, reading);
+function* inField(
+  field: DescField,
+  value: JsonValue,
+  depth: number,
+  reading: Reading,
+  at?: number,
+): CooperativeTask<Message> {
+  try {
+    return yield* messageOf(field.message as DescMessage, value, depth + 1, reading);
+  } catch (error) {
+    if (!(error instanceof WireFault)) throw error;
+    throw (at === undefined ? error : error.under(at)).under(field.name);
+  }
 }
 
 interface Nested {

@@ -103,6 +103,21 @@ for (const kind of redisKinds) {
       expect((await one.limiter.take("acc", perHour(60), 41)).allowed).toBe(false);
     });
 
+    test("what was written by a clock that is ahead, as before the server's was set back, counts for nothing", async () => {
+      const ahead = Date.now() + 3_600_000;
+      const rate = { capacity: 60_000, windowMs: 60_000 };
+      await ask("SET", "test:acc", `0 ${ahead} ${rate.capacity} ${rate.windowMs}`, "PX", "7200000");
+      await ask("ZADD", "test:nodes", String(ahead + 5_000), "a node that died");
+      await ask("HSET", "test:places:far", "a node that died", `3 3 ${ahead} ${ahead + 5_000}`);
+      const one = await open();
+      // Themselves: a limiter decides alone while the server does not answer.
+      const taken = { id: "acc", rate, least: 1, need: 1, spare: 0, drawn: 0 };
+      await eventually(async () => expect(await one.slices.take([taken])).toMatchObject([{ units: 1 }]));
+      await eventually(() => expect(one.slices.nodes()).toBe(1));
+      const asked = { name: "far", places: 3, running: 0, wanted: 3 };
+      expect(await one.slices.places.ask(asked)).toEqual({ granted: 3, isShort: false });
+    });
+
     test("knows how many nodes live, and of one that leaves", async () => {
       const [one, , last] = [await open(), await open(), await open()];
       await eventually(() => expect(one.slices.nodes()).toBe(3));

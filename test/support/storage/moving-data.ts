@@ -1,5 +1,5 @@
 /** A data folder with something in every table, as a gateway has left it that was killed: for moves of all data. */
-import { copyFileSync, cpSync, existsSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { firstIdAt } from "../../../src/runtime/ids.ts";
@@ -10,6 +10,8 @@ import { startFurnished } from "../dashboard/furnished.ts";
 import { callRows, runStores } from "./stores-script.ts";
 
 const hourMs = 3_600_000;
+/** gone is a process that is gone by then. */
+const gone = "nod_gone";
 
 export interface MovingData {
   /** A key with credit, made by the gateway. */
@@ -45,6 +47,8 @@ export async function fillFolder(folder: string, manyCalls = 0): Promise<MovingD
   });
   await storage.links.insert({ id: "lnk_9", ...link, created_at: Date.now(), expires_at: Date.now() + 24 * hourMs });
   await storage.close();
+  // Its lock is this process's, which lives.
+  rmSync(join(`${path}.notes`, `${gone}.lock`), { force: true });
   if (manyCalls > 0) addManyCalls(path, manyCalls);
   const again = await openStorage(path);
   await again.reconcile();
@@ -56,7 +60,7 @@ export async function fillFolder(folder: string, manyCalls = 0): Promise<MovingD
 /** Calls that the books charge, and one that holds credit, of a process that is gone then. */
 async function addCalls(storage: Storage): Promise<void> {
   const books = storage.openBooks(true)({
-    ...{ node: "nod_gone", clock: Date.now, recall: () => ({ records: [], leases: [] }) },
+    ...{ node: gone, clock: Date.now, recall: () => ({ records: [], leases: [] }) },
     onError: (error) => {
       throw error;
     },

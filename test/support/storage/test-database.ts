@@ -8,7 +8,7 @@
  *   await storage.close();
  *   await database.remove();
  */
-import { rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { copyFile, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -51,6 +51,11 @@ export interface TestDatabase {
   exec(sql: string): Promise<void>;
   /** Stops the clock of the database at a moment. On SQLite gateways go by their own, which tests give them. */
   setClock(now: number): Promise<void>;
+  /**
+   * Has nobody see any more which processes live that work on it, as of those on another machine: their deadlines alone count. A test that
+   * has a process die or stand still within its own needs that on SQLite, where each shows that it lives by a lock.
+   */
+  forgetProcesses(): void;
   /** Runs statements that read, on one state of the database. */
   read<T>(work: (query: TestDatabase["query"]) => Promise<T>): Promise<T>;
   /** Returns every row, by the names of tables. */
@@ -103,6 +108,11 @@ function inFile(dataDir: string, path: string, removeFolder: () => Promise<void>
     query: run,
     exec: async (sql) => void opened().exec(sql),
     setClock: async () => {},
+    forgetProcesses() {
+      const folder = `${path}.notes`;
+      for (const name of existsSync(folder) ? readdirSync(folder) : [])
+        if (name.endsWith(".lock")) rmSync(join(folder, name));
+    },
     read: (work) => inTurn(() => within(run, "BEGIN", work)),
     contents: () => contentsOf(run, "SELECT name FROM sqlite_schema WHERE type = 'table'"),
     async remove() {
@@ -150,6 +160,7 @@ function onServer(
       void (await run(
         `CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT ${now}::bigint $$`,
       )),
+    forgetProcesses: () => {},
     read: (work) => inTurn(() => within(run, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", work)),
     contents: () => contentsOf(run, "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()"),
     async remove() {

@@ -23,11 +23,12 @@ import {
 } from "../../money/books.ts";
 import type { Captured } from "../../money/contract.ts";
 import type { BooksQuestions, LedgerQuestions, ToldDecision, ToldDecisions } from "./contract.ts";
-import { type KeptOpen, keepOpen } from "./keep-open.ts";
+import { type KeepOpenOptions, type KeptOpen, keepOpen } from "./keep-open.ts";
 import type { LeftRecords } from "./left-records.ts";
 
 export interface OwnedBooksOptions
   extends Omit<BooksOptions, "clock">,
+    Pick<KeepOpenOptions, "keepLock">,
     Pick<Books, "version" | "changedSince" | "mayLease"> {
   readonly link: Link;
   readonly hasJournal: boolean;

@@ -13,6 +13,8 @@ import type { Before, BooksQuestions } from "./contract.ts";
 export interface KeepOpenOptions extends Pick<BooksOptions, "node" | "recall" | "holding" | "onError"> {
   readonly link: Link;
   readonly hasJournal: boolean;
+  /** keepLock keeps the lock by which others see that a node of this process lives, until the returned function is called. */
+  readonly keepLock: (node: string) => () => void;
 }
 
 export interface KeptOpen {
@@ -35,6 +37,8 @@ const pausesMs = [500, 1000, 2000, 4000];
 interface State extends KeepOpenOptions {
   /** The names under which owners keep the books, or may keep them. */
   nodes: readonly string[];
+  /** unlocks end the locks of names but the first, whose lock is kept for as long as the process lives. */
+  readonly unlocks: Map<string, () => void>;
   isOpen: boolean;
   /** Resolves when they are open. */
   opened: Deferred<void>;
@@ -49,7 +53,8 @@ export function keepOpen(options: KeepOpenOptions): KeptOpen {
   const { link, recall } = options;
   const state: State = {
     ...options,
-    ...{ nodes: [], isOpen: false, opened: new Deferred(), shutAt: performance.now(), round: 0, isEnded: false },
+    ...{ nodes: [], unlocks: new Map(), isOpen: false, opened: new Deferred() },
+    ...{ shutAt: performance.now(), round: 0, isEnded: false },
   };
   link.onClose(() => {
     shut(state);
@@ -96,14 +101,20 @@ async function openWith(state: State): Promise<void> {
   }
 }
 
-/** Each try has a name of its own: an owner that dies meanwhile may have opened the books under it. */
+/**
+ * Each try has a name of its own: an owner that dies meanwhile may have opened the books under it. Its lock comes before all that is of
+ * it, and goes once everything is another's.
+ */
 async function openOnce(state: State): Promise<void> {
-  const { link, hasJournal, nodes, round } = state;
+  const { link, hasJournal, nodes, round, unlocks, keepLock } = state;
   const node = nodes.length === 0 ? state.node : newId("nod");
+  if (nodes.length > 0) unlocks.set(node, keepLock(node));
   const before = nodes.length === 0 ? null : leftBefore(state);
   state.nodes = [...nodes, node];
   await link.by<BooksQuestions>().ask("books.open", { node, hasJournal, sender: state.node, before });
-  if (round === state.round) state.nodes = [node];
+  if (round !== state.round) return;
+  state.nodes = [node];
+  for (const [name, unlock] of unlocks) if (name !== node && unlocks.delete(name)) unlock();
 }
 
 function leftBefore({ nodes, recall, holding }: State): Before {

@@ -363,12 +363,12 @@ function writableOf(sqlite: Sqlite.Database, segments: Segments): WritableWatch 
  * that every other lock has.
  */
 async function useWal(sqlite: Sqlite.Database): Promise<void> {
-  for (const deadline = Date.now() + maxWaitMs; ; await setTimeout(10)) {
+  for (const deadline = performance.now() + maxWaitMs; ; await setTimeout(10)) {
     try {
       sqlite.pragma("journal_mode = WAL");
       return;
     } catch (error) {
-      if (!isBusy(error) || Date.now() > deadline) throw error;
+      if (!isBusy(error) || performance.now() > deadline) throw error;
     }
   }
 }

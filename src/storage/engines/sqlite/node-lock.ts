@@ -16,13 +16,16 @@ export interface NodeLocks {
   /** nodes returns the nodes that have a file here: they live, or have ended without a word. */
   nodes(): string[];
   /**
-   * takeEnded takes the lock of a node that has ended. Returns undefined where the node lives, or its file cannot be read, so that it may
-   * live. One without a file never had a lock: `hasFile` says that it does not count as ended then.
+   * takeEnded takes the lock of a node that has ended. Else it returns whether the node lives, or nobody knows, as where its file cannot be
+   * read. One without a file never had a lock: `hasFile` says that it does not count as ended then.
    */
-  takeEnded(node: string, hasFile?: boolean): EndedNode | undefined;
+  takeEnded(node: string, hasFile?: boolean): EndedNode | Standing;
   /** Ends all locks that are kept. */
   close(): void;
 }
+
+/** Standing is what is known of a node whose lock could not be taken. */
+export type Standing = "lives" | "unknown";
 
 /** EndedNode is a node that has ended, whose lock this process has taken. */
 export interface EndedNode {
@@ -87,14 +90,14 @@ function removed(file: string): boolean {
 }
 
 /** createTakeReadable returns what takes a lock unless it cannot be read. `onError` receives once why, and its name. */
-function createTakeReadable(onError: (error: unknown) => void): (file: string) => Lock | undefined {
+function createTakeReadable(onError: (error: unknown) => void): (file: string) => Lock | Standing {
   const reported = new Set<string>();
   return (file) => {
     try {
-      return take(file);
+      return take(file) ?? "lives";
     } catch (error) {
       // Another process may have removed the file meanwhile: then its node has ended, and nothing is wrong.
-      if (!existsSync(file) || reported.has(file)) return undefined;
+      if (!existsSync(file) || reported.has(file)) return "unknown";
       reported.add(file);
       onError(
         new Error(
@@ -104,7 +107,7 @@ function createTakeReadable(onError: (error: unknown) => void): (file: string) =
           },
         ),
       );
-      return undefined;
+      return "unknown";
     }
   };
 }
@@ -156,9 +159,9 @@ export function createNodeLocks(
     takeEnded(node, hasFile = false) {
       const file = fileOf(node);
       // One of an older version has no lock.
-      if (!existsSync(file)) return hasFile ? undefined : { end() {}, leave() {} };
+      if (!existsSync(file)) return hasFile ? "unknown" : { end() {}, leave() {} };
       const lock = takeReadable(file);
-      return lock && { end: () => end(lock, file), leave: () => void lock.close() };
+      return typeof lock === "string" ? lock : { end: () => end(lock, file), leave: () => void lock.close() };
     },
   };
 }

@@ -46,8 +46,8 @@ const shared = "BEGIN; SELECT 1 FROM sqlite_master";
  * where that takes too long.
  */
 export async function awaitTurn(path: string, lock: LockConnection): Promise<() => void> {
-  for (const deadline = Date.now() + maxWaitMs; !takes(lock, shared); await setTimeout(pauseMs)) {
-    if (Date.now() > deadline) throw new StorageError(`${path} is kept by another process. ${repeatIt}`);
+  for (const deadline = performance.now() + maxWaitMs; !takes(lock, shared); await setTimeout(pauseMs)) {
+    if (performance.now() > deadline) throw new StorageError(`${path} is kept by another process. ${repeatIt}`);
   }
   return () => lock.exec("ROLLBACK");
 }
@@ -58,7 +58,7 @@ export async function awaitTurn(path: string, lock: LockConnection): Promise<() 
  */
 export async function showPresence({ path, lock, isOutdated, update, onOutdated }: Presence): Promise<void> {
   let ask = onOutdated;
-  for (let deadline = Date.now() + maxWaitMs; ; await setTimeout(pauseMs)) {
+  for (let deadline = performance.now() + maxWaitMs; ; await setTimeout(pauseMs)) {
     // Another process of this version may bring them up to date meanwhile.
     const isOld = await isOutdated();
     if (takes(lock, isOld ? "BEGIN EXCLUSIVE" : shared)) {
@@ -66,10 +66,10 @@ export async function showPresence({ path, lock, isOutdated, update, onOutdated 
       if (!isOld) return;
       lock.exec("ROLLBACK");
     } else if (isOld && ask) {
-      deadline = Date.now() + letGoMs;
+      deadline = performance.now() + letGoMs;
       ask();
       ask = undefined;
-    } else if (Date.now() > deadline)
+    } else if (performance.now() > deadline)
       throw new StorageError(
         isOld ? `${path} is of an older version, and ${stopIt}` : `${path} is kept by another process. ${repeatIt}`,
       );

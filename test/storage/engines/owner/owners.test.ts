@@ -129,3 +129,21 @@ test("workers go from one owner to another while both live, and their calls keep
   expect(callsIn(seen).map(({ outcome }) => outcome)).toEqual([Outcome.ANSWERED, Outcome.ANSWERED]);
   expect((await reconcile(seen.engine)).findings).toEqual([]);
 });
+
+test("a worker that outlives its owner keeps what its calls hold, whatever the clock of its machine says", async () => {
+  seen = await ledgerOf({ balance: 1_000_000 });
+  owned = await ownWorkers(seen.path);
+  const { ledger } = await owned.addWorker(true, createLeasedLedger);
+  await owned.kill();
+  await owned.start();
+  const held = (await ledger.hold(unlimitedRequest("req_1", 100, Date.now()))) as Hold;
+  const holding = () =>
+    seen.engine.prepare<[], { node: string }>("SELECT DISTINCT node FROM holds WHERE operation <> ''").all();
+  await eventually(() => expect(holding()).toHaveLength(1));
+  // `seen` is another gateway on the same file.
+  seen.pass(Date.now() + 3_600_000 - seen.now());
+  await seen.ledger.sweep();
+  expect(holding()).toHaveLength(1);
+  expect(await ledger.capture(endedCall("req_1", 70, Date.now()), held)).toEqual({ cost: 70, waived: 0 });
+  expect(seen.errors).toEqual([]);
+});

@@ -97,7 +97,7 @@ export async function writeLeftBehind(options: LeftBehindOptions): Promise<numbe
       // One of which nothing is known may be about to take its lock, unless it is old.
       if (!counts && !spooled.has(node) && !sent.has(node) && node >= old) continue;
       const lock = locks.takeEnded(node, counts);
-      if (!lock) continue;
+      if (typeof lock === "string") continue;
       try {
         count += await take(node);
         if (counts) await endNode(session, node);

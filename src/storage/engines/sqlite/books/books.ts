@@ -122,12 +122,12 @@ function createDeadlines(parts: BooksParts, options: BooksOptions, queue: WriteQ
       queue.run(() => {
         // A transaction that finds nothing to expire would pass on a full disk, too.
         if (engine.writable.wasAway() && !engine.writable.probe()) return 0;
-        endGone();
-        const unreadable = recover();
+        const living = endGone();
+        const unreadable = recover(living);
         return engine.books.transact(() => {
           keepThroughTrouble(parts, clock());
-          // One whose books are open here lives, though the clock was set forward, or the machine stood still.
-          return steps.expire(clock(), [...unreadable, ...own]);
+          // One whose books are open here, or whose lock is kept, lives, though the clock was set forward, or the machine stood still.
+          return steps.expire(clock(), [...unreadable, ...own, ...living]);
         });
       }),
   };

@@ -8,8 +8,11 @@ import type { BooksParts } from "../books/parts.ts";
 import { createNodeLocks, lockedBy } from "../node-lock.ts";
 import { createPostNow } from "./recover.ts";
 
-/** createEndGone returns a function that does so. It throws where another process is writing: then it is called again. */
-export function createEndGone(parts: BooksParts, options: BooksOptions): () => void {
+/**
+ * createEndGone returns a function that does so, and returns the nodes that are known to live. It throws where another process is writing:
+ * then it is called again.
+ */
+export function createEndGone(parts: BooksParts, options: BooksOptions): () => readonly string[] {
   const { engine, rows, steps, own } = parts;
   const { clock, onError } = options;
   const locks = createNodeLocks(engine.segments.folder, onError);
@@ -24,13 +27,15 @@ export function createEndGone(parts: BooksParts, options: BooksOptions): () => v
 
   return () => {
     const locked = locks.nodes().filter((node) => !own.has(node));
-    if (locked.length === 0) return;
+    if (locked.length === 0) return [];
     // The lock comes before all that is of a node: one that has nothing here may be about to take its lock, unless it is old.
     const old = lockedBy(clock());
     const known = new Set([...selectNodes.all(), ...rows.open()].map(({ node }) => node));
+    const living: string[] = [];
     for (const node of locked) {
-      const lock = known.has(node) || node < old ? locks.takeEnded(node) : undefined;
-      if (!lock) continue;
+      const lock = known.has(node) || node < old ? locks.takeEnded(node) : "unknown";
+      if (lock === "lives") living.push(node);
+      if (typeof lock === "string") continue;
       try {
         end(node);
       } catch (error) {
@@ -41,5 +46,6 @@ export function createEndGone(parts: BooksParts, options: BooksOptions): () => v
       }
       lock.end();
     }
+    return living;
   };
 }

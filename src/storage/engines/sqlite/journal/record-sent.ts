@@ -35,7 +35,7 @@ export function createRecordSent(
   return {
     of(node) {
       const lock = locks.takeEnded(node);
-      if (!lock) return false;
+      if (typeof lock === "string") return false;
       const log = { folder, node, database: rows.database() };
       try {
         const calls = sentCalls(log);

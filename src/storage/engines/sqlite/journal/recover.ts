@@ -23,9 +23,13 @@ const endedMs = dayMs;
 
 /**
  * createRecover returns a function that posts them, and returns the processes whose journals cannot be read. Those whose books are open in
- * this process live, whatever the clock says.
+ * this process live, whatever the clock says; `living` are others that do: of theirs, what they had no time to post is posted, and their
+ * files stay.
  */
-export function createRecover(parts: BooksParts, options: BooksOptions): () => readonly string[] {
+export function createRecover(
+  parts: BooksParts,
+  options: BooksOptions,
+): (living: readonly string[]) => readonly string[] {
   const { engine, rows, own } = parts;
   const { node, onError } = options;
   const reported = new Set<string>();
@@ -44,9 +48,10 @@ export function createRecover(parts: BooksParts, options: BooksOptions): () => r
     }
   }
 
-  return () => {
+  return (living) => {
     const others = engine.segments.nodes().filter(isOther);
-    const unreadable = others.filter((owner) => !tried(owner, (one) => recoverOne(one, parts, options, reported)));
+    const recover = (owner: string) => recoverOne(owner, parts, options, reported, living.includes(owner));
+    const unreadable = others.filter((owner) => !tried(owner, recover));
     const withoutFile = rows.open().filter((row) => isOther(row.node) && !others.includes(row.node));
     for (const row of withoutFile) tried(row.node, (one) => recoverLost(one, parts, options));
     for (const sender of recordSent.nodes()) tried(sender, recordSent.of);
@@ -71,7 +76,13 @@ export function createPostNow(parts: BooksParts, options: BooksOptions): (owner:
   };
 }
 
-function recoverOne(owner: string, parts: BooksParts, options: BooksOptions, reported: Set<string>): void {
+function recoverOne(
+  owner: string,
+  parts: BooksParts,
+  options: BooksOptions,
+  reported: Set<string>,
+  isLiving: boolean,
+): void {
   const { engine, rows } = parts;
   const { segments } = engine;
   const now = options.clock();
@@ -80,7 +91,7 @@ function recoverOne(owner: string, parts: BooksParts, options: BooksOptions, rep
   const head = read?.kind === "head" ? read.head : undefined;
   if (head && head.database === rows.database() && head.node === owner) {
     if (head.seq <= (row?.posted ?? 0)) {
-      removeAbandoned(owner, head.at, parts, now);
+      if (!isLiving) removeAbandoned(owner, head.at, parts, now);
       return;
     }
     // The head is a sign of life as well as the last record.
@@ -90,6 +101,7 @@ function recoverOne(owner: string, parts: BooksParts, options: BooksOptions, rep
   if (found?.faults.some(({ kind }) => kind === "foreign")) report(owner, found.faults, options, reported);
   else if (found && found.at <= now - leftBehindMs) {
     post(owner, found, parts, options);
+    if (isLiving) return;
     if (found.isOlder) remove(owner, parts);
     else removeAbandoned(owner, found.at, parts, now);
   }
