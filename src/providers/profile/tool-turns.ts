@@ -69,13 +69,14 @@ export function* fitCallIds(
   message: JsonObject,
   { call_ids }: Capabilities,
   offered: Offered,
-): CooperativeTask<Record<string, JsonValue>> {
+): CooperativeTask<Record<string, JsonValue | undefined>> {
   const form = idForm(call_ids, "chat");
   if (!form) return {};
   const { tool_calls: calls, tool_call_id: id, name } = message;
-  const changes: Record<string, JsonValue> = {};
+  const changes: Record<string, JsonValue | undefined> = {};
   if (isOther(id, form)) changes.tool_call_id = form.made(id);
-  if (typeof name === "string" && name !== "" && !speakers.fits.test(name)) changes.name = fitName(name, speakers);
+  if (typeof name === "string" && !speakers.fits.test(name))
+    changes.name = name === "" ? undefined : fitName(name, speakers);
   if (!Array.isArray(calls)) return changes;
   const fitted = yield* mappedInSlices(calls, (call) => {
     if (!isObject(call)) return call;

@@ -159,10 +159,12 @@ describe("names of earlier calls", () => {
 });
 
 test("names of those who speak have no signs that OpenAI refuses", async () => {
-  const [first, second] = await sentFor("openai", [
+  const [first, second, third] = await sentFor("openai", [
     { ...user, name: "Jürgen M" },
     { ...user, name: "Jürgen" },
+    { ...user, name: "" },
   ]);
+  expect(third).toEqual(user);
   expect(first?.name).toMatch(/^Jürgen_M_\w+$/);
   expect(second?.name).toBe("Jürgen");
 });
