@@ -2,7 +2,7 @@
  * `response_format` → what makes the model answer in JSON.
  *
  * - A schema becomes `output_config.format`. Models too old for it, and those asked for a schema that the API does not enforce, must call a
- *   tool with that schema, whose input is the answer's content; where they think, which forbids that, an instruction holds the schema.
+ *   tool with that schema, whose input is the answer's content; where no call can be demanded, an instruction holds the schema.
  * - `json_object`, JSON without a schema, becomes an instruction after the caller's own: the API refuses open schemas, and a forced tool
  *   without a schema is often called with nothing.
  */
@@ -29,11 +29,11 @@ export interface Format {
 const answerTool = "json_tool_call";
 const onlyJson = "Answer with one JSON object and nothing else: no words before or after it, no code fence.";
 
-/** `model` is the upstream's name of it. */
+/** `model` is the upstream's name of it; `isForcible` is whether it can be made to call a tool. */
 export function* formatOf(
   { responseFormat: format }: CreateChatCompletionRequest,
   model: string,
-  thinks: boolean,
+  isForcible: boolean,
   dropped: Dropped,
 ): CooperativeTask<Format> {
   if (!format) return {};
@@ -55,8 +55,8 @@ export function* formatOf(
   if (!schema) return { instruction: onlyJson };
   const described = description === undefined || "description" in schema ? schema : { ...schema, description };
   const schemaPath = `${path}.json_schema.schema`;
-  const instruction = `${onlyJson} It is valid for this JSON Schema: ${JSON.stringify(described)}`;
-  if (thinks && !supportsSchemas(model)) return { instruction };
+  const instruction = () => `${onlyJson} It is valid for this JSON Schema: ${JSON.stringify(described)}`;
+  if (!isForcible && !supportsSchemas(model)) return { instruction: instruction() };
   const lost: string[] = [];
   const repaired = repairedSchema(described, schemaPath, (path) => lost.push(path));
   yield;
@@ -65,7 +65,7 @@ export function* formatOf(
     for (const path of [...lost, ...narrowed.dropped]) dropped.add(path);
     return { output: { type: "json_schema", schema: narrowed.schema } };
   }
-  if (thinks) return { instruction };
+  if (!isForcible) return { instruction: instruction() };
   for (const path of lost) dropped.add(path);
   const how = "Call this tool to give your answer; the input is the answer.";
   return {
