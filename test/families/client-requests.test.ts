@@ -148,11 +148,14 @@ describe.each([
   test.each([
     ["an empty list of tools", { tools: [], tool_choice: "auto", parallel_tool_calls: true }],
     ["an empty list of functions", { functions: [] }],
+    ["an empty list of stops", { stop: [], modalities: [] }],
     ["a choice among none", { tool_choice: "none", parallel_tool_calls: false }],
   ])("%s is not sent", async (_, settings) => {
     const { status, dropped, sent } = await ask({ messages, max_tokens: 20, ...settings });
     expect([status, dropped]).toEqual([200, null]);
-    expect(Object.keys(sent)).not.toEqual(expect.arrayContaining([expect.stringMatching(/tool|functions/)]));
+    expect(Object.keys(sent)).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/tool|functions|stop|modalities/)]),
+    );
   });
 
   test("a demand for a call is the server's to refuse", async () => {

@@ -589,7 +589,7 @@ describe("the checkers find what a strict client would reject", () => {
   const events = (...all: Record<string, unknown>[]) => eventsOf(Buffer.from(anthropicFrames(...all)));
   const role = chatChunk({ role: "assistant", content: "" });
   const end = chatChunk({}, "stop");
-  const block = blockEvents(0, { type: "text", text: "", citations: null }, { type: "text_delta", text: "Hi" });
+  const block = blockEvents(0, { type: "text", text: "", citations: [] }, { type: "text_delta", text: "Hi" });
 
   const part = { type: "output_text", text: "Hi", annotations: [], logprobs: [] };
   const item = { type: "message", id: "a", status: "completed", role: "assistant", content: [part] };
@@ -674,13 +674,17 @@ describe("the checkers find what a strict client would reject", () => {
     "speech without sound": () => checkSpeechStream(events(spoken)),
     "speech that is not counted": () => checkSpeechStream(events(sound, { type: "speech.audio.done" })),
     "sound that is no base64": () => checkSpeechStream(events({ ...sound, audio: "?" }, spoken)),
+    "a text that begins with null, to which no citation can be added": () =>
+      checkMessageStream(
+        events(messageStart(), ...blockEvents(0, { type: "text", text: "", citations: null }), ...messageEnd()),
+      ),
     "a piece of another kind of block": () =>
       checkMessageStream(
         events(
           messageStart(),
           ...blockEvents(
             0,
-            { type: "text", text: "", citations: null },
+            { type: "text", text: "", citations: [] },
             { type: "input_json_delta", partial_json: "{}" },
           ),
           ...messageEnd(),

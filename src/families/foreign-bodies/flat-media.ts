@@ -1,6 +1,7 @@
 /**
  * Media whose bytes, text or address stand in the part itself → chat's part of the same meaning: files of the AI SDK, sounds and videos of
- * LangChain, `media` of Gemini's wrappers, sounds and resources of MCP's results. The media type says what it is, else the first bytes.
+ * LangChain, `media` of Gemini's wrappers, sounds and resources of MCP's results. So do those that stand in an object of a name that chat does
+ * not have, with or without a type: Gemini's own parts, Genkit's, and langchaingo's. The media type says what it is, else the first bytes.
  */
 import { pictureType } from "../../providers/anthropic/picture-type.ts";
 import {
@@ -18,7 +19,8 @@ const flatTypes: ReadonlySet<JsonValue | undefined> = new Set(["file", "audio", 
 export function flatPart(part: JsonObject): JsonObject | undefined {
   const { type } = part;
   const marks = definedFields({ cache_control: part.cache_control });
-  const chat = type === "resource" || type === "resource_link" ? resourcePart(part) : mediumPart(part);
+  const isResource = type === "resource" || type === "resource_link";
+  const chat = isResource ? resourcePart(part) : (mediumPart(part) ?? wrappedPart(part));
   return chat && { ...chat, ...marks };
 }
 
@@ -36,6 +38,25 @@ function mediumPart(part: JsonObject): JsonObject | undefined {
     : undefined;
 }
 
+/** wrappers are the members with a medium in an object, and what it is where nothing else says so. */
+const wrappers: ReadonlyMap<JsonValue, string> = new Map([
+  ...(["image", "image_base64"] as const).map((key) => [key, "image"] as const),
+  ...(["document", "binary"] as const).map((key) => [key, "file"] as const),
+  ...(["media", "inline_data", "inlineData", "file_data", "fileData"] as const).map((key) => [key, "media"] as const),
+]);
+
+/** wrappedPart reads a part that is typed by its wrapper, or by nothing. */
+function wrappedPart(part: JsonObject): JsonObject | undefined {
+  const { type = null } = part;
+  const key = type ?? Object.keys(part).find((member) => wrappers.has(member));
+  const kind = wrappers.get(key ?? "");
+  const wrapped = kind === undefined ? undefined : part[key as string];
+  if (kind === undefined || !isObject(wrapped)) return undefined;
+  const medium = mediumIn(wrapped);
+  const called = [wrapped.filename, wrapped.name, wrapped.title].find((one) => textOrEmpty(one) !== "");
+  return medium.given === undefined ? undefined : chatPart(kind, medium, called);
+}
+
 interface Medium {
   /** given is an address, or data in base64 or in a data URI. */
   readonly given: string | undefined;
@@ -48,9 +69,9 @@ function mediumIn(part: JsonObject): Medium {
   const { data, source } = part;
   const inner = isObject(data) ? data : isObject(source) ? source : {};
   const own = { ...part, ...inner };
-  const told = [own.data, own.base64, own.url, own.file_data, own.file_url, own.blob];
+  const told = [own.data, own.base64, own.url, own.file_data, own.file_url, own.blob, own.file_uri, own.fileUri];
   const given = told.find(isFilledText);
-  const types = [own.mediaType, own.mimeType, own.media_type, own.mime_type];
+  const types = [own.mediaType, own.mimeType, own.media_type, own.mime_type, own.contentType];
   const mediaType = textOrEmpty(types.find((one) => textOrEmpty(one) !== "")).toLowerCase();
   return { given, mediaType, text: typeof own.text === "string" ? own.text : undefined };
 }

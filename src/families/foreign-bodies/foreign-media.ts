@@ -16,8 +16,8 @@ import { flatPart, isWholeType } from "./flat-media.ts";
 /** mediaPart returns chat's part of the same meaning; undefined where the part is no such one. */
 export function mediaPart(part: JsonObject): JsonObject | undefined {
   const { type, file } = part;
-  if (type === "image") return imagePart(part);
-  if (type === "document") return documentPart(part);
+  if (type === "image") return imagePart(part) ?? flatPart(part);
+  if (type === "document") return documentPart(part) ?? flatPart(part);
   const flat = flatPart(part);
   if (flat) return flat;
   const isFile = type === "file" && isObject(file) && typeof file.file_url === "string";

@@ -100,9 +100,12 @@ function isForeign(turn: JsonValue): boolean {
   return type === "message" && Array.isArray(content) && content.some((part) => partOf(part, role) !== part);
 }
 
-/** usualItem returns an item with text for arguments, and a text or parts for content and output; the same object where it has these. */
+/**
+ * usualItem returns an item with text for arguments, and a text or parts for content and output; the same object where it has these. What
+ * somebody says is an empty text where it is null.
+ */
 function usualItem(item: JsonObject): JsonObject {
-  const { type = "message", arguments: args = null, output = null, content = null } = item;
+  const { type = "message", role = null, arguments: args = null, output = null, content = null } = item;
   if (type === "function_call") {
     const text = textArguments(args);
     return text === args ? item : { ...item, arguments: text };
@@ -112,6 +115,7 @@ function usualItem(item: JsonObject): JsonObject {
     const usual = Array.isArray(told) ? mappedList(told, (part) => partOf(part, "user")) : told;
     return usual === output ? item : { ...item, output: usual };
   }
+  if (type === "message" && role !== null && content === null) return { ...item, content: "" };
   const said = type === "message" ? usualContent(content) : content;
   return said === content ? item : { ...item, content: said };
 }

@@ -100,10 +100,10 @@ class WaitingCalls {
     return own;
   }
 
-  /** answer returns the id of a result's call; undefined where no call was made at all, and none can be meant. */
-  answer(id: string, name: string): string | undefined {
+  /** answer returns the id of a result's call; one that no call has where none is waiting. */
+  answer(id: string, name: string): string {
     const call = id === "" ? this.#nextOf(name) : this.#named(id);
-    if (!call) return id || (this.#count > 0 ? this.#unused() : undefined);
+    if (!call) return id || this.#unused();
     call.isAnswered = true;
     return id || call.id;
   }

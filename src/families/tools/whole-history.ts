@@ -4,7 +4,7 @@
  * all families refuse the whole request for one. A complete history passes unchanged, and so does one whose beginning the vendor keeps: the
  * calls of its first results are there.
  */
-import type { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import { type CreateChatCompletionRequestSchema, Role } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { Operation } from "../../call/operations.ts";
 import { continuesThread } from "../../call/request/stored-thread.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
@@ -73,7 +73,7 @@ export function* wholeHistory(operation: Operation, request: Request): Cooperati
 function isWithoutCalls(operation: Operation, request: Request): boolean {
   if (operation !== "chat" || !request.isMessageOnly()) return false;
   const { messages } = (request as Wire<typeof CreateChatCompletionRequestSchema>).message();
-  return messages.every(({ toolCalls, toolCallId }) => toolCalls.length === 0 && !toolCallId);
+  return messages.every(({ role, toolCalls }) => toolCalls.length === 0 && role !== Role.TOOL);
 }
 
 /** pathsBefore finds what was there before. What was made of it loses the rest of its path. */

@@ -20,7 +20,7 @@ export function eventsOfMessage(message: JsonObject, operation: Operation): read
 }
 
 function eventsOfBlock(block: JsonObject, index: number): JsonObject[] {
-  const { begun, deltas } = partsOf(block);
+  const { begun, deltas } = partsOf(withList(block));
   return [
     { type: "content_block_start", index, content_block: begun },
     ...deltas.map((delta) => ({ type: "content_block_delta", index, delta })),
@@ -29,7 +29,8 @@ function eventsOfBlock(block: JsonObject, index: number): JsonObject[] {
 }
 
 /** beginningOf returns a block that a server begins as Anthropic does, without what deltas say, and the deltas for what it had said. */
-export function beginningOf(block: JsonObject): { readonly begun: JsonObject; readonly untold: readonly JsonObject[] } {
+export function beginningOf(told: JsonObject): { readonly begun: JsonObject; readonly untold: readonly JsonObject[] } {
+  const block = withList(told);
   const { text, thinking, input } = block;
   const isText = isFilledText(text);
   const isThinking = isFilledText(thinking);
@@ -37,6 +38,11 @@ export function beginningOf(block: JsonObject): { readonly begun: JsonObject; re
   if (!isText && !isThinking && !isInput) return { begun: input === "" ? { ...block, input: {} } : block, untold: [] };
   const { begun, deltas } = partsOf(block);
   return { begun, untold: deltas };
+}
+
+/** withList returns a text whose citations are a list where they are null: Anthropic's SDK for Java cannot add those of deltas to null. */
+function withList(block: JsonObject): JsonObject {
+  return block.type === "text" && block.citations === null ? { ...block, citations: [] } : block;
 }
 
 /** partsOf returns the block as it begins, and its deltas. Unknown types begin complete. */

@@ -5,6 +5,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { callersName, serversWordsIn } from "../../call/request/servers-words.ts";
 import { hasTools } from "../../call/request/tools-anywhere.ts";
+import { isEmptyList } from "../../call/tools/tool-input.ts";
 import { efforts } from "../../config/schema-profile.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject } from "../../wire/json.ts";
@@ -67,7 +68,7 @@ export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): 
  */
 function* passable<W extends Wire>(request: W): CooperativeTask<W> {
   const json = request.outline();
-  const changes: Record<string, JsonValue | undefined> = withoutToolSettings(json);
+  const changes: Record<string, JsonValue | undefined> = withoutIdleSettings(json);
   if ((yield* inMessages(json.messages)) !== json.messages) {
     // An outline has fillers in place of long strings.
     const { messages } = request.json();
@@ -121,7 +122,7 @@ function* fitUsual(json: JsonObject, capabilities: Capabilities, isOwn: boolean)
     ...Object.fromEntries(refused.map((key) => [key, undefined])),
     ...format.changes,
     ...demand.changes,
-    ...withoutToolSettings(json),
+    ...withoutIdleSettings(json),
     ...(told ? { messages: told as JsonValue } : {}),
     ...(tools ? { tools: tools.tools } : {}),
   };
@@ -196,17 +197,19 @@ function fitFormat(json: JsonObject, { response_formats: taken }: Capabilities) 
   return { changes: { response_format: undefined }, dropped: ["response_format"], isTold };
 }
 
+/** lists are those that some clients always send, and that say nothing while they are empty. */
+const lists = ["tools", "functions", "stop", "modalities"] as const;
+
 /**
- * withoutToolSettings returns the changes that leave out each empty list of tools, which some clients always send, and settings of tools
- * that are not there. Most servers refuse them. A demand for a call stays: its server refuses it.
+ * withoutIdleSettings returns the changes that leave out each empty list, and settings of tools that are not there. Most servers refuse
+ * them. A demand for a call stays: its server refuses it.
  */
-function withoutToolSettings(json: JsonObject): Record<string, undefined> {
-  const { tools, functions, tool_choice: choice, parallel_tool_calls: parallel } = json;
+function withoutIdleSettings(json: JsonObject): Record<string, undefined> {
+  const { tool_choice: choice, parallel_tool_calls: parallel } = json;
   const isSet = choice === "auto" || choice === "none" || typeof parallel === "boolean";
   const isToolless = isSet && !hasTools(json);
   return {
-    ...(Array.isArray(tools) && tools.length === 0 ? { tools: undefined } : {}),
-    ...(Array.isArray(functions) && functions.length === 0 ? { functions: undefined } : {}),
+    ...Object.fromEntries(lists.filter((key) => isEmptyList(json[key])).map((key) => [key, undefined])),
     ...(isToolless && (choice === "auto" || choice === "none") ? { tool_choice: undefined } : {}),
     ...(isToolless && typeof parallel === "boolean" ? { parallel_tool_calls: undefined } : {}),
   };

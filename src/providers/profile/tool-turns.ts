@@ -69,13 +69,14 @@ export function* fitCallIds(
   message: JsonObject,
   { call_ids }: Capabilities,
   offered: Offered,
-): CooperativeTask<Record<string, JsonValue>> {
+): CooperativeTask<Record<string, JsonValue | undefined>> {
   const form = idForm(call_ids, "chat");
   if (!form) return {};
   const { tool_calls: calls, tool_call_id: id, name } = message;
-  const changes: Record<string, JsonValue> = {};
+  const changes: Record<string, JsonValue | undefined> = {};
   if (isOther(id, form)) changes.tool_call_id = form.made(id);
-  if (typeof name === "string" && name !== "" && !speakers.fits.test(name)) changes.name = fitName(name, speakers);
+  if (typeof name === "string" && !speakers.fits.test(name))
+    changes.name = name === "" ? undefined : fitName(name, speakers);
   if (!Array.isArray(calls)) return changes;
   const fitted = yield* mappedInSlices(calls, (call) => {
     if (!isObject(call)) return call;
@@ -100,6 +101,9 @@ function withFittingName(call: JsonObject, offered: Offered): JsonObject {
   return { ...call, type: "function", function: { ...called, name } };
 }
 
+/** ofNamedTools are the types of the items that call a tool by a name of the request's. */
+const ofNamedTools: ReadonlySet<JsonValue | undefined> = new Set(["function_call", "custom_tool_call"]);
+
 /** fitItemIds returns the items of a response's input with ids of calls as the server takes them; the same value where all are. */
 export function* fitItemIds(
   input: JsonValue | undefined,
@@ -113,7 +117,7 @@ export function* fitItemIds(
     if (!isObject(item)) return item;
     const { type, name, call_id: id } = item;
     const isOdd = typeof name === "string" && !names.responses.fits.test(name) && !offered.has(name);
-    const named = isOdd && type === "function_call" ? { ...item, name: fitName(name, names.responses) } : item;
+    const named = isOdd && ofNamedTools.has(type) ? { ...item, name: fitName(name, names.responses) } : item;
     return isOther(id, form) ? { ...named, call_id: form.made(id) } : named;
   });
 }

@@ -115,8 +115,60 @@ describe("the schema of an output", () => {
   });
 
   test("names siblings of a reference and a second combination", () => {
-    const schema = object({ x: { $ref: "#/$defs/A", minLength: 2 }, y: { anyOf: [text], allOf: [text] } });
+    const schema = object(
+      { x: { $ref: "#/$defs/A", minLength: 2 }, y: { anyOf: [text], allOf: [text, text] } },
+      { $defs: { A: text } },
+    );
     expect(output(schema).dropped).toEqual([".properties.x.minLength", ".properties.y.allOf"]);
+  });
+});
+
+describe("a schema that the API refuses, and OpenAI takes,", () => {
+  const node = object({ name: text, children: { type: "array", items: { $ref: "#/$defs/Node" } } });
+  const twins = { A: object({ b: { $ref: "#/$defs/B" } }), B: object({ a: { $ref: "#/definitions/A" } }) };
+  const parts = { A: object({ a: text }), B: object({ b: text }) };
+  const refused: Readonly<Record<string, JsonObject>> = {
+    "a tree": object({ root: { $ref: "#/$defs/Node" } }, { $defs: { Node: node } }),
+    "a tree at the root": object({ children: { type: "array", items: { $ref: "#" } } }),
+    "two definitions that need each other": object({ a: { $ref: "#/$defs/A" } }, { $defs: twins }),
+    "a circle that nothing leads to": object({ a: text }, { $defs: twins }),
+    "a reference to a property": object({ a: text, b: { $ref: "#/properties/a" } }),
+    "a reference to another file": object({ a: { $ref: "https://example.com/a.json" } }),
+    "all of two references": object({ a: { allOf: [{ $ref: "#/$defs/A" }, { $ref: "#/$defs/B" }] } }, { $defs: parts }),
+  };
+  const asked = (schema: JsonObject) => ({
+    response_format: { type: "json_schema", json_schema: { name: "n", schema, strict: true } },
+  });
+
+  test.for(Object.entries(refused))("is that of a tool whose call is the answer: %s", ([, schema]) => {
+    const { sent } = translated(asked(schema));
+    expect(sent).not.toHaveProperty("output_config");
+    expect(sent.tool_choice).toMatchObject({ type: "tool", name: "json_tool_call" });
+    const [{ name, strict, input_schema }] = sent.tools as [JsonObject];
+    expect([name, strict]).toEqual(["json_tool_call", undefined]);
+    expect(input_schema).toMatchObject({ type: "object", properties: schema.properties as JsonObject });
+  });
+
+  test.for(Object.entries(refused))("stands in an instruction where no call can be demanded: %s", ([, schema]) => {
+    const { sent } = translated({ ...asked(schema), model: "claude-opus-5-5" });
+    expect(sent).not.toHaveProperty("output_config.format");
+    expect(sent).not.toHaveProperty("tools");
+    expect(JSON.stringify(sent.system)).toContain(JSON.stringify(JSON.stringify(schema)).slice(1, -1));
+  });
+
+  test.for(Object.entries(refused))("is that of a tool that is not strict, which is named: %s", ([, schema]) => {
+    const { sent, dropped } = translated({
+      tools: [{ type: "function", function: { name: "t", parameters: schema, strict: true } }],
+    });
+    const [{ strict, input_schema }] = sent.tools as [JsonObject];
+    expect([strict, input_schema]).toEqual([undefined, schema]);
+    expect(dropped).toEqual(["tools[0].function.strict"]);
+  });
+
+  test("is not that of a reference that Pydantic describes", () => {
+    const described = { allOf: [{ $ref: "#/$defs/A" }], description: "The first.", title: "A" };
+    const { schema } = output(object({ a: described }, { $defs: parts }));
+    expect((schema.properties as JsonObject).a).toEqual({ $ref: "#/$defs/A" });
   });
 });
 

@@ -89,6 +89,16 @@ describe.each(paths)("on %s", (path) => {
       { type: "resource", resource: { uri: "file:///a.pdf", mimeType: "application/pdf", blob: pdf } },
       file,
     ],
+    ["an image of langchaingo", { type: "binary", binary: { mime_type: "image/png", data: png } }, sight],
+    ["an image of Gemini's SDK", { inlineData: { mimeType: "image/png", data: png } }, sight],
+    ["one of Gemini's API", { inline_data: { mime_type: "image/png", data: png } }, sight],
+    ["an image of Genkit", { media: { url: image, contentType: "image/png" } }, sight],
+    ["an image in an object of its type", { type: "image", image: { data: png, mime_type: "image/png" } }, sight],
+    [
+      "a document in one",
+      { type: "document", document: { data: pdf, media_type: "application/pdf", name: "a.pdf" } },
+      file,
+    ],
   ])("%s is the server's own", async (_, part, expected) => {
     for (const model of models) {
       const { status, text } = await asked(path, model, part);
@@ -102,6 +112,7 @@ describe.each(paths)("on %s", (path) => {
     { type: "file", source_type: "url", url: address },
     { type: "document_url", document_url: address },
     { type: "document_url", document_url: { url: address } },
+    { fileData: { fileUri: address, mimeType: "application/pdf" } },
   ])("a document by its address is one: %j", async (part) => {
     for (const [model, expected] of [
       ["responses", { type: "input_file", file_url: address }],

@@ -6,9 +6,8 @@ import { CreateMessageRequestSchema } from "../../../gen/modelgateway/v1/message
 import { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Operation } from "../../../src/call/operations.ts";
 import { withFitNames } from "../../../src/families/chat-to-messages/property-names.ts";
-import { outputSchema } from "../../../src/families/chat-to-messages/request/output-schema.ts";
+import { enforcedSchema } from "../../../src/families/chat-to-messages/request/output-schema.ts";
 import { findTranslations, translateAll } from "../../../src/families/index.ts";
-import { Dropped } from "../../../src/families/paths/dropped.ts";
 import { repairedSchema } from "../../../src/families/tools/repaired-schema.ts";
 import { fitTools } from "../../../src/providers/profile/schemas/fit-tools.ts";
 import { rootSchema } from "../../../src/providers/profile/schemas/root-schema.ts";
@@ -29,7 +28,7 @@ const usual = schemaOf(1_000);
 
 describe.each<[string, (schema: JsonObject) => unknown]>([
   ["repaired", (schema) => repairedSchema(schema)],
-  ["narrowed for an answer", (schema) => outputSchema(schema, "", new Dropped())],
+  ["narrowed for an answer", (schema) => enforcedSchema(schema, "")?.schema],
   ["given fit names", (schema) => withFitNames(schema, () => {}).schema],
   [
     "made plain",

@@ -125,6 +125,13 @@ describe.each(Object.keys(bodies))("from callers of %s", (path) => {
       expect(JSON.stringify(upstream.lastAsked)).toContain("for which no call is waiting");
     });
 
+    test("a result without an id before any call is told as text, as one with an id is", async () => {
+      for (const id of [undefined, "", "c1"]) {
+        expect(await pairsFor({ ...(id === undefined ? {} : { id }), result: "early" })).toEqual([]);
+        expect(JSON.stringify(upstream.lastAsked)).toMatch(/for which no call is waiting:.*early/);
+      }
+    });
+
     test("a result has the call that came without an id, where no call has its own", async () => {
       const [a, b, c] = ["a", "b", "c"].map((name) => ({ name }));
       const given = ["x1x1x1x1x", "call_2", "call_3"].map((id) => ({ id, result: `of ${id}` }));

@@ -135,6 +135,14 @@ describe.each<[string, Json[], Json[]]>([
     [{ ...hello[0], citations: [cited.citation] }],
   ],
   [
+    "whose text begins with null for its citations",
+    [
+      ...[messageStart(), begin(0, { type: "text", text: "", citations: null }), delta(0, text("Hello you"))],
+      ...[delta(0, cited), end(0), ...messageEnd()],
+    ],
+    [{ ...hello[0], citations: [cited.citation] }],
+  ],
+  [
     "that says what is of no block, and nothing",
     [messageStart(), { ...delta(0, {}), delta: null }, delta(3, { type: "odd_delta" }), ...whole, ...messageEnd()],
     hello,

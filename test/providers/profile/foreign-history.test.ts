@@ -143,6 +143,15 @@ describe("names of earlier calls", () => {
     expect(await sentNames("mcp.write", [tool])).toMatch(/^mcp_write_\w+$/);
   });
 
+  test.each(["function_call", "custom_tool_call"])("of a response that nobody takes are others: %s", async (type) => {
+    const said = type === "function_call" ? { arguments: "{}" } : { input: "x" };
+    const call = { type, call_id: "c1", name: "read file", ...said };
+    const input = [user, call, { type: `${type}_output`, call_id: "c1", output: "1" }, user];
+    const { status, text } = await ask(gateway, "/v1/responses", { model: "items", input });
+    expect(status, text).toBe(200);
+    expect(upstream.lastAsked.input[1]).toEqual({ ...call, name: expect.stringMatching(/^read_file_\w+$/) });
+  });
+
   test("that a server takes stay", async () => {
     const history = [user, calls(called("a", "mcp.files/read")), result("a", "1")];
     expect(await sentFor("vllm", history)).toEqual(history);
@@ -150,10 +159,12 @@ describe("names of earlier calls", () => {
 });
 
 test("names of those who speak have no signs that OpenAI refuses", async () => {
-  const [first, second] = await sentFor("openai", [
+  const [first, second, third] = await sentFor("openai", [
     { ...user, name: "Jürgen M" },
     { ...user, name: "Jürgen" },
+    { ...user, name: "" },
   ]);
+  expect(third).toEqual(user);
   expect(first?.name).toMatch(/^Jürgen_M_\w+$/);
   expect(second?.name).toBe("Jürgen");
 });
@@ -168,6 +179,13 @@ test.each([[[]], [null]])("a content of %j is an empty text but for the model's 
   ];
   const sent = await sentFor("vllm", history);
   expect(sent.map((message) => message.content)).toEqual(["", "Wait.", "", null, "go on"]);
+});
+
+test("a content of null is an empty text in the items of a response", async () => {
+  const input = [user, { type: "message", role: "assistant", content: null }, { role: "user", content: null }, user];
+  const { status, text } = await ask(gateway, "/v1/responses", { model: "items", input });
+  expect(status, text).toBe(200);
+  expect(upstream.lastAsked.input.map(({ content }: JsonObject) => content)).toEqual(["go on", "", "", "go on"]);
 });
 
 describe("thinking among the parts of an earlier answer, as Mistral has it,", () => {

@@ -1,8 +1,8 @@
 /**
  * `response_format` → what makes the model answer in JSON.
  *
- * - A schema becomes `output_config.format`. Models too old for it must call a tool with that schema, whose input is the answer's
- *   content; where they think, which forbids that, an instruction holds the schema.
+ * - A schema becomes `output_config.format`. Models too old for it, and those asked for a schema that the API does not enforce, must call a
+ *   tool with that schema, whose input is the answer's content; where no call can be demanded, an instruction holds the schema.
  * - `json_object`, JSON without a schema, becomes an instruction after the caller's own: the API refuses open schemas, and a forced tool
  *   without a schema is often called with nothing.
  */
@@ -13,7 +13,7 @@ import { isObject, type JsonObject } from "../../../wire/json.ts";
 import type { Dropped } from "../../paths/dropped.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
 import { supportsSchemas } from "../generations.ts";
-import { outputSchema } from "./output-schema.ts";
+import { enforcedSchema } from "./output-schema.ts";
 import { type Choice, isForced } from "./tool-choice.ts";
 
 /** Format has at most one of these. */
@@ -29,11 +29,11 @@ export interface Format {
 const answerTool = "json_tool_call";
 const onlyJson = "Answer with one JSON object and nothing else: no words before or after it, no code fence.";
 
-/** `model` is the upstream's name of it. */
+/** `model` is the upstream's name of it; `isForcible` is whether it can be made to call a tool. */
 export function* formatOf(
   { responseFormat: format }: CreateChatCompletionRequest,
   model: string,
-  thinks: boolean,
+  isForcible: boolean,
   dropped: Dropped,
 ): CooperativeTask<Format> {
   if (!format) return {};
@@ -55,13 +55,18 @@ export function* formatOf(
   if (!schema) return { instruction: onlyJson };
   const described = description === undefined || "description" in schema ? schema : { ...schema, description };
   const schemaPath = `${path}.json_schema.schema`;
-  if (thinks && !supportsSchemas(model))
-    return { instruction: `${onlyJson} It is valid for this JSON Schema: ${JSON.stringify(described)}` };
-  const repaired = repairedSchema(described, schemaPath, (lost) => dropped.add(lost));
+  const instruction = () => `${onlyJson} It is valid for this JSON Schema: ${JSON.stringify(described)}`;
+  if (!isForcible && !supportsSchemas(model)) return { instruction: instruction() };
+  const lost: string[] = [];
+  const repaired = repairedSchema(described, schemaPath, (path) => lost.push(path));
   yield;
-  if (supportsSchemas(model)) {
-    return { output: { type: "json_schema", schema: outputSchema(repaired, schemaPath, dropped) } };
+  const narrowed = supportsSchemas(model) ? enforcedSchema(repaired, schemaPath) : undefined;
+  if (narrowed) {
+    for (const path of [...lost, ...narrowed.dropped]) dropped.add(path);
+    return { output: { type: "json_schema", schema: narrowed.schema } };
   }
+  if (!isForcible) return { instruction: instruction() };
+  for (const path of lost) dropped.add(path);
   const how = "Call this tool to give your answer; the input is the answer.";
   return {
     tool: { description: how, input_schema: rootSchema(repaired, (key) => dropped.add(`${schemaPath}.${key}`)) },

@@ -8,7 +8,7 @@
  */
 import { described, isHuge } from "../../../providers/profile/schemas/root-schema.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
-import type { Dropped } from "../../paths/dropped.ts";
+import { isEnforceable } from "../enforceable.ts";
 
 const formats: readonly JsonValue[] = [
   ...["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"],
@@ -19,12 +19,24 @@ const combinations = ["anyOf", "oneOf", "allOf"];
 /** Keywords that stay as they are. A reference stands alone. */
 const kept = new Set(["description", "title", "default", "required"]);
 
-/** outputSchema returns a huge schema as it came. */
-export function outputSchema(schema: JsonObject, path: string, dropped: Dropped): JsonObject {
-  return isHuge(schema) ? schema : narrowed(schema, path, dropped);
+export interface EnforcedSchema {
+  readonly schema: JsonObject;
+  /** The paths of what the API does not enforce. */
+  readonly dropped: readonly string[];
 }
 
-function narrowed(schema: JsonObject, path: string, dropped: Dropped): JsonObject {
+/** enforcedSchema returns undefined for a schema that the API refuses (`enforceable.ts`), and a huge one as it came. */
+export function enforcedSchema(schema: JsonObject, path: string): EnforcedSchema | undefined {
+  if (isHuge(schema)) return { schema, dropped: [] };
+  const lost = new Set<string>();
+  const enforced = narrowed(schema, path, lost);
+  return isEnforceable(enforced) ? { schema: enforced, dropped: [...lost] } : undefined;
+}
+
+type Dropped = Pick<Set<string>, "add">;
+
+function narrowed(written: JsonObject, path: string, dropped: Dropped): JsonObject {
+  const schema = withoutSoleAllOf(written);
   const { $ref: reference } = schema;
   if (typeof reference === "string") return referenceSchema(schema, reference, path, dropped);
   const enforced = definitionsOf(schema, path, dropped);
@@ -45,6 +57,18 @@ function narrowed(schema: JsonObject, path: string, dropped: Dropped): JsonObjec
   }
   return described(enforced, left);
 }
+
+/** withoutSoleAllOf returns a schema with what an `allOf` of one schema demands beside the rest, as Pydantic describes a reference. */
+function withoutSoleAllOf(schema: JsonObject): JsonObject {
+  const { allOf, ...rest } = schema;
+  const [sole, ...others] = Array.isArray(allOf) ? allOf : [];
+  if (!isObject(sole) || others.length > 0) return schema;
+  const isApart = Object.keys(sole).every((key) => !Object.hasOwn(rest, key) || annotations.has(key));
+  return isApart ? { ...sole, ...rest } : schema;
+}
+
+/** annotations are keywords that demand nothing: those of the outer schema win. */
+const annotations: ReadonlySet<string> = new Set(["title", "description", "default"]);
 
 /** referenceSchema keeps the reference. Its sibling keywords are dropped. */
 function referenceSchema(schema: JsonObject, reference: string, path: string, dropped: Dropped): JsonObject {

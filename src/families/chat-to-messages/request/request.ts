@@ -51,13 +51,13 @@ export function* messageRequest(
   const thinking = thinkingOf(request, model, maxOutputTokens, continuesWithoutThinking(conversation.turns), dropped);
   const thinks = isThinkingOn(thinking.json);
   yield;
-  const format = yield* formatOf(request, model, thinks, dropped);
+  const isForcible = !refusesForcing(model) && (!thinks || (thinking.json?.type !== "enabled" && takesForcing(model)));
+  const format = yield* formatOf(request, model, isForcible, dropped);
   const box = yield* toolboxOf(request, model, dropped);
   const called = new Map(box.called);
   if ([...called.values()].some(({ argumentNames }) => argumentNames)) renameArguments(conversation.turns, called);
   let choice = choiceOf(request, box, dropped);
-  if (refusesForcing(model) || (thinks && (thinking.json?.type === "enabled" || !takesForcing(model))))
-    choice = unforced(choice, box.legacy ? "function_call" : "tool_choice", dropped);
+  if (!isForcible) choice = unforced(choice, box.legacy ? "function_call" : "tool_choice", dropped);
   if (choice.tools.length === 0) {
     const tools = rebuiltTools(conversation.turns);
     if (tools.length > 0) choice = { tools, json: { type: "none" } };

@@ -25,7 +25,7 @@ import { supportsSchemas } from "../generations.ts";
 import { inverse, withFitNames, withNames } from "../property-names.ts";
 import { upstreamName } from "../tool-names.ts";
 import { cacheMark } from "./content.ts";
-import { outputSchema } from "./output-schema.ts";
+import { enforcedSchema } from "./output-schema.ts";
 
 export interface Toolbox {
   /** By upstream name, in order. */
@@ -132,17 +132,19 @@ function* functionTool(
   strict: boolean,
   dropped: Dropped,
 ): CooperativeTask<JsonObject> {
-  if (requestsStrict && !strict) dropped.add(`${path}.strict`);
   const schemaPath = `${path}.parameters`;
   yield;
   const repaired = repairedSchema(parameters, schemaPath, (lost) => dropped.add(lost));
   yield;
   const input = rootSchema(repaired, (key) => dropped.add(`${schemaPath}.${key}`));
   yield;
+  const narrowed = requestsStrict && strict ? enforcedSchema(input, schemaPath) : undefined;
+  if (requestsStrict && !narrowed) dropped.add(`${path}.strict`);
+  for (const lost of narrowed?.dropped ?? []) dropped.add(lost);
   return {
     ...(description === undefined ? {} : { description }),
-    input_schema: requestsStrict && strict ? outputSchema(input, schemaPath, dropped) : input,
-    ...(requestsStrict && strict ? { strict: true } : {}),
+    input_schema: narrowed?.schema ?? input,
+    ...(narrowed ? { strict: true } : {}),
     ...switchesOf(extra, path, dropped),
   };
 }

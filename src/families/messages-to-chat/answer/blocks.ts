@@ -19,6 +19,11 @@ export function textBlock(text: string, citations: JsonObject[] = []): JsonObjec
   return { type: "text", text, citations: citations.length > 0 ? citations : null };
 }
 
+/** begunText is a text as a stream begins it. Its citations are a list: Anthropic's SDK for Java cannot add to null. */
+export function begunText(): JsonObject {
+  return { type: "text", text: "", citations: [] };
+}
+
 /** signatureBlock holds the signature of the text before it. Callers send it back unread. */
 export function signatureBlock(signature: string): JsonObject {
   return { type: "redacted_thinking", data: signature };

@@ -1,5 +1,6 @@
 /** The keys of a request that its server refuses. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isEmptyList } from "../../../call/tools/tool-input.ts";
 import type { Capabilities } from "../profile.ts";
 
 /**
@@ -44,7 +45,7 @@ const defaults: ReadonlyMap<string, JsonValue> = new Map<string, JsonValue>([
   ["parallel_tool_calls", true],
 ]);
 
-/** isDefault reports whether a value says nothing. */
+/** isDefault reports whether a value says nothing. An empty object may: it asks for a search of the web. */
 export function isDefault(key: string, value: JsonValue | undefined): boolean {
-  return value === null || defaults.get(key) === value;
+  return value === null || isEmptyList(value) || defaults.get(key) === value;
 }
