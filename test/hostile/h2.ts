@@ -163,6 +163,13 @@ function huffmanDigits(bytes: Buffer): string {
   return digits;
 }
 
+/** Returns the window of streams that a frame of settings has; undefined where it has none. */
+function initialWindowIn(settings: Buffer): number | undefined {
+  for (let at = 0; at + 6 <= settings.length; at += 6)
+    if (settings.readUInt16BE(at) === initialWindowSize) return settings.readUInt32BE(at + 2);
+  return undefined;
+}
+
 export interface H2Client {
   readonly socket: Socket;
   /** Statuses of the answers so far, by stream. */
@@ -171,6 +178,8 @@ export interface H2Client {
   readonly ended: Set<number>;
   /** Bytes of bodies so far, by stream. */
   readonly received: Map<number, number>;
+  /** What the server lets be sent: on the connection, over all, and at first on each stream. In bytes. */
+  readonly windows: { connection: number; stream: number };
   /** The code of the server's GOAWAY, where one came. */
   readonly goneAway: () => number | undefined;
 }
@@ -181,20 +190,28 @@ export interface H2Options {
   readonly window?: number;
   /** Whether windows are opened again as bytes come in. Default: true. */
   readonly reads?: boolean;
+  /** How many changes of its settings the server has acknowledged. Default: all. */
+  readonly acknowledges?: number;
 }
 
 const largestWindow = 0x7fffffff;
 
 /** Opens a connection that answers settings and pings, and keeps its books of what comes. */
 export async function openH2(port: number, options: H2Options = {}): Promise<H2Client> {
-  const { localAddress, window = 65_535, reads = true } = options;
+  const { localAddress, window = 65_535, reads = true, acknowledges = Number.POSITIVE_INFINITY } = options;
   const socket = await open(port, localAddress);
   const [statuses, ended, received] = [new Map<number, number>(), new Set<number>(), new Map<number, number>()];
+  const windows = { connection: 65_535, stream: 65_535 };
+  let changes = 0;
   let code: number | undefined;
   socket.write(Buffer.concat([preface, settings([headerTableSize, 0], [initialWindowSize, window])]));
   if (reads) socket.write(windowUpdate(0, largestWindow - 65_535));
   onFrames(socket, ({ type, flags: bits, stream, payload }) => {
-    if (type === types.settings && !(bits & flags.ack)) socket.write(frame(types.settings, flags.ack, 0));
+    if (type === types.settings && !(bits & flags.ack)) {
+      windows.stream = initialWindowIn(payload) ?? windows.stream;
+      if (changes++ < acknowledges) socket.write(frame(types.settings, flags.ack, 0));
+    }
+    if (type === types.windowUpdate && stream === 0) windows.connection += payload.readUInt32BE();
     if (type === types.ping && !(bits & flags.ack)) socket.write(frame(types.ping, flags.ack, 0, payload));
     if (type === types.goAway) code = payload.readUInt32BE(4);
     if (type === types.headers && !statuses.has(stream)) statuses.set(stream, statusOf(payload));
@@ -203,5 +220,5 @@ export async function openH2(port: number, options: H2Options = {}): Promise<H2C
       ended.add(stream);
     } else if (type === types.data && reads && payload.length > 0) socket.write(windowUpdate(stream, payload.length));
   });
-  return { socket, statuses, ended, received, goneAway: () => code };
+  return { socket, statuses, ended, received, windows, goneAway: () => code };
 }

@@ -17,8 +17,8 @@ import { createDeadlines, type Deadlines } from "../../runtime/time/deadlines.ts
 import type { Upgraded, Upgrades } from "../socket/responses-sockets.ts";
 import { type ConnectionCounts, type Connections, createConnections, type OpenConnection } from "./connections.ts";
 import { isHeadFaulty } from "./faulty-heads.ts";
-import type { Http2FloodOptions } from "./http2-floods.ts";
-import { createHttp2Sessions, type Http2Sessions } from "./http2-sessions.ts";
+import type { Http2FloodOptions } from "./http2/floods.ts";
+import { createHttp2Sessions, type Http2Sessions } from "./http2/sessions.ts";
 import { isKeyless } from "./keyless-work.ts";
 import { createNodeServers, type NodeServers, probeMs } from "./node-servers.ts";
 import { createPipelinedRequests, type PipelinedRequests } from "./pipelined-requests.ts";

@@ -11,7 +11,7 @@ import type { Socket } from "node:net";
 import { isLastAnswer } from "../../http1/server/index.ts";
 import { discardInTurns } from "../../runtime/read-turns.ts";
 import { isHeadFaulty } from "./faulty-heads.ts";
-import { maxConcurrentStreams, maxSessionMemory, streamResets } from "./http2-sessions.ts";
+import { maxConcurrentStreams, maxSessionMemory, streamResets } from "./http2/sessions.ts";
 import { type RejectionBody, rejectHead } from "./raw-answers.ts";
 import { originOf } from "./rotation.ts";
 import { createTurns, otherWeight, requestTurns, type Turns } from "./turns.ts";

@@ -2,7 +2,7 @@
  * The caller's own time-outs, by the header `x-gateway-timeout`: seconds for all attempts together, or for each part of an attempt,
  * as `total=30, connect=2, first_byte=10, idle=5`. They can only shorten the time-outs of the upstream's configuration.
  */
-import type { Call } from "../../call/call.ts";
+import type { AnswerWaiting, Call } from "../../call/call.ts";
 import { invalidValue } from "../../call/refusals.ts";
 import type { Timeouts } from "../../providers/upstream/timeouts.ts";
 
@@ -39,4 +39,12 @@ const expected = "expected seconds, or some of total=30, connect=2, first_byte=1
 /** deadlineOf returns when all attempts must be over, in milliseconds since 1970. */
 export function deadlineOf({ totalMs }: Partial<Timeouts>, arrivedAt: number): number {
   return arrivedAt + (totalMs ?? endless);
+}
+
+/**
+ * callerWaiting returns how long an answer that no attempt brings, as one of the cache, may wait for memory: as long as its caller waits. Throws
+ * a Refusal.
+ */
+export function callerWaiting({ header, signal }: Pick<Call, "header" | "signal">): AnswerWaiting {
+  return { signal, until: performance.now() + (timeoutsOf(header).totalMs ?? endless) };
 }

@@ -14,6 +14,7 @@ import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { budgetHeaderAfter } from "../charge/budget-words.ts";
 import { type ChargeCall, captureOnce } from "../charge/capture-once.ts";
 import { shortOf } from "../charge/hold.ts";
+import { callerWaiting } from "../check/deadline.ts";
 import type { Unit } from "../complete/model-call.ts";
 import { serverTiming } from "../complete/server-timing.ts";
 import type { CachedAnswer } from "./answer-cache.ts";
@@ -66,7 +67,7 @@ export function createCacheHit(options: CacheHitOptions): AnswerHit {
       chargeOf(hitCall, ledger),
       async (): Promise<Answer> => {
         // A slow reader keeps the answer, which the cache may have dropped meanwhile.
-        await call.body.openAnswer({ signal: call.signal }).hold(hit.recorded.length);
+        await call.body.openAnswer(callerWaiting(call)).hold(hit.recorded.length);
         if (cost > 0) hitCall.held = await holdFor(hitCall, ledger);
         hitCall.isHeld = true;
         return answerTo(hitCall, form, serverTiming(record, startedAt));

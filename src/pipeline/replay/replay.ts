@@ -15,6 +15,7 @@ import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import type { Catalog } from "../../targets/catalog.ts";
 import { canonicalText, writeCanonical } from "../../wire/canonical.ts";
 import { authorizeModel } from "../admit/authorize.ts";
+import { callerWaiting } from "../check/deadline.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { createRecording, type Recording, type Room } from "./recorded-answer.ts";
 import { type ClaimsOptions, createClaims, type HeldClaim, type StoredAnswer } from "./replay-claims.ts";
@@ -196,9 +197,9 @@ async function replayed(
   { asked, form, call }: Repeatable,
   catalog: Catalog,
 ): Promise<Answer> {
-  const { caller, record, request, body, signal } = call;
+  const { caller, record, request, body } = call;
   const { kind } = operations[asked];
-  const opening = { secret, bound: keyHash, room: body.openAnswer({ signal }) };
+  const opening = { secret, bound: keyHash, room: body.openAnswer(callerWaiting(call)) };
   const replay = await openReplay(answer, opening, operations[asked][form], form);
   const { model, headers } = replay;
   const { model: name } = request.outline();

@@ -285,6 +285,22 @@ describe("an answer of the cache", () => {
     await leaveWaiting(stage.gateway, "CreateChatCompletion", "/chat/completions", asked);
   });
 
+  test.each([{}, { "idempotency-key": "bounded" }])("waits no longer than x-gateway-timeout says: %j", async (more) => {
+    const payer = await openAccount(stage.gateway);
+    stage.upstream.script = whole(chatOf(long));
+    const headers = { ...asJson, authorization: `Bearer ${payer.apiKey}`, ...more };
+    const ask = (bound = {}) =>
+      fetch(`${stage.gateway.baseUrl}/chat/completions`, {
+        ...{ method: "POST", headers: { ...headers, ...bound }, body: JSON.stringify(turns) },
+        signal: AbortSignal.timeout(30_000),
+      });
+    expect((await ask()).status).toBe(200);
+    state.isRoomy = false;
+    expect((await ask({ "x-gateway-timeout": "0.5" })).status).toBe(503);
+    state.isRoomy = true;
+    expect((await ask({ "x-gateway-timeout": "30" })).status).toBe(200);
+  });
+
   test.each([false, true])("is sent and charged once there is memory for it, stream: %s", async (stream) => {
     const payer = await openAccount(stage.gateway);
     stage.upstream.script = stream ? (exchange) => exchange.stream(chunkOf(long), lastChunk) : whole(chatOf(long));

@@ -11,13 +11,14 @@ export function settingOf(root: Source, key: string): Source | undefined {
 
 /** addAliases gives models the other names that callers use: `model_group_alias`, and `model_alias_map`. */
 export function addAliases(root: Source, models: readonly ModelDraft[], notes: Notes): void {
-  const taken = new Set(models.map(({ id }) => id));
+  const byId = new Map(models.map((model) => [model.id, model]));
+  const taken = new Set(byId.keys());
   for (const key of ["model_group_alias", "model_alias_map"]) {
     const written = settingOf(root, key);
     if (written && !written.members) notes.leftOut(written, `${key}: expected a map of aliases to models`);
     for (const [alias, value] of written?.members ?? []) {
       const name = textOf(value) ?? textOf(memberOf(value, "model"));
-      const model = models.find(({ id }) => id === name);
+      const model = name === undefined ? undefined : byId.get(name);
       if (!model || taken.has(alias) || !modelNameSchema.safeParse(alias).success) {
         const why = model ? "a model has this name already, or it cannot be a name" : "its model is not served here";
         notes.leftOut(value, `the alias "${alias}": ${why}`);
@@ -33,15 +34,17 @@ export function addAliases(root: Source, models: readonly ModelDraft[], notes: N
 /** addFallbacks adds the targets of a model's fallbacks behind its own. */
 export function addFallbacks(root: Source, models: readonly ModelDraft[], notes: Notes): void {
   const own = new Map(models.map(({ id, targets }) => [id, [...targets]]));
+  const byName = new Map(models.flatMap((model) => [model.id, ...(model.aliases ?? [])].map((name) => [name, model])));
   const written = settingOf(root, "fallbacks");
   if (written && !written.items)
     notes.leftOut(written, "fallbacks: expected a list of maps, of a model to its fallbacks");
   for (const { of, names, place } of fallbacksOf(root)) {
-    for (const model of models.filter(({ id, aliases = [] }) => of === "*" || id === of || aliases.includes(of))) {
-      for (const name of names) addFallback({ model, name, models, own, place, isForAll: of === "*" }, notes);
+    const isForAll = of === "*";
+    const named = byName.get(of);
+    for (const model of isForAll ? models : named ? [named] : []) {
+      for (const name of names) addFallback({ model, name, byName, own, place, isForAll }, notes);
     }
-    if (of !== "*" && !models.some(({ id, aliases = [] }) => id === of || aliases.includes(of)))
-      notes.leftOut(place, `the fallbacks of "${of}": it is not served here`);
+    if (!isForAll && !named) notes.leftOut(place, `the fallbacks of "${of}": it is not served here`);
   }
   for (const key of ["context_window_fallbacks", "content_policy_fallbacks"]) {
     const written = settingOf(root, key);
@@ -71,15 +74,16 @@ const namesIn = ({ items = [] }: Source) =>
 interface Fallback {
   readonly model: ModelDraft;
   readonly name: string;
-  readonly models: readonly ModelDraft[];
+  /** byName has each model by its id and its aliases, which no two share. */
+  readonly byName: ReadonlyMap<string, ModelDraft>;
   /** own are the targets that each model has without fallbacks. */
   readonly own: ReadonlyMap<string, readonly TargetDraft[]>;
   readonly place: Source;
   readonly isForAll: boolean;
 }
 
-function addFallback({ model, name, models, own, place, isForAll }: Fallback, notes: Notes): void {
-  const other = models.find(({ id, aliases = [] }) => id === name || aliases.includes(name));
+function addFallback({ model, name, byName, own, place, isForAll }: Fallback, notes: Notes): void {
+  const other = byName.get(name);
   if (!other || other.kind !== model.kind) {
     // Fallbacks for all models are meant for those that they fit.
     if (!other || !isForAll) {

@@ -6,13 +6,14 @@
  */
 import { constants, type Http2Server, type Http2Stream, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
-import type { Deadlines, Timed } from "../../runtime/time/deadlines.ts";
-import type { OpenConnection } from "./connections.ts";
-import { createHttp2Floods, type Http2FloodOptions, type Http2Floods } from "./http2-floods.ts";
-import { keylessStreams } from "./keyless-work.ts";
-import { originOf } from "./rotation.ts";
-import type { Reader, StalledReaders } from "./stalled-readers.ts";
-import { createTurns, sessionEndTurns, type Turns } from "./turns.ts";
+import type { Deadlines, Timed } from "../../../runtime/time/deadlines.ts";
+import type { OpenConnection } from "../connections.ts";
+import { keylessStreams } from "../keyless-work.ts";
+import { originOf } from "../rotation.ts";
+import type { Reader, StalledReaders } from "../stalled-readers.ts";
+import { createTurns, sessionEndTurns, type Turns } from "../turns.ts";
+import { createHttp2Floods, type Http2FloodOptions, type Http2Floods } from "./floods.ts";
+import { createHttp2Windows, type Http2Windows } from "./windows.ts";
 
 export interface Http2SessionOptions {
   readonly idleMs: number;
@@ -62,6 +63,8 @@ const lingerMs = 1_000;
 /** The sizes of frames that answer the client's own. RFC 9113, sections 4.1, 6.5 and 6.7. */
 const pingReplyBytes = 17;
 const settingsReplyBytes = 9;
+/** The size of a frame with one setting. */
+const settingBytes = settingsReplyBytes + 6;
 
 export function createHttp2Sessions(server: Http2Server, options: Http2SessionOptions): Http2Sessions {
   const sessions = new Set<ServerHttp2Session>();
@@ -69,6 +72,7 @@ export function createHttp2Sessions(server: Http2Server, options: Http2SessionOp
   let taking: Socket | undefined;
   let state = nothingRuns;
   const floods = createHttp2Floods(options.floods);
+  const windows = createHttp2Windows();
   const ends = createTurns(sessionEndTurns);
   let streams = 0;
   const count = (change: number) => {
@@ -77,7 +81,7 @@ export function createHttp2Sessions(server: Http2Server, options: Http2SessionOp
   server.on("session", (session) => {
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
-    if (taking) state = watchSession(session, taking, { ...options, count, floods });
+    if (taking) state = watchSession(session, taking, { ...options, count, floods, windows });
   });
   server.on("sessionError", () => {}); // The session closes by itself.
   return {
@@ -130,6 +134,7 @@ interface Watching {
   readonly deadlines: Deadlines;
   readonly readers: StalledReaders;
   readonly floods: Http2Floods;
+  readonly windows: Http2Windows;
   /** Called with 1 or −1 when a stream opens or closes. */
   readonly count: (change: number) => void;
 }
@@ -138,7 +143,7 @@ interface Watching {
 function watchSession(
   session: ServerHttp2Session,
   socket: Socket,
-  { idleMs, deadlines, readers, floods, count }: Watching,
+  { idleMs, deadlines, readers, floods, windows, count }: Watching,
 ): SessionState {
   let open = 0;
   let idleUntil = performance.now() + idleMs;
@@ -148,7 +153,7 @@ function watchSession(
     },
     onDeadline: () => goAway(session, socket),
   };
-  /** Bytes written in answer to the client's own pings and settings. They show no progress of its streams. */
+  /** Bytes written in answer to the client's own pings and settings, and as settings. They show no progress of its streams. */
   let replies = 0;
   session.on("ping", () => {
     replies += pingReplyBytes;
@@ -157,19 +162,38 @@ function watchSession(
     replies += settingsReplyBytes;
   });
   const carried = () => socket.bytesWritten - replies;
-  const opened = floods.watch(session, socket);
+  const flood = floods.watch(session, socket);
+  const window = windows.watch(session, () => {
+    replies += settingBytes;
+  });
   penaliseResets(session, socket, floods);
   deadlines.watch(idle);
   session.once("close", () => deadlines.forget(idle));
   session.on("stream", (stream) => {
     open++;
     count(1);
-    opened(stream);
+    flood.opened();
+    const came = window.opened(stream);
+    countBody(stream, (bytes) => {
+      flood.came(bytes);
+      came(bytes);
+    });
     const reader = readerOf(stream, socket, carried);
     readers.watch(reader);
-    stream.once("finish", () => endUpload(stream));
+    // Node counts nothing more of a stream that it has reset, and emits `close` later.
+    let isRestExpected = false;
+    const expectRest = () => {
+      if (!isRestExpected && !isUploaded(stream)) flood.late(window.late());
+      isRestExpected = true;
+    };
+    stream.once("finish", () => {
+      expectRest();
+      endUpload(stream);
+    });
     stream.once("close", () => {
       readers.forget(reader);
+      window.closed(stream);
+      expectRest();
       count(-1);
       if (--open === 0) idleUntil = performance.now() + idleMs;
     });
@@ -203,12 +227,20 @@ function readerOf(stream: Http2Stream, socket: Socket, carried: () => number): R
   };
 }
 
+/** Upload is a stream, of which Node knows whether its head was all. */
+type Upload = Http2Stream & { readonly endAfterHeaders?: boolean };
+
+/** isUploaded reports whether the whole body of a stream has been read. */
+function isUploaded(stream: Upload): boolean {
+  return stream.readableEnded || stream.endAfterHeaders === true;
+}
+
 /**
  * endUpload asks a client to stop sending a body after its whole answer has been sent (RFC 9113, section 8.1). Otherwise the stream would
  * stay open for as long as the client likes.
  */
-function endUpload(stream: Http2Stream & { readonly endAfterHeaders?: boolean }): void {
-  if (stream.destroyed || stream.readableEnded || stream.endAfterHeaders) return;
+function endUpload(stream: Upload): void {
+  if (stream.destroyed || isUploaded(stream)) return;
   const { localClose, remoteClose } = stream.state;
   if (remoteClose === 1) return;
   // Node sends trailers after the stream has emitted `finish`.
@@ -224,4 +256,17 @@ function goAway(session: ServerHttp2Session, socket: Socket): void {
   session.close();
   const cut = setTimeout(() => socket.destroy(), lingerMs);
   socket.once("close", () => clearTimeout(cut));
+}
+
+/**
+ * countBody counts the bytes of a stream's body as they arrive. Node feeds every stream by its `push`. What came with its head may be
+ * there already.
+ */
+function countBody(stream: Http2Stream, count: (bytes: number) => void): void {
+  if (stream.readableLength > 0) count(stream.readableLength);
+  const push = stream.push.bind(stream);
+  stream.push = (piece: Uint8Array | null) => {
+    if (piece) count(piece.length);
+    return push(piece);
+  };
 }

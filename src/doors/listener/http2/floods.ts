@@ -6,20 +6,30 @@
  * head. The rest has a budget that refills. A session beyond it is told to calm down and cut, and its network may open none for a
  * while, because it would only begin again. The same holds where Node ends a session for the streams that it has reset.
  */
-import { constants, type Http2Stream, type ServerHttp2Session } from "node:http2";
+import { constants, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
-import { originOf } from "./rotation.ts";
+import { originOf } from "../rotation.ts";
 
 export interface Http2Floods {
   /** Reports whether a network (`runtime/net/networks.ts`) may open a session now. */
   admits(network: string): boolean;
-  /** Counts what a session sends, until it closes. Returns what has to be called with each stream that opens. */
-  watch(session: ServerHttp2Session, socket: Socket): (stream: Http2Stream) => void;
+  /** Counts what a session sends, until it closes. */
+  watch(session: ServerHttp2Session, socket: Socket): FloodWatch;
   /** Bars a network for a while, because its session was ended for the streams that it had reset. */
   penalise(network: string): void;
   /** cuts is how many sessions have been cut so far. */
   readonly cuts: number;
   close(): void;
+}
+
+/** FloodWatch is told what a session's streams need of what it sends. */
+export interface FloodWatch {
+  /** Reports a stream that opens. */
+  opened(): void;
+  /** Reports bytes of a stream's body. */
+  came(bytes: number): void;
+  /** Reports so many bytes of a stream that has ended, which its client may have sent before it learned of that. */
+  late(bytes: number): void;
 }
 
 export interface Http2FloodOptions {
@@ -33,6 +43,8 @@ export interface Http2FloodOptions {
  */
 const burstBytes = 262_144;
 const bytesPerSecond = 65_536;
+/** How long bytes of streams that have ended are expected, in milliseconds. */
+const lateMs = 5_000;
 /** The allowance for the head of a stream and the frames around its body. In bytes. */
 const bytesPerStream = 16_384;
 const checkMs = 25;
@@ -48,6 +60,9 @@ interface Watched {
   /** readBytes is how many bytes had been received at the last check, and when that was. */
   readBytes: number;
   checkedAt: number;
+  /** lateBytes may still come of streams that have ended, until then. Node does not tell which of what comes that is. */
+  lateBytes: number;
+  lateUntil: number;
 }
 
 export function createHttp2Floods({ penaltyMs = 10_000 }: Http2FloodOptions = {}): Http2Floods {
@@ -62,7 +77,7 @@ export function createHttp2Floods({ penaltyMs = 10_000 }: Http2FloodOptions = {}
       if (one.left >= 0) continue;
       watched.delete(one);
       penalties.add(one.network, now);
-      one.session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      one.session.destroy(new Error("it floods"), constants.NGHTTP2_ENHANCE_YOUR_CALM);
       one.socket.destroy();
     }
   }
@@ -79,15 +94,22 @@ export function createHttp2Floods({ penaltyMs = 10_000 }: Http2FloodOptions = {}
     watch(session, socket) {
       const { bytesRead: readBytes } = socket;
       const { network } = originOf(socket);
-      const one: Watched = { session, socket, network, left: burstBytes, readBytes, checkedAt: performance.now() };
+      const budget = { left: burstBytes, readBytes, checkedAt: performance.now(), lateBytes: 0, lateUntil: 0 };
+      const one: Watched = { session, socket, network, ...budget };
       watched.add(one);
       timer ??= setInterval(check, checkMs).unref();
       session.once("close", () => forget(one));
-      return (stream) => {
-        one.left += bytesPerStream;
-        countBody(stream, (bytes) => {
+      return {
+        opened() {
+          one.left += bytesPerStream;
+        },
+        came(bytes) {
           one.left += bytes;
-        });
+        },
+        late(bytes) {
+          one.lateBytes += bytes;
+          one.lateUntil = performance.now() + lateMs;
+        },
       };
     },
     penalise: (network) => penalties.add(network, performance.now()),
@@ -102,7 +124,10 @@ export function createHttp2Floods({ penaltyMs = 10_000 }: Http2FloodOptions = {}
 function refill(one: Watched, now: number): void {
   const { bytesRead } = one.socket;
   const refilled = one.left + ((now - one.checkedAt) / 1000) * bytesPerSecond - (bytesRead - one.readBytes);
-  one.left = Math.min(refilled, burstBytes);
+  if (now > one.lateUntil) one.lateBytes = 0;
+  const late = Math.min(one.lateBytes, Math.max(0, -refilled));
+  one.lateBytes -= late;
+  one.left = Math.min(refilled + late, burstBytes);
   one.readBytes = bytesRead;
   one.checkedAt = now;
 }
@@ -129,14 +154,5 @@ function createPenalties(penaltyMs: number) {
     get count() {
       return count;
     },
-  };
-}
-
-/** countBody counts the bytes of a stream's body as they arrive. Node feeds every stream by its `push`. */
-function countBody(stream: Http2Stream, count: (bytes: number) => void): void {
-  const push = stream.push.bind(stream);
-  stream.push = (piece: Uint8Array | null) => {
-    if (piece) count(piece.length);
-    return push(piece);
   };
 }
