@@ -80,6 +80,7 @@ function createConnection({ connect, awayMs, statementMs, isServerAway }: LaneOp
   /** isGivenUp says that work was given up: what comes after it does not wait. */
   let isGivenUp = false;
   let isClosed = false;
+  const isAway = () => isGivenUp || outage.ms() > awayMs;
 
   /** Drops a connection that broke, and begins to open another, whether anybody asks for it or not. */
   function drop(): void {
@@ -106,8 +107,6 @@ function createConnection({ connect, awayMs, statementMs, isServerAway }: LaneOp
     outage.end();
     return opened;
   }
-
-  const isAway = () => isGivenUp || outage.ms() > awayMs;
 
   return {
     isAway,
