@@ -787,6 +787,22 @@ describe("the catalogue", () => {
     }
   });
 
+  test("has a price in each mode and band for what has one: a missing one would be that of a cheaper kind", () => {
+    const kinds = ["cache_read", "cache_write", "cache_write_hour"] as const;
+    for (const { id, price } of catalogue) {
+      const modes = ([undefined, "priority", "ultrafast", "flex", "batch", "fast"] as const).flatMap((name) => {
+        const card = name === undefined ? price : price?.[name];
+        return card ? [card, ...(card.long ?? [])].map((rates) => [name, rates] as const) : [];
+      });
+      const priced = kinds.filter((kind) => price?.[kind] !== undefined);
+      for (const [name, rates] of modes)
+        expect(
+          kinds.filter((kind) => rates[kind] !== undefined),
+          `${id} ${name}`,
+        ).toEqual(priced);
+    }
+  });
+
   test("gives no name twice", () => {
     const names = catalogue.flatMap(({ id, aliases }) => [id, ...aliases]);
     expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);

@@ -200,6 +200,17 @@ describe.each([false, true])("stream: %s", (stream) => {
   });
 });
 
+test("a source is found in a stream where chunks that say nothing stand between the pieces, and by its number alone", async () => {
+  const url = "https://a.example";
+  const pieces = ["It ", "says [01] ", "and ", "[1]."].map((content) => chatChunk({ content }));
+  const nothing = chatChunk({ content: null, reasoning_content: null });
+  const chunks = pieces.flatMap((piece) => [piece, nothing]);
+  upstream.script = (exchange) => exchange.stream(...chunks, { ...chatChunk({}, "stop"), citations: [url] });
+  const body = { model: "m", messages: [{ role: "user", content: "hi" }], stream: true };
+  const told = (await ask(gateway, "/v1/chat/completions", body)).text;
+  expect(told).toContain('"start_index":17,"end_index":20');
+});
+
 test("a source is found where a stream's pieces name it, wherever they are cut", async () => {
   const [a, b] = ["https://a.example", "https://b.example"] as const;
   const text = "See [2], [x] and [1] and [2].";

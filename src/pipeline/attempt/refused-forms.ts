@@ -28,11 +28,17 @@ export function mayTellForms({ status, answered }: Refusal): boolean {
   return status >= 500 && /\bjinja\b/i.test(answered?.toString("utf8", 0, maxSaid) ?? "");
 }
 
+/** KnownForms are the forms that a server has refused, and those that it turned out not to have meant in this call. */
+export interface KnownForms {
+  readonly refused: RefusedForms;
+  readonly mistaken: RefusedForms;
+}
+
 /** refusedForms returns the forms that were refused, with what a failure says of instructions or keys; undefined where that is nothing new. */
 export async function refusedForms(
   error: Refusal,
   tried: CallAttempt,
-  refused: RefusedForms,
+  { refused, mistaken }: KnownForms,
   plain: PlainFitters,
 ): Promise<RefusedForms | undefined> {
   const said = saidIn(error).slice(0, maxSaid);
@@ -41,7 +47,8 @@ export async function refusedForms(
   const turns = Array.isArray(messages) ? messages.filter(isObject) : [];
   for (const [form, isTold] of told) {
     const further = { ...refused, [form]: true };
-    if (!refused[form] && isTold(said, turns, request) && plain(further)) return further;
+    const isOpen = !refused[form] && !mistaken[form];
+    if (isOpen && isTold(said, turns, request) && plain(further)) return further;
   }
   if (refused.place === "request") return undefined;
   const fitter = plain({ ...refused, place: "request" });
@@ -92,9 +99,27 @@ const saysFormat = new RegExp(
   "is",
 );
 
+/** How servers speak of what a schema has: of its parts, or of those of JSON Schema. */
+const saysPart = new RegExp(
+  [
+    String.raw`\binvalid (?:json )?schema\b|\bschema (?:fields?|contains|for response_format)\b|\bjson_schema\.schema\b`,
+    String.raw`\bkeywords?\b|\bpropert(?:y|ies)\b|\b(?:additional|pattern)Properties\b|\b(?:one|any|all)Of\b|\$(?:ref|defs)\b`,
+    String.raw`\b(?:min|max)(?:Items|Length|Properties|imum)\b|\bexclusiveM(?:in|ax)imum\b|\b(?:unique|prefix)Items\b|\bmultipleOf\b`,
+  ].join("|"),
+  "i",
+);
+
+/** param finds the member of an error that says which part of the request is refused, and not for what. */
+const param = /"param\\{0,7}"\s{0,9}:\s{0,9}\\{0,7}"[^"\\]{0,200}\\{0,7}"/g;
+
+/** before is how far before its words a refusal may speak of a part, in characters. */
+const before = 60;
+
 /** saysNoSchema reports whether a refusal is for the schema of an answer as such, and not for what this one has. */
 function saysNoSchema(said: string): boolean {
-  return saysFormat.test(said) && !/\binvalid (?:json )?schema\b|\bschema for response_format\b/i.test(said);
+  const words = said.replace(param, "");
+  const { 0: found = "", index = 0 } = saysFormat.exec(words) ?? {};
+  return found !== "" && !saysPart.test(words.slice(Math.max(0, index - before), index + found.length));
 }
 
 function hasSchema(format: JsonValue | undefined): boolean {

@@ -64,11 +64,11 @@ async function runAgain(
   let tried = first;
   let refused = known;
   let failure = error;
-  const mistaken: RefusedMember[] = [];
+  let mistaken: Mistaken = { forms: {}, members: [] };
   for (let times = 0; times < mostRefusals; times++) {
     const further = await furtherRefused(failure, tried, { refused, mistaken }, attempt.candidate.fitting?.plain);
     if (!further) break;
-    const { members: before } = refused;
+    const before = refused;
     refused = further;
     tried = without(attempt, refused);
     try {
@@ -79,8 +79,10 @@ async function runAgain(
     } catch (again) {
       // A server that says the same once more did not mean what was left out.
       if (saysSame(again, failure)) {
-        mistaken.push(...further.members.slice(before.length));
-        refused = { ...further, members: before };
+        mistaken = mistakenWith(mistaken, before, further);
+        // Where keys stand is looked for in one place after the other.
+        const { place } = further.forms;
+        refused = { ...further, members: before.members, forms: place ? { ...before.forms, place } : before.forms };
       }
       failure = again;
     }
@@ -114,10 +116,10 @@ async function furtherRefused(
 ): Promise<RefusedKeys | undefined> {
   // Without a record the gateway has refused the call, before it was sent.
   if (!tried.record || !(error instanceof Refusal) || !mayTellForms(error)) return undefined;
-  const forms =
-    plain && tried.candidate.operation === "chat" && (await refusedForms(error, tried, refused.forms, plain));
+  const known = { refused: refused.forms, mistaken: mistaken.forms };
+  const forms = plain && tried.candidate.operation === "chat" && (await refusedForms(error, tried, known, plain));
   if (forms) return { ...refused, forms };
-  const earlier = [...refused.members, ...mistaken];
+  const earlier = [...refused.members, ...mistaken.members];
   const done = toldDoneHere(error, tried).filter((one) => !earlier.some((known) => isSameMember(known, one)));
   if (done.length > 0) return { ...refused, members: [...refused.members, ...done] };
   const names = refusedNames(error);
@@ -134,12 +136,21 @@ function toldDoneHere(error: Refusal, { translated, candidate }: CallAttempt): r
 /** Known is what is known of a server's refusals: what it refuses, and what it turned out not to have meant in this call. */
 interface Known {
   readonly refused: RefusedKeys;
-  readonly mistaken: readonly RefusedMember[];
+  readonly mistaken: Mistaken;
+}
+
+type Mistaken = Pick<RefusedKeys, "forms" | "members">;
+
+/** mistakenWith returns what was not meant, with what was left out between `before` and `further`. */
+function mistakenWith({ forms, members }: Mistaken, before: RefusedKeys, further: RefusedKeys): Mistaken {
+  const isNew = ([form]: readonly [string, unknown]) => !Object.hasOwn(before.forms, form);
+  const added = Object.fromEntries(Object.entries(further.forms).filter(isNew));
+  return { forms: { ...forms, ...added }, members: [...members, ...further.members.slice(before.members.length)] };
 }
 
 /** withNames returns undefined where the names are none of what was sent, or there are too many. */
 function withNames(
-  { refused: { forms, members, betas }, mistaken }: Known,
+  { refused: { forms, members, betas }, mistaken: { members: mistaken } }: Known,
   said: RefusedNames,
   tried: CallAttempt,
 ): RefusedKeys | undefined {

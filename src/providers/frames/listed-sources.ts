@@ -31,7 +31,7 @@ function isFilledList(value: JsonValue | undefined): value is JsonValue[] {
 }
 
 /** named matches the number by which a text names a source; longestName is the most signs of one. */
-const named = /\[(\d{1,5})\]/g;
+const named = /\[([1-9]\d{0,4})\]/g;
 const longestName = 7;
 /** mostNamed is how many numbers are kept of a text: more sources are hardly listed. */
 const mostNamed = 1000;
@@ -93,8 +93,6 @@ export class SourcesOfStream {
   #index: JsonValue = 0;
   /** Whether the choice has annotations already: of its own, or these. */
   #isTold = false;
-  /** Whether the last chunk with words was of the text: those that differ from it in their words alone are, too. */
-  #isOfText = false;
 
   /** length is that of the text so far, in UTF-16 units. */
   get length(): number {
@@ -107,10 +105,8 @@ export class SourcesOfStream {
     for (const choice of choices) {
       const { delta, index = 0 } = isObject(choice) ? choice : {};
       if (!isObject(delta)) continue;
-      const { content, reasoning_content: thought = delta.reasoning ?? "", annotations = null } = delta;
-      const isText = typeof content === "string" && content !== "";
-      if (isText || thought !== "") this.#isOfText = isText;
-      if (isText) {
+      const { content, annotations = null } = delta;
+      if (typeof content === "string" && content !== "") {
         this.#places.add(content);
         this.#index = index;
       }
@@ -118,9 +114,9 @@ export class SourcesOfStream {
     }
   }
 
-  /** Takes the words of a chunk that differs from the last one in these alone. */
-  say(words: string): void {
-    if (this.#isOfText) this.#places.add(words);
+  /** Takes the text of a chunk that says nothing else. */
+  say(text: string): void {
+    this.#places.add(text);
   }
 
   /** choice returns the part of the choice that tells the sources, once; undefined where there is nothing to tell. */

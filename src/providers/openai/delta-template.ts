@@ -10,6 +10,8 @@ import { frameFromTemplate } from "../../wire/sse.ts";
 /** TemplateChunk is a chunk that matches the template. */
 export interface TemplateChunk {
   readonly text: string;
+  /** Whether it is the content's, and not the reasoning's. */
+  readonly isContent: boolean;
   /** The text as it stands in the frame for the caller. */
   readonly plainText: PlainText;
   /** The frame for the caller; undefined where it equals the chunk. */
@@ -29,12 +31,14 @@ const mostTries = 8;
 export function createTemplateReader(): TemplateReader {
   let input: DeltaTemplate | undefined;
   let output: DeltaTemplate | undefined;
+  let isContent = false;
   let tries = 0;
   return {
     learn(json, chunk, seen) {
       const member = tries < mostTries ? onlyText(json) : undefined;
       if (!member) return;
       tries++;
+      isContent = member[0] === "content";
       // A frame of several data lines is not one as we write it.
       const isOnOneLine = !chunk.includes("\n");
       input = isOnOneLine ? aroundMember(member, chunk) : undefined;
@@ -50,7 +54,7 @@ export function createTemplateReader(): TemplateReader {
       if (!isPlain(bytes)) return undefined;
       tries = 0;
       const frame = output === input ? undefined : frameFromTemplate(output.before, bytes, output.after);
-      return { text: bytes.toString(), plainText: { template: input, bytes }, frame };
+      return { text: bytes.toString(), isContent, plainText: { template: input, bytes }, frame };
     },
   };
 }

@@ -153,7 +153,7 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
       const chunk = ends.isWaiting || usual?.isWithin ? undefined : reader?.read(frame.bytes());
       if (!chunk) return undefined;
       if (chunk.text !== "") meter.countText(chunk.text);
-      sources?.say(chunk.text);
+      if (chunk.isContent) sources?.say(chunk.text);
       const visible = chunk.frame ? Wire.ofFrame(frame.desc, chunk.frame) : frame;
       return visible.withPlainText(chunk.plainText);
     },

@@ -294,7 +294,8 @@ const marksOfReasoning = 16;
 
 /**
  * The completion's tokens include the reasoning, except at xAI and at Gemini, where only the total has it, and for Perplexity's research, where
- * not even the total has; nor has it at DeepInfra and others where there is more reasoning than completion. Without a completion count the output is the total less the prompt, or the reasoning alone.
+ * not even the total has; nor has it at DeepInfra and others where there is more reasoning than completion. Without a completion count the
+ * output is the total less the prompt, or the reasoning alone.
  */
 function outputParts(usage: JsonObject, sums: Sums, input: InputParts | undefined): OutputParts | undefined {
   const { total = 0, prompt = Number.NaN } = sums;

@@ -29,7 +29,8 @@ export function catalogueRpcs({ stored }: { readonly stored: Pick<StoredConfigur
             kind: vendor.kind,
             baseUrl: vendor.base_url ?? "",
             urlSuffix: vendor.url_suffix ?? "",
-            needsKey: vendor.base_url !== undefined,
+            // What is found by a host and a port may be a server of one's own.
+            needsKey: vendor.base_url !== undefined && vendor.url_port === undefined,
             keyVariable: vendor.key_variable,
             models: counts.get(vendor.name)?.length ?? 0,
             title: vendor.title,

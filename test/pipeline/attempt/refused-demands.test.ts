@@ -66,3 +66,16 @@ test.each([
   expect([status, upstream.received.length]).toEqual([400, 1]);
   expect(text).toContain(words.slice(0, 20));
 });
+
+test("a demand that was not meant is asked for again, in the same call and in the next", async () => {
+  upstream.script = (exchange) => {
+    const { logit_bias: bias } = exchange.asked;
+    if (bias === undefined) return answerAsOpenAi(exchange);
+    exchange.json(400, { error: { message: "Unsupported parameter: 'logit_bias' is not supported with tool_choice" } });
+  };
+  const asked = { model: "m", ...chat, tool_choice: named };
+  const first = await ask(gateway, "/v1/chat/completions", { ...asked, logit_bias: { 1: 2 } });
+  expect([first.status, first.dropped, upstream.lastAsked.tool_choice]).toEqual([200, "logit_bias", named]);
+  const second = await ask(gateway, "/v1/chat/completions", asked);
+  expect([second.status, second.dropped, upstream.lastAsked.tool_choice]).toEqual([200, null, named]);
+});

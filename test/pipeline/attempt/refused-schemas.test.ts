@@ -82,11 +82,6 @@ test.each<[string, number, JsonObject | string]>([
 });
 
 test.each([
-  [
-    "of what the schema has",
-    "m",
-    "Invalid schema for response_format 'place': 'additionalProperties' is not supported",
-  ],
   ["by a server whose profile says that it takes one", "stated", "This response_format type is unavailable now"],
   ["of another member", "m", "response_format.json_schema.name must be at most 64 characters"],
 ])("a refusal %s is told as it came", async (_, model, error) => {
@@ -94,6 +89,23 @@ test.each([
   const { status, text } = await ask(gateway, "/v1/chat/completions", { model, ...chat });
   expect([status, upstream.received.length]).toEqual([400, 1]);
   expect(text).toContain(error.slice(0, 30));
+});
+
+const fields = "Unsupported JSON schema fields: {'minItems'}";
+
+test.each<[string, JsonObject | string]>([
+  ["OpenAI", "Invalid schema for response_format 'place': 'additionalProperties' is not supported"],
+  ["Groq", "invalid JSON schema for response_format: 'place': /properties/city: keyword `pattern` not supported"],
+  // https://github.com/musistudio/claude-code-router/issues/708
+  ["Cerebras", { message: fields, type: "invalid_request_error", param: "response_format", code: "wrong_api_format" }],
+  ["a relay", JSON.stringify({ message: fields, param: "response_format" })],
+  ["vLLM", { message: "The grammar of it is not supported by xgrammar.", param: "response_format", code: 400 }],
+  ["a path", "response_format.json_schema.schema: For 'integer' type, minimum is not supported"],
+  ["a keyword", "Unsupported keyword 'oneOf' in response_format.json_schema"],
+])("a refusal of what the schema has is told as it came: %s", async (_, error) => {
+  refuse(400, error);
+  const { status, dropped } = await ask(gateway, "/v1/chat/completions", { model: "m", ...chat });
+  expect([status, dropped, upstream.received.length]).toEqual([400, null, 1]);
 });
 
 test("a caller who wants all or nothing gets the refusal", async () => {

@@ -169,6 +169,8 @@ test.each([
   ["a turn of the model's among results", "a b A s c B C", "a b A B s c C"],
   ["what the model says among its calls", "a s r b A B", "a s r b A B"],
   ["a call whose result is nowhere", "a u b h B", "a u b B h"],
+  ["calls of two turns by one id", "a h A u a h Z", "a A h u a Z h"],
+  ["a call without a result, and a later one by its id", "a u a h Z", "a u a Z h"],
 ])("results stand right behind their calls in items for DeepSeek, whatever is between: %s", (_, order, told) => {
   const items: Record<string, object> = {
     u: { role: "user", content: "hi" },
@@ -180,6 +182,7 @@ test.each([
     items[id] = { type: "function_call", call_id: id, name: "f", arguments: "{}" };
     items[id.toUpperCase()] = { type: "function_call_output", call_id: id, output: "1" };
   }
+  items.Z = { ...items.A, output: "2" };
   const listed = (names: string) => names.split(" ").map((name) => items[name] as object);
   const fitted = (vendor: string) => {
     const profile = createProfile(vendors.find(({ name }) => name === vendor)?.profile ?? {});

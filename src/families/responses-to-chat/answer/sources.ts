@@ -1,4 +1,7 @@
-/** The sources and log probabilities of a chat message as those of a response. Only sources that are web pages are kept: clients require all their keys. */
+/**
+ * The sources and log probabilities of a chat message as those of a response. Only sources that are web pages are kept: clients require all
+ * their keys.
+ */
 import type { Annotation, LogProbs, TokenLogProb } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 

@@ -13,10 +13,11 @@ export function* resultsBehindCalls(
   { after_calls: taken }: Capabilities,
 ): CooperativeTask<JsonValue | undefined> {
   if (taken !== "results" || !Array.isArray(input)) return input;
-  const places = yield* placesOfResults(input);
+  const results = yield* placesOfResults(input);
   const items: JsonValue[] = [];
   const moved = new Set<number>();
-  const open = new Set<string>();
+  /** The places of results that are to come, of the calls so far. */
+  const open = new Set<number>();
   /** isAnswered is whether results of the turn have come: what the model says then is another turn. */
   let isAnswered = false;
   for (const [i, item] of input.entries()) {
@@ -24,18 +25,17 @@ export function* resultsBehindCalls(
     if (moved.has(i)) continue;
     if (isOfCall(item, "_output")) {
       isAnswered = true;
-      open.delete(item.call_id);
+      open.delete(i);
     } else {
       if (isAnswered || !isModels(item)) {
-        for (const id of open) {
-          const place = places.get(id) ?? -1;
-          if (place < i) continue;
+        for (const place of open) {
           moved.add(place);
           items.push(input[place] as JsonValue);
         }
         open.clear();
       }
-      if (isOfCall(item, "_call")) open.add(item.call_id);
+      const result = results.get(i);
+      if (result !== undefined) open.add(result);
       isAnswered = false;
     }
     items.push(item);
@@ -43,12 +43,17 @@ export function* resultsBehindCalls(
   return moved.size === 0 ? input : items;
 }
 
-/** placesOfResults returns the places of results, by the ids of their calls. */
-function* placesOfResults(input: readonly JsonValue[]): CooperativeTask<ReadonlyMap<string, number>> {
-  const places = new Map<string, number>();
+/** placesOfResults returns the places of results, by those of their calls. Some clients count the ids of calls anew in each turn. */
+function* placesOfResults(input: readonly JsonValue[]): CooperativeTask<ReadonlyMap<number, number>> {
+  const places = new Map<number, number>();
+  const calls = new Map<string, number>();
   for (const [i, item] of input.entries()) {
     if (i % itemsPerSlice === itemsPerSlice - 1) yield;
-    if (isOfCall(item, "_output")) places.set(item.call_id, i);
+    if (isOfCall(item, "_call")) calls.set(item.call_id, i);
+    if (!isOfCall(item, "_output")) continue;
+    const call = calls.get(item.call_id);
+    if (call !== undefined) places.set(call, i);
+    calls.delete(item.call_id);
   }
   return places;
 }
