@@ -87,6 +87,24 @@ test("calls older than they are kept go in batches, by whole hours; sums, charge
   await job.close();
 });
 
+test("a call whose body came in the hour after its head is forgotten with that hour, and no sum lacks it", async () => {
+  const hour = Date.UTC(2026, 5, 20, 10);
+  const ids = [-1_000, -500].map((ms) => newId("req", hour + ms)) as [string, string];
+  const call = { key_id: "key_1", cost: 3, duration_ms: 5 };
+  await bank.charge("acc_1", { ...call, id: ids[0], created_at: hour + 200 });
+  await bank.charge("acc_1", { ...call, id: ids[1], created_at: hour - 400 });
+  for (const [at, left] of [
+    [hour, [ids[0]]],
+    [hour + hourMs, []],
+  ] as const) {
+    const job = retention(dayMs, undefined, at + dayMs);
+    await job.run();
+    await job.close();
+    expect((await kept()).map(({ id }) => id)).toEqual(left);
+    expect((await bank.storage.reconcile()).findings).toEqual([]);
+  }
+});
+
 test("forgotten charges are an entry for each key and month, which grows, and sorts by time among the others", async () => {
   const at = (month: number, day: number) => Date.UTC(2026, month, day, 5);
   const { entries } = bank.storage;

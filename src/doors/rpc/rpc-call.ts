@@ -14,12 +14,12 @@ import { ConflictReason, FaultReason } from "../../../gen/modelgateway/v1/reason
 import type { BodyRoom } from "../../call/call.ts";
 import type { DocumentFault } from "../../call/refusal.ts";
 import { asRefusal, malformedBody, type Refusal } from "../../call/refusals.ts";
-import { type CooperativeTask, runNow } from "../../runtime/cooperative.ts";
+import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { WireFault } from "../../wire/fault.ts";
-import { longJson, readLongRequest } from "../../wire/json.ts";
+import { type JsonValue, longJson, readLongRequest } from "../../wire/json.ts";
 import { checkBinary } from "../../wire/long/binary-bounds.ts";
 import { readBinary } from "../../wire/long/read-binary.ts";
-import { readProtoJson } from "../../wire/long/read-proto-json.ts";
+import { checkWholeNumbers, readProtoJson } from "../../wire/long/read-proto-json.ts";
 import { writeLongMessage } from "../../wire/long/write-long.ts";
 import { jsonLength } from "../../wire/scan/json-length.ts";
 import { Wire } from "../../wire/wire.ts";
@@ -61,14 +61,22 @@ function* jsonMessage(input: DescMessage, bytes: Buffer): CooperativeTask<Messag
   return yield* orConnectError(readProtoJson(input, json), (error) => ConnectError.from(error).rawMessage);
 }
 
-/** checkNumbers throws a WireFault for numbers of a short message in JSON that are no plain ones. connect-node reports all else. */
+/**
+ * checkNumbers throws a WireFault for numbers of a short message in JSON that are no plain ones. connect-node, which reads it next, reports
+ * all else. So the bytes are decoded as connect-node decodes them: what this one could not read would pass unchecked.
+ */
 export function checkNumbers({ input }: DescMethod, bytes: Buffer): void {
+  let json: JsonValue;
   try {
-    runNow(readProtoJson(input, JSON.parse(bytes.toString())));
-  } catch (error) {
-    if (error instanceof WireFault) throw error;
+    json = JSON.parse(utf8.decode(bytes));
+  } catch {
+    return;
   }
+  checkWholeNumbers(input, json);
 }
+
+/** utf8 leaves out a byte order mark. */
+const utf8 = new TextDecoder();
 
 function* orConnectError(
   reading: CooperativeTask<Message>,

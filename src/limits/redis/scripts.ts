@@ -77,6 +77,9 @@ return redis.call('ZCARD', KEYS[1])`);
 /**
  * placesScript answers a PlacesAsk of the places at the key, as `grantPlaces` does: node, places, running, wanted, and 1 for a trial.
  * Returns granted and whether they are short. Each field is a node's lease: held, wanted, since, until.
+ *
+ * A lease that ends later than one that is written now is from before the clock was set back. Its node may live, and use the places: so it
+ * lasts for as long as a new one.
  */
 export const placesScript = script(`
 local node, places, running, wanted = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -86,7 +89,11 @@ local leases = redis.call('HGETALL', KEYS[1])
 for i = 1, #leases, 2 do
   local h, w, s, u = string.match(leases[i + 1], '^(%d+) (%d+) (%d+) (%d+)$')
   h, w, s, u = tonumber(h), tonumber(w), tonumber(s), tonumber(u)
-  if not h or u <= now or u > now + ${placesMs} then redis.call('HDEL', KEYS[1], leases[i])
+  if h and u > now + ${placesMs} then
+    s, u = math.min(s, now), now + ${placesMs}
+    redis.call('HSET', KEYS[1], leases[i], string.format('%.0f %.0f %.0f %.0f', h, w, s, u))
+  end
+  if not h or u <= now then redis.call('HDEL', KEYS[1], leases[i])
   elseif leases[i] == node then if w > h then since = s end
   else
     held = held + h

@@ -99,17 +99,15 @@ async function keepBehind(db: Database, calls: readonly { readonly id: string; r
   const lastAt = calls.reduce((most, { created_at }) => Math.max(most, created_at), 0);
   // The id behind the last one, and the hour behind the latest.
   const [id, at] = [`${last}0`, lastAt - (lastAt % hourMs) + hourMs];
+  // Each for itself: a call whose body came in the hour after its head has an id before those of calls that are forgotten already.
   await db
     .insertInto("kept_from")
     .values({ kind: "requests", at, id })
     .onConflict((conflict) =>
-      conflict
-        .column("kind")
-        .doUpdateSet(({ ref }) => ({
-          id,
-          at: sql<number>`CASE WHEN ${ref("kept_from.at")} < ${at} THEN ${at} ELSE ${ref("kept_from.at")} END`,
-        }))
-        .where("kept_from.id", "<", id),
+      conflict.column("kind").doUpdateSet(({ ref }) => ({
+        id: sql<string>`CASE WHEN ${ref("kept_from.id")} < ${id} THEN ${id} ELSE ${ref("kept_from.id")} END`,
+        at: sql<number>`CASE WHEN ${ref("kept_from.at")} < ${at} THEN ${at} ELSE ${ref("kept_from.at")} END`,
+      })),
     )
     .execute();
 }

@@ -13,7 +13,7 @@ import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { maxScanDepth } from "../bounds.ts";
 import { WireFault } from "../fault.ts";
 import type { JsonValue } from "../json.ts";
-import { fieldValue, holdsJson, holdsMessages, setField } from "./nested.ts";
+import { type FieldOfMessages, fieldValue, holdsJson, holdsMessages, setField } from "./nested.ts";
 
 const messagesPerSlice = 64;
 /** Items that are not messages are read so many at a time. */
@@ -76,6 +76,38 @@ function checkDigits({ name }: DescField, value: JsonValue): void {
   }
 }
 
+/**
+ * checkWholeNumbers throws a WireFault for a number of a message in JSON that is no plain one, at any depth. All else is for whoever reads the
+ * message to refuse.
+ */
+export function checkWholeNumbers(desc: DescMessage, json: JsonValue, depth = 0): void {
+  if (depth > maxScanDepth || typeof json !== "object" || json === null || Array.isArray(json)) return;
+  const fields = fieldsByName(desc);
+  for (const [key, value] of Object.entries(json)) {
+    const field = fields.get(key);
+    if (!field) continue;
+    if (isWhole(field)) checkDigits(field, value);
+    else if (holdsMessages(field)) checkMessages(field, value, depth + 1);
+  }
+}
+
+function checkMessages({ message, name }: FieldOfMessages, value: JsonValue, depth: number): void {
+  const isList = Array.isArray(value);
+  for (const [at, item] of (isList ? value : [value]).entries()) {
+    try {
+      checkWholeNumbers(message, item, depth);
+    } catch (error) {
+      throw placed(error, name, isList ? at : undefined);
+    }
+  }
+}
+
+/** placed says in a WireFault in which field it was found, and in which item of a list. */
+function placed(error: unknown, name: string, at: number | undefined): unknown {
+  if (!(error instanceof WireFault)) return error;
+  return (at === undefined ? error : error.under(at)).under(name);
+}
+
 function* putItems(
   message: Message,
   desc: DescMessage,
@@ -99,8 +131,7 @@ function* inField(
   try {
     return yield* messageOf(field.message as DescMessage, value, depth + 1, reading);
   } catch (error) {
-    if (!(error instanceof WireFault)) throw error;
-    throw (at === undefined ? error : error.under(at)).under(field.name);
+    throw placed(error, field.name, at);
   }
 }
 

@@ -83,6 +83,13 @@ describe.each(Object.entries(padding))("a %s message", (_, blanks) => {
   });
 });
 
+test("an amount behind a byte order mark, which connect-node leaves out, is refused alike", async () => {
+  const answer = await post(`${service}/CreateKey`, '\ufeff{"name":"k","creditLimit":{"amount":"0x10"}}');
+  expect(refusedBy(answer)).toEqual([Reason.INVALID_VALUE, "credit_limit.amount"]);
+  const plain = await post(`${service}/CreateKey`, '\ufeff{"name":"k","creditLimit":{"amount":"16"}}');
+  expect(plain).toMatchObject({ status: 200, body: { key: { creditLimit: "16" } } });
+});
+
 test.each(odd.filter((text) => text !== "1.0" && text !== ""))(
   "an amount of %j is refused by REST",
   async (credit_limit) => {

@@ -103,7 +103,7 @@ async function openWith(state: State): Promise<void> {
 
 /**
  * Each try has a name of its own: an owner that dies meanwhile may have opened the books under it. Its lock comes before all that is of
- * it, and goes once everything is another's.
+ * it, and goes once everything is another's, or nothing was opened under it.
  */
 async function openOnce(state: State): Promise<void> {
   const { link, hasJournal, nodes, round, unlocks, keepLock } = state;
@@ -111,10 +111,26 @@ async function openOnce(state: State): Promise<void> {
   if (nodes.length > 0) unlocks.set(node, keepLock(node));
   const before = nodes.length === 0 ? null : leftBefore(state);
   state.nodes = [...nodes, node];
-  await link.by<BooksQuestions>().ask("books.open", { node, hasJournal, sender: state.node, before });
+  try {
+    await link.by<BooksQuestions>().ask("books.open", { node, hasJournal, sender: state.node, before });
+  } catch (error) {
+    // The owner lives, and has opened nothing under this name. While a disk is full for hours, such names are many.
+    if (!(error instanceof ClosedError)) unlock(state, [node]);
+    throw error;
+  }
   if (round !== state.round) return;
   state.nodes = [node];
-  for (const [name, unlock] of unlocks) if (name !== node && unlocks.delete(name)) unlock();
+  unlock(
+    state,
+    [...unlocks.keys()].filter((name) => name !== node),
+  );
+}
+
+function unlock({ unlocks }: State, names: readonly string[]): void {
+  for (const name of names) {
+    unlocks.get(name)?.();
+    unlocks.delete(name);
+  }
 }
 
 function leftBefore({ nodes, recall, holding }: State): Before {
