@@ -5,6 +5,7 @@
 import { ModelResponseSchema, type ResponseStreamEventSchema } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Answer, Call, Caller } from "../../call/call.ts";
 import { conflict, invalidValue, responseEventsGone, responseNotFound } from "../../call/refusals.ts";
+import { callerWaiting } from "../../pipeline/check/deadline.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import type { ResponseStore } from "../../storage/answers/responses.ts";
 import { Wire } from "../../wire/wire.ts";
@@ -22,21 +23,22 @@ export interface ByIdParts {
 type ResponseAnswer = Answer<typeof ModelResponseSchema>;
 
 /** Asked is who asks for a response, the memory that the answer is counted against, and what ends the wait for it. */
-type Asked = Pick<Call, "caller" | "body" | "signal">;
+type Asked = Pick<Call, "caller" | "body" | "header" | "signal">;
 
 /**
  * findResponse returns a response's current state. Throws a Refusal if the account has none with the id, or there is no memory for it.
  */
 export async function findResponse(
-  { caller: { accountId }, body, signal }: Asked,
+  asked: Asked,
   id: string,
   { store, background, clock }: ByIdParts,
 ): Promise<ResponseAnswer> {
+  const { accountId } = asked.caller;
   const state = await background.stateOf(accountId, id);
   if (state) return responseAnswer(state);
   const [kept] = await store.find(accountId, [id], clock());
   if (!kept) throw responseNotFound(id);
-  await body.openAnswer({ signal }).hold(kept.response.length);
+  await asked.body.openAnswer(callerWaiting(asked)).hold(kept.response.length);
   return { kind: "whole", body: Wire.ofBytes(ModelResponseSchema, Buffer.from(kept.response)) };
 }
 

@@ -8,6 +8,7 @@ import {
 } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Answer, Call } from "../../call/call.ts";
 import { invalidValue, responseInputNotKept, responseNotFound } from "../../call/refusals.ts";
+import { callerWaiting } from "../../pipeline/check/deadline.ts";
 import type { Link, ResponseStore } from "../../storage/answers/responses.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { Wire } from "../../wire/wire.ts";
@@ -27,14 +28,14 @@ const defaultLimit = 20;
 const maxPageBytes = 8 * 1024 * 1024;
 
 export async function listInputItems(
-  { request, caller, body: room, signal }: ListCall,
+  { request, caller, body: room, header, signal }: ListCall,
   { store, clock }: InputItemsParts,
 ): Promise<Answer<typeof ResponseInputItemListSchema>> {
   const { id = "", limit = defaultLimit, order = "desc", after, before, include } = request.message();
   const kept = { store, accountId: caller.accountId, now: clock() };
   const line = await store.line(kept.accountId, id, kept.now);
   if (line.length === 0) throw responseNotFound(id);
-  await room.openAnswer({ signal }).hold(mostBytesOf(line));
+  await room.openAnswer(callerWaiting({ header, signal })).hold(mostBytesOf(line));
   const items = itemsOf(id, line, kept, order === "desc");
   const { page, hasMore } = await pageOf(items, new Page(limit, asked(after), asked(before)));
   const showsSecrets = include.includes("reasoning.encrypted_content");

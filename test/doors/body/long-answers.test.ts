@@ -250,6 +250,17 @@ test("a stored answer waits for memory no longer than its caller does", async ()
   await leaveWaiting(gateway, "CreateChatCompletion", "/chat/completions", { ...repeat, headers });
 });
 
+test.each(["", "/input_items"])("a stored response waits no longer than x-gateway-timeout says: %s", async (path) => {
+  const payer = await openAccount(gateway);
+  upstream.script = whole(chatOf(long));
+  const created = await post(payer.apiKey, "/responses", { model: "gpt", input: long });
+  const { id } = (await created.json()) as { readonly id: string };
+  state.isRoomy = false;
+  const headers = { authorization: `Bearer ${payer.apiKey}`, "x-gateway-timeout": "0.5" };
+  const asked = { headers, signal: AbortSignal.timeout(30_000) };
+  expect((await fetch(`${gateway.baseUrl}/responses/${id}${path}`, asked)).status).toBe(503);
+});
+
 /** leaveWaiting disconnects while the answer to a request waits for memory, and resolves when its call is over. */
 async function leaveWaiting(
   { baseUrl, metricsPort }: Pick<typeof gateway, "baseUrl" | "metricsPort">,

@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Http2ServerRequest } from "node:http2";
 import { type AddressInfo, createServer, type Socket, connect as tcpConnect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -20,9 +20,14 @@ const ofClient = { maxSessionMemory: 1024 };
 /** Answers with the length of the body, or, at `/unread`, reads nothing of it until `release` is called. */
 let release: () => void;
 let released: Promise<void>;
+/** The requests that wait for it. */
+const waiting: Http2ServerRequest[] = [];
 async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
   if (req.url === "/refused") return void res.writeHead(429).end();
-  if (req.url === "/unread") await released;
+  if (req.url === "/unread") {
+    waiting.push(req as unknown as Http2ServerRequest);
+    await released;
+  }
   let bytes = 0;
   for await (const piece of req) bytes += piece.length;
   res.end(String(bytes));
@@ -31,6 +36,7 @@ async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> 
 let listener: Listener;
 const sessions: ClientHttp2Session[] = [];
 beforeEach(async () => {
+  waiting.length = 0;
   released = new Promise((resolve) => {
     release = resolve;
   });
@@ -56,6 +62,10 @@ function upload(session: ClientHttp2Session, bytes: number, path = "/"): ClientH
   stream.end(Buffer.alloc(bytes, "x"));
   return stream;
 }
+
+/** Returns how many bytes of the bodies of requests have come, and were not read. */
+const lengthOf = (requests: Http2ServerRequest[]) =>
+  requests.reduce((sum, { stream }) => sum + stream.readableLength, 0);
 
 const widthOf = (session: ClientHttp2Session) => session.remoteSettings.initialWindowSize;
 
@@ -109,6 +119,16 @@ describe("what nobody has read", () => {
     });
   });
 
+  test("may be as much as narrow windows let come, on any number of sessions", async () => {
+    const several = [await open(), await open(), await open()];
+    for (const session of several) await widen(session);
+    const unread = several.flatMap((session) => Array.from({ length: 240 }, () => upload(session, narrow, "/unread")));
+    const answers = Promise.all(unread.map(text));
+    await eventually(() => expect(lengthOf(waiting)).toBe(unread.length * narrow));
+    release();
+    expect(await answers).toEqual(unread.map(() => String(narrow)));
+  });
+
   test("has a bound, beyond which the session with most of it is cut, and no other", async () => {
     const other = await open();
     await widen(other);
@@ -119,6 +139,19 @@ describe("what nobody has read", () => {
     release();
     expect(await text(kept)).toBe(String(mebibyte / 2));
   });
+});
+
+test("however many sessions are wide, each may have under way what HTTP/2 begins with", async () => {
+  const many = await Promise.all(Array.from({ length: 300 }, () => open()));
+  const unread = many.map((session) => upload(session, narrow - 1, "/unread"));
+  const answers = Promise.all(unread.map(text));
+  await eventually(() => expect(many.map(widthOf)).toEqual(many.map(() => mebibyte)));
+  for (const session of many) expect(session.state.remoteWindowSize).toBeGreaterThan(narrow / 2);
+  const more = many.map((session) => upload(session, mebibyte / 4));
+  expect(await Promise.all(more.map(text))).toEqual(more.map(() => String(mebibyte / 4)));
+  for (const session of many) expect(session.state.remoteWindowSize).toBeGreaterThan(narrow / 2);
+  release();
+  expect(await answers).toEqual(unread.map(() => String(narrow - 1)));
 });
 
 test("a client whose uploads are refused may have sent what its windows let it", async () => {
@@ -135,10 +168,22 @@ test("a client whose uploads are refused may have sent what its windows let it",
   distance.close();
 });
 
-const post: Fields = [
+test("a client whose requests are refused after they have come keeps its wide windows", async () => {
+  const { socket, windows, ended } = await openH2(listener.port);
+  socket.write(Buffer.concat([headers(1, post("/unread")), data(1, Buffer.alloc(50_000), false)]));
+  await eventually(() => expect(windows.stream).toBe(mebibyte));
+  for (let id = 3; id < 43; id += 2) {
+    socket.write(Buffer.concat([headers(id, post("/refused")), data(id, Buffer.alloc(100))]));
+    await eventually(() => expect(ended.has(id)).toBe(true));
+  }
+  expect(windows.stream).toBe(mebibyte);
+  socket.destroy();
+});
+
+const post = (path: string): Fields => [
   [":method", "POST"],
   [":scheme", "http"],
-  [":path", "/unread"],
+  [":path", path],
   [":authority", "h"],
 ];
 const piece = Buffer.alloc(16_384, "x");
@@ -149,11 +194,11 @@ const piece = Buffer.alloc(16_384, "x");
  */
 async function fillUnread({ socket, windows, goneAway }: H2Client): Promise<number> {
   const isOver = () => socket.destroyed || goneAway() !== undefined;
-  socket.write(Buffer.concat([headers(1, post), data(1, Buffer.alloc(50_000), false)]));
+  socket.write(Buffer.concat([headers(1, post("/unread")), data(1, Buffer.alloc(50_000), false)]));
   await eventually(() => expect(windows.stream).toBe(mebibyte));
   let sent = 50_000;
   for (let id = 3; id < 200; id += 2) {
-    socket.write(headers(id, post));
+    socket.write(headers(id, post("/unread")));
     for (let ofStream = 0; ofStream < mebibyte && !isOver(); ofStream += piece.length) {
       await eventually(() => expect(isOver() || windows.connection >= sent + piece.length).toBe(true));
       sent += piece.length;

@@ -180,20 +180,11 @@ function watchSession(
     });
     const reader = readerOf(stream, socket, carried);
     readers.watch(reader);
-    // Node counts nothing more of a stream that it has reset, and emits `close` later.
-    let isRestExpected = false;
-    const expectRest = () => {
-      if (!isRestExpected && !isUploaded(stream)) flood.late(window.late());
-      isRestExpected = true;
-    };
-    stream.once("finish", () => {
-      expectRest();
-      endUpload(stream);
-    });
+    beforeReset(stream, () => flood.late(window.late()));
+    stream.once("finish", () => endUpload(stream));
     stream.once("close", () => {
       readers.forget(reader);
       window.closed(stream);
-      expectRest();
       count(-1);
       if (--open === 0) idleUntil = performance.now() + idleMs;
     });
@@ -227,24 +218,31 @@ function readerOf(stream: Http2Stream, socket: Socket, carried: () => number): R
   };
 }
 
-/** Upload is a stream, of which Node knows whether its head was all. */
-type Upload = Http2Stream & { readonly endAfterHeaders?: boolean };
+/** isUploaded reports whether nothing more of a stream's body comes: its client has sent all of it, or one side has reset the stream. */
+function isUploaded(stream: Http2Stream): boolean {
+  return stream.closed || stream.state.remoteClose === 1;
+}
 
-/** isUploaded reports whether the whole body of a stream has been read. */
-function isUploaded(stream: Upload): boolean {
-  return stream.readableEnded || stream.endAfterHeaders === true;
+/**
+ * beforeReset calls `report` where a stream is reset before its body has come: by `endUpload`, or by Node after an answer to a request that
+ * nobody has read. Either does so by its `close`, and what comes afterwards is not reported.
+ */
+function beforeReset(stream: Http2Stream, report: () => void): void {
+  const close = stream.close.bind(stream);
+  stream.close = (code, callback) => {
+    if (!isUploaded(stream)) report();
+    close(code, callback);
+  };
 }
 
 /**
  * endUpload asks a client to stop sending a body after its whole answer has been sent (RFC 9113, section 8.1). Otherwise the stream would
  * stay open for as long as the client likes.
  */
-function endUpload(stream: Upload): void {
-  if (stream.destroyed || isUploaded(stream)) return;
-  const { localClose, remoteClose } = stream.state;
-  if (remoteClose === 1) return;
+function endUpload(stream: Http2Stream): void {
+  if (isUploaded(stream)) return;
   // Node sends trailers after the stream has emitted `finish`.
-  if (localClose === 1) stream.close(constants.NGHTTP2_NO_ERROR);
+  if (stream.state.localClose === 1) stream.close(constants.NGHTTP2_NO_ERROR);
   else setTimeout(endUpload, trailersMs, stream).unref();
 }
 

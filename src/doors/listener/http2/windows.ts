@@ -4,8 +4,9 @@
  * A window bounds an upload to its size in each round trip: with the 64 kB that HTTP/2 begins with, 8 MB take six seconds over 50 ms. But
  * what a stream's window lets come is in memory before anybody has read or counted it, and a session has hundreds of streams. So windows
  * follow what a session has open: they widen when a stream has more to send than one of the narrow, to `openBytes` in all, and narrow
- * when further streams open. A client need not obey before it has acknowledged, and some never do: so the unread bytes of all
- * sessions that were ever wide are looked at as they come. Beyond `narrowAt` all of these are narrowed; beyond `cutAt` the session with most is cut.
+ * when further streams open. A client need not obey before it has acknowledged, and some never do: so what narrow windows would not have let
+ * come, and nobody has read, is looked at as it comes. Beyond `narrowAt` all wide sessions are narrowed; beyond `cutAt` the one with most is cut.
+ * What narrow windows let come is held against no session: any may have so much.
  */
 import { constants, type Http2Stream, type ServerHttp2Session } from "node:http2";
 
@@ -15,12 +16,15 @@ export const narrow = 65_535;
 const widest = 2 ** 20;
 /** How many bytes the open streams of a session may send unread in all, where each may send more than `narrow`. */
 const openBytes = 8 * widest;
-/** The widest window of a session, in bytes, and what the windows of all wide ones have together: so much may come in one turn. */
+/**
+ * The widest window of a session, in bytes, and what the windows of all wide ones have together, where these are not narrow: so much may come in
+ * one turn.
+ */
 const widestSession = 4 * widest;
 const sessionsBytes = 16 * widest;
 /** How many bytes come between two looks at what is unread. */
 const lookBytes = 2 * widest;
-/** The unread bytes, of all sessions that were ever wide, beyond which these are narrowed, and one of them is cut. */
+/** The excess of all sessions that were ever wide, in bytes, beyond which these are narrowed, and one of them is cut. */
 const narrowAt = 8 * widest;
 const cutAt = 32 * widest;
 /**
@@ -37,7 +41,7 @@ export interface SessionWindows {
   opened(stream: Http2Stream): (bytes: number) => void;
   /** Reports a stream that has closed. */
   closed(stream: Http2Stream): void;
-  /** Reports a stream that has closed before its body had come. Returns how many bytes more of it its client may have sent. */
+  /** Reports a stream that is reset before its body has come. Returns how many bytes more of it its client may have sent. */
   late(): number;
 }
 
@@ -58,25 +62,25 @@ export function createHttp2Windows(): Http2Windows {
   };
 }
 
-/** WideSessions bounds what the sessions that are or were wide send in a turn, and what nobody has read of it. */
+/** WideSessions bounds what the sessions that are or were wide send in a turn, and their excess. */
 class WideSessions {
   readonly sessions = new Set<Windows>();
-  /** The bytes that have come since the last look, and what was unread then. */
+  /** The bytes that have come since the last look, and what was in excess then. */
   #unseen = 0;
-  #bytes = 0;
+  #excess = 0;
 
   /** Reports whether sessions may be wide. What was read since the last look counts no more. */
   isLow(): boolean {
-    if (this.#bytes > narrowAt) this.#look();
-    return this.#bytes <= narrowAt;
+    if (this.#excess > narrowAt) this.#look();
+    return this.#excess <= narrowAt;
   }
 
   /** Shares what may come in a turn among the sessions that have streams, when one of them widens. */
   share(): void {
     let count = 0;
     for (const session of this.sessions) if (session.isInUse) count++;
-    const width = powerOfTwo(sessionsBytes / count);
-    for (const session of this.sessions) session.setSession(session.isInUse ? Math.min(width, widestSession) : narrow);
+    const width = Math.max(narrow, Math.min(widestSession, powerOfTwo(sessionsBytes / count)));
+    for (const session of this.sessions) session.setSession(session.isInUse ? width : narrow);
   }
 
   came(bytes: number): void {
@@ -89,16 +93,16 @@ class WideSessions {
   #look(): void {
     let most: Windows | undefined;
     let ofMost = 0;
-    this.#bytes = 0;
+    this.#excess = 0;
     for (const session of this.sessions) {
-      const { unread } = session;
-      this.#bytes += unread;
-      if (unread < ofMost) continue;
+      const { excess } = session;
+      this.#excess += excess;
+      if (excess < ofMost) continue;
       most = session;
-      ofMost = unread;
+      ofMost = excess;
     }
-    if (this.#bytes > narrowAt) for (const session of this.sessions) session.narrow();
-    if (this.#bytes > cutAt) most?.cut();
+    if (this.#excess > narrowAt) for (const session of this.sessions) session.narrow();
+    if (this.#excess > cutAt) most?.cut();
   }
 }
 
@@ -126,10 +130,10 @@ class Windows implements SessionWindows {
     return this.#streams.size > 0;
   }
 
-  /** How many bytes of its streams have come, and were not read. */
-  get unread(): number {
+  /** How many bytes of its streams have come that narrow windows would not have let come, and were not read. */
+  get excess(): number {
     let bytes = 0;
-    for (const stream of this.#streams) bytes += stream.readableLength;
+    for (const { readableLength } of this.#streams) bytes += Math.max(0, readableLength - narrow);
     return bytes;
   }
 
