@@ -213,7 +213,7 @@ test("a source is found in a stream where chunks that say nothing stand between 
 
 test("a source is found where a stream's pieces name it, wherever they are cut", async () => {
   const [a, b] = ["https://a.example", "https://b.example"] as const;
-  const text = "See [2], [x] and [1] and [2].";
+  const text = "See [2], [x], [01] and [1] and [2].";
   for (const size of [1, 2, 3, 7, 100]) {
     const pieces = text.match(new RegExp(`.{1,${size}}`, "g")) ?? [];
     const chunks = pieces.map((content) => chatChunk({ content }));

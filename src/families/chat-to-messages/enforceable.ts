@@ -36,14 +36,14 @@ function nameIn(reference: string): string | undefined {
 }
 
 /** isCircular reports whether some definition leads back to itself. What leads to none that is left to look at, is in no circle. */
-function isCircular(uses: ReadonlyMap<string, readonly (string | undefined)[]>): boolean {
-  const left = new Map([...uses].map(([name, used]) => [name, new Set(used)]));
-  const users = new Map<string | undefined, string[]>();
-  for (const [name, used] of left) for (const one of used) users.set(one, [...(users.get(one) ?? []), name]);
+function isCircular(definitions: ReadonlyMap<string, readonly (string | undefined)[]>): boolean {
+  const left = new Map([...definitions].map(([name, used]) => [name, new Set(used)]));
+  const uses = [...left].flatMap(([user, used]) => [...used].map((one) => ({ user, one })));
+  const users = Map.groupBy(uses, ({ one }) => one);
   const ended = [...left].flatMap(([name, used]) => (used.size === 0 ? [name] : []));
   for (const name of ended) {
     left.delete(name);
-    for (const user of users.get(name) ?? []) {
+    for (const { user } of users.get(name) ?? []) {
       const rest = left.get(user);
       rest?.delete(name);
       if (rest?.size === 0) ended.push(user);

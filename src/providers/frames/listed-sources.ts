@@ -30,7 +30,7 @@ function isFilledList(value: JsonValue | undefined): value is JsonValue[] {
   return Array.isArray(value) && value.length > 0;
 }
 
-/** named matches the number by which a text names a source; longestName is the most signs of one. */
+/** named matches the number by which a text names a source, as it is counted: `[01]` is none. longestName is the most signs of one. */
 const named = /\[([1-9]\d{0,4})\]/g;
 const longestName = 7;
 /** mostNamed is how many numbers are kept of a text: more sources are hardly listed. */

@@ -134,6 +134,11 @@ describe("a schema that the API refuses, and OpenAI takes,", () => {
     "a circle that nothing leads to": object({ a: text }, { $defs: twins }),
     "a reference to a property": object({ a: text, b: { $ref: "#/properties/a" } }),
     "a reference to another file": object({ a: { $ref: "https://example.com/a.json" } }),
+    "a reference, and a property more": object({ a: { $ref: "#/$defs/A", ...object({ b: text }) } }, { $defs: parts }),
+    "all of one reference, and a property more": object(
+      { a: { allOf: [{ $ref: "#/$defs/A" }], ...object({ b: text }) } },
+      { $defs: parts },
+    ),
     "all of two references": object({ a: { allOf: [{ $ref: "#/$defs/A" }, { $ref: "#/$defs/B" }] } }, { $defs: parts }),
   };
   const asked = (schema: JsonObject) => ({

@@ -70,17 +70,25 @@ function withoutSoleAllOf(schema: JsonObject): JsonObject {
 /** annotations are keywords that demand nothing: those of the outer schema win. */
 const annotations: ReadonlySet<string> = new Set(["title", "description", "default"]);
 
-/** referenceSchema keeps the reference. Its sibling keywords are dropped. */
+/** besideNone are keywords without which an answer would not fit: the API closes objects, so that none has a further member. */
+const besideNone: ReadonlySet<string> = new Set([
+  ...["properties", "required", "items", "enum", "const"],
+  ...combinations,
+]);
+
+/**
+ * referenceSchema keeps the reference. Its sibling keywords are dropped; one that has a sibling which may not be dropped stands within an
+ * `allOf`, which the API refuses (`enforceable.ts`).
+ */
 function referenceSchema(schema: JsonObject, reference: string, path: string, dropped: Dropped): JsonObject {
   for (const key of Object.keys(schema)) {
     const isSaid =
       key === "$ref" || ignoredKeywords.has(key) || isDefinitions(key) || key === "description" || key === "title";
     if (!isSaid) dropped.add(`${path}.${key}`);
   }
-  return {
-    ...definitionsOf(schema, path, dropped),
-    $ref: reference.replace(/^#\/definitions\//, "#/$defs/"),
-  };
+  const own = { $ref: reference.replace(/^#\/definitions\//, "#/$defs/") };
+  const isAlone = !Object.keys(schema).some((key) => besideNone.has(key));
+  return { ...definitionsOf(schema, path, dropped), ...(isAlone ? own : { allOf: [own] }) };
 }
 
 function isDefinitions(key: string): boolean {
