@@ -10,6 +10,7 @@ import { type CreateChatCompletionRequest, ResponseFormatType } from "../../../.
 import { rootSchema } from "../../../providers/profile/schemas/root-schema.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject } from "../../../wire/json.ts";
+import { jsonText } from "../../../wire/long/write-json.ts";
 import type { Dropped } from "../../paths/dropped.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
 import { supportsSchemas } from "../generations.ts";
@@ -56,7 +57,7 @@ export function* formatOf(
   const described = description === undefined || "description" in schema ? schema : { ...schema, description };
   const schemaPath = `${path}.json_schema.schema`;
   if (thinks && !supportsSchemas(model))
-    return { instruction: `${onlyJson} It is valid for this JSON Schema: ${JSON.stringify(described)}` };
+    return { instruction: `${onlyJson} It is valid for this JSON Schema: ${yield* jsonText(described)}` };
   const repaired = repairedSchema(described, schemaPath, (lost) => dropped.add(lost));
   yield;
   if (supportsSchemas(model)) {
