@@ -19,7 +19,7 @@ const { upstream, gateway } = scriptedStage(
     ],
     models: [
       ...[...taking, ...others, "claude-haiku-4-5"].map((name) => modelAt("claude", name)),
-      ...["gpt-5.4", "gpt-5.5-pro", "gpt-4.1"].map((name) => modelAt("openai", name)),
+      ...["gpt-5.4", "gpt-5.3-codex", "gpt-4.1"].map((name) => modelAt("openai", name)),
     ],
     embeddedModels: false,
   }),
@@ -74,7 +74,7 @@ describe.each(Object.entries(conversations))("an effort %s", (_, [messages, expe
     const chat = await sentFor("gpt-5.4", messages, more);
     expect([chat.sent.reasoning_effort ?? chat.sent.reasoning?.effort, chat.dropped]).toEqual([expected, null]);
     expect(JSON.stringify(chat.sent)).not.toMatch(/"system"|"content":""/);
-    const response = await sentFor("gpt-5.5-pro", messages, more);
+    const response = await sentFor("gpt-5.3-codex", messages, more);
     expect(response.sent.reasoning.effort).toBe(expected);
   });
 });
