@@ -113,7 +113,7 @@ function* fitUsual(json: JsonObject, capabilities: Capabilities, isOwn: boolean)
   const always = [...(capabilities.refuses ?? []), ...unknown];
   const refused = refusedIn(json, always, capabilities, effort.reasons);
   const format = fitFormat(json, capabilities);
-  const told = withFormat(messages?.messages, json, format.isTold);
+  const told = yield* withFormat(messages?.messages, json, format.isTold);
   const changes: Record<string, JsonValue | undefined> = {
     ...boundIn(json, capabilities),
     ...marks,
@@ -175,13 +175,13 @@ function boundIn(json: JsonObject, { output_bound: name, least_output: least = 1
 }
 
 /** withFormat returns the messages with the schema that the server does not take; undefined where they stay as they are. */
-function withFormat(
+function* withFormat(
   fitted: readonly JsonObject[] | undefined,
   { messages, response_format: format }: JsonObject,
   isTold: boolean,
-): readonly JsonObject[] | undefined {
+): CooperativeTask<readonly JsonObject[] | undefined> {
   if (!isTold || !Array.isArray(messages)) return fitted;
-  return withToldFormat(fitted ?? (messages as JsonObject[]), format);
+  return yield* withToldFormat(fitted ?? (messages as JsonObject[]), format);
 }
 
 /** A server that takes no schema is asked for JSON at least, and the model is told the schema (`isTold`). */

@@ -22,6 +22,13 @@ export function* writeJson(value: JsonValue, take: TakeText, isSorted = false): 
   if (buffer.text !== "") take(buffer.text);
 }
 
+/** jsonText returns the value as a text. */
+export function* jsonText(value: JsonValue): CooperativeTask<string> {
+  const parts: string[] = [];
+  yield* writeJson(value, (text) => parts.push(text));
+  return parts.join("");
+}
+
 /** jsonBytes returns the value as bytes. `count` receives the number of bytes so far. */
 export function* jsonBytes(value: JsonValue, count: (bytes: number) => void = () => {}): CooperativeTask<Buffer> {
   const parts: Buffer[] = [];

@@ -19,7 +19,7 @@ const { upstream, gateway } = scriptedStage(
     ],
     models: [
       ...[...taking, ...others, "claude-haiku-4-5"].map((name) => modelAt("claude", name)),
-      ...["gpt-5.4", "gpt-5.5-pro", "gpt-4.1"].map((name) => modelAt("openai", name)),
+      ...["gpt-5.4", "gpt-5.3-codex", "gpt-4.1"].map((name) => modelAt("openai", name)),
     ],
     embeddedModels: false,
   }),

@@ -12,6 +12,7 @@ const strict = fittingOf(
   createProfile({
     ...{ schemas: "plain", developer: "system", system: "first", plain_text: ["system", "tool"], call_ids: "nine" },
     ...{ cache_marks: "none", message_keys: [], after_tools: "assistant", thoughts: "none" },
+    ...{ response_formats: ["json_object"] as const },
   }).of("m"),
   undefined,
 );
@@ -38,9 +39,9 @@ const mark = { cache_control: { type: "ephemeral" } };
 const called = (i: number) => watched("function", { id: `call_${i}`, function: { name: "f", arguments: "" } });
 /** A schema is compared in one go: each of its properties may be looked at twice for that. */
 const properties = 1_000;
-const parameters = (pattern: string) => ({
+const parameters = (pattern: string, times = properties) => ({
   type: "object",
-  properties: Object.fromEntries(many((i) => [`p${i}`, watched("string", { pattern, not: {} })], properties)),
+  properties: Object.fromEntries(many((i) => [`p${i}`, watched("string", { pattern, not: {} })], times)),
 });
 
 const bodies: Record<string, [operation: "chat" | "responses", body: JsonObject]> = {
@@ -51,6 +52,13 @@ const bodies: Record<string, [operation: "chat" | "responses", body: JsonObject]
   "properties of one tool": [
     "chat",
     { messages: [said], tools: [{ type: "function", function: { name: "f", parameters: parameters("\\p{L}") } }] },
+  ],
+  "properties of the answer": [
+    "chat",
+    {
+      messages: [said],
+      response_format: { type: "json_schema", json_schema: { name: "a", schema: parameters("\\p{L}", count) } },
+    },
   ],
   items: [
     "responses",

@@ -10,6 +10,7 @@ import { type CreateChatCompletionRequest, ResponseFormatType } from "../../../.
 import { rootSchema } from "../../../providers/profile/schemas/root-schema.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject } from "../../../wire/json.ts";
+import { jsonText } from "../../../wire/long/write-json.ts";
 import type { Dropped } from "../../paths/dropped.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
 import { supportsSchemas } from "../generations.ts";
@@ -55,9 +56,8 @@ export function* formatOf(
   if (!schema) return { instruction: onlyJson };
   const described = description === undefined || "description" in schema ? schema : { ...schema, description };
   const schemaPath = `${path}.json_schema.schema`;
-  const instruction = () => `${onlyJson} It is valid for this JSON Schema: ${JSON.stringify(described)}`;
-  if (!isForcible && !supportsSchemas(model)) return { instruction: instruction() };
   const lost: string[] = [];
+  if (!isForcible && !supportsSchemas(model)) return { instruction: yield* instructionFor(described) };
   const repaired = repairedSchema(described, schemaPath, (path) => lost.push(path));
   yield;
   const narrowed = supportsSchemas(model) ? enforcedSchema(repaired, schemaPath) : undefined;
@@ -65,12 +65,17 @@ export function* formatOf(
     for (const path of [...lost, ...narrowed.dropped]) dropped.add(path);
     return { output: { type: "json_schema", schema: narrowed.schema } };
   }
-  if (!isForcible) return { instruction: instruction() };
+  if (!isForcible) return { instruction: yield* instructionFor(described) };
   for (const path of lost) dropped.add(path);
   const how = "Call this tool to give your answer; the input is the answer.";
   return {
     tool: { description: how, input_schema: rootSchema(repaired, (key) => dropped.add(`${schemaPath}.${key}`)) },
   };
+}
+
+/** instructionFor tells the model the schema of its answer. */
+function* instructionFor(schema: JsonObject): CooperativeTask<string> {
+  return `${onlyJson} It is valid for this JSON Schema: ${yield* jsonText(schema)}`;
 }
 
 /** answerToolName returns a name for the answer tool that no tool of the caller's has. */

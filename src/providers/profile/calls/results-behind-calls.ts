@@ -1,6 +1,6 @@
 /** Puts the results of calls right behind their calls among the items of a response, for servers that refuse what others say between. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts";
 import { isFilledText, isObject } from "../../../wire/json.ts";
 import type { Capabilities } from "../profile.ts";
 
@@ -21,7 +21,7 @@ export function* resultsBehindCalls(
   /** isAnswered is whether results of the turn have come: what the model says then is another turn. */
   let isAnswered = false;
   for (const [i, item] of input.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     if (moved.has(i)) continue;
     if (isOfCall(item, "_output")) {
       isAnswered = true;
@@ -48,7 +48,7 @@ function* placesOfResults(input: readonly JsonValue[]): CooperativeTask<Readonly
   const places = new Map<number, number>();
   const calls = new Map<string, number>();
   for (const [i, item] of input.entries()) {
-    if (i % itemsPerSlice === itemsPerSlice - 1) yield;
+    if (endsSlice(i)) yield;
     if (isOfCall(item, "_call")) calls.set(item.call_id, i);
     if (!isOfCall(item, "_output")) continue;
     const call = calls.get(item.call_id);

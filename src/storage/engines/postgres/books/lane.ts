@@ -35,6 +35,8 @@ export interface Lane {
 }
 
 const pauses = { firstMs: 5, longestMs: 200 };
+/** reconnecting are the pauses between tries to connect. These go on for as long as it takes, so that work after an outage finds a connection. */
+const reconnecting = { ...pauses, holdsProcess: false };
 
 export function createLane(options: LaneOptions): Lane {
   const { awayMs, onError, onRepeat, isServerAway = () => false } = options;
@@ -97,8 +99,7 @@ function createConnection({ connect, awayMs, statementMs, isServerAway }: LaneOp
   }
 
   async function open(): Promise<Session> {
-    // It goes on for as long as it takes, so that work after an outage finds a connection.
-    const opened = await retry(connect, { ...pauses, holdsProcess: false }, ({ error }) => {
+    const opened = await retry(connect, reconnecting, ({ error }) => {
       outage.begin();
       if (isClosed) throw error;
     });
