@@ -3,6 +3,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { SpeechChunkSchema } from "../../../gen/modelgateway/v1/speech_pb.ts";
 import type { Answer, Call, Frames, ServiceImplementation } from "../../call/call.ts";
+import { refuseOddObjects } from "../../call/request/input-objects.ts";
 import { authorizeModel } from "../../pipeline/admit/authorize.ts";
 import type { Complete } from "../../pipeline/complete/complete.ts";
 import type { Catalog, Model } from "../../targets/catalog.ts";
@@ -75,13 +76,17 @@ function firstOf(catalog: Catalog, kind: Model["kind"]): string {
  */
 type Defaults = Readonly<Record<"completions" | "embeddings", () => Readonly<Record<string, string>>>>;
 
-/** withDefaults fills in missing fields. SPEC makes them optional, so a request is never refused for lacking one. */
+/**
+ * withDefaults fills in missing fields. SPEC makes them optional, so a request is never refused for lacking one. Throws a Refusal for an object
+ * that is no input.
+ */
 function withDefaults<I extends DescMessage>(
   catalog: Catalog,
   call: Call<I>,
   valuesNow: Defaults["completions"],
 ): Call<I> {
   const json = call.request.outline();
+  refuseOddObjects(json);
   const values = valuesNow();
   // vLLM has vectors of a conversation, whose parts may be images: an empty text beside it would be what it takes.
   const saysOtherwise = (key: string) => key === "input" && Array.isArray(json.messages);
