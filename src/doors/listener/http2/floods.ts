@@ -9,6 +9,7 @@
 import { constants, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import { originOf } from "../rotation.ts";
+import { widestSession } from "./windows.ts";
 
 export interface Http2Floods {
   /** Reports whether a network (`runtime/net/networks.ts`) may open a session now. */
@@ -43,8 +44,6 @@ export interface Http2FloodOptions {
  */
 const burstBytes = 262_144;
 const bytesPerSecond = 65_536;
-/** How long bytes of streams that have ended are expected, in milliseconds. */
-const lateMs = 5_000;
 /** The allowance for the head of a stream and the frames around its body. In bytes. */
 const bytesPerStream = 16_384;
 const checkMs = 25;
@@ -60,9 +59,11 @@ interface Watched {
   /** readBytes is how many bytes had been received at the last check, and when that was. */
   readBytes: number;
   checkedAt: number;
-  /** lateBytes may still come of streams that have ended, until then. Node does not tell which of what comes that is. */
+  /**
+   * lateBytes may still come of streams that have ended, however slow the line: at most what a client may have under way. Node does not tell
+   * which of what comes that is.
+   */
   lateBytes: number;
-  lateUntil: number;
 }
 
 export function createHttp2Floods({ penaltyMs = 10_000 }: Http2FloodOptions = {}): Http2Floods {
@@ -94,7 +95,7 @@ export function createHttp2Floods({ penaltyMs = 10_000 }: Http2FloodOptions = {}
     watch(session, socket) {
       const { bytesRead: readBytes } = socket;
       const { network } = originOf(socket);
-      const budget = { left: burstBytes, readBytes, checkedAt: performance.now(), lateBytes: 0, lateUntil: 0 };
+      const budget = { left: burstBytes, readBytes, checkedAt: performance.now(), lateBytes: 0 };
       const one: Watched = { session, socket, network, ...budget };
       watched.add(one);
       timer ??= setInterval(check, checkMs).unref();
@@ -107,8 +108,7 @@ export function createHttp2Floods({ penaltyMs = 10_000 }: Http2FloodOptions = {}
           one.left += bytes;
         },
         late(bytes) {
-          one.lateBytes += bytes;
-          one.lateUntil = performance.now() + lateMs;
+          one.lateBytes = Math.min(one.lateBytes + bytes, widestSession);
         },
       };
     },
@@ -124,7 +124,6 @@ export function createHttp2Floods({ penaltyMs = 10_000 }: Http2FloodOptions = {}
 function refill(one: Watched, now: number): void {
   const { bytesRead } = one.socket;
   const refilled = one.left + ((now - one.checkedAt) / 1000) * bytesPerSecond - (bytesRead - one.readBytes);
-  if (now > one.lateUntil) one.lateBytes = 0;
   const late = Math.min(one.lateBytes, Math.max(0, -refilled));
   one.lateBytes -= late;
   one.left = Math.min(refilled + late, burstBytes);

@@ -20,7 +20,7 @@ const openBytes = 8 * widest;
  * The widest window of a session, in bytes, and what the windows of all wide ones have together, where these are not narrow: so much may come in
  * one turn.
  */
-const widestSession = 4 * widest;
+export const widestSession = 4 * widest;
 const sessionsBytes = 16 * widest;
 /** How many bytes come between two looks at what is unread. */
 const lookBytes = 2 * widest;
