@@ -76,12 +76,14 @@ test("a prompt that is an object is none for a chat model", async () => {
   expect([status, json.error.param]).toEqual([400, "prompt[0]"]);
 });
 
-test.each([
+const odd: readonly (readonly [string, JsonObject, string])[] = [
   ["embeddings", { input: { a: "b" } }, "input"],
   ["embeddings", { input: ["a cat", { toString: 1 }] }, "input[1]"],
   ["completions", { prompt: [{ image: url }] }, "prompt[0]"],
   ["completions", { prompt: ["a cat", { text: "a dog" }] }, "prompt[1]"],
-] as const)("an object that is no input is refused: /%s %j", async (path, body, param) => {
+];
+
+test.each(odd)("an object that is no input is refused: /%s %j", async (path, body, param) => {
   const model = path === "embeddings" ? "embed" : "base";
   const { status, json } = await ask(gateway, `/v1/${path}`, { model, ...body });
   expect([status, json.error?.param]).toEqual([400, param]);

@@ -107,6 +107,7 @@ test.each<[string, object, object, string[]]>([
   ["kimi-k3.1-pro", { tool_choice: "auto" }, { tool_choice: "auto", tools: ["f", "g"] }, []],
   ["kimi-k2.7-code", named, { tools: ["f"] }, ["tool_choice"]],
   ["kimi-k2.7-code-highspeed", { tool_choice: "required" }, { tools: ["f", "g"] }, ["tool_choice"]],
+  ["kimi-k2.7-code", allowed("required"), { ...allowed("auto"), tools: ["f", "g"] }, ["tool_choice"]],
   ["kimi-k2.7-code", { tool_choice: "none" }, { tool_choice: "none", tools: ["f", "g"] }, []],
   ["kimi-k2.7-code", demandedAs.legacy, { functions: ["f"] }, ["function_call"]],
 ])("%s, which thinks always, is asked for a demand that it may not take: %j, as %j", (model, asked, told, dropped) => {

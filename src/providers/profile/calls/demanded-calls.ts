@@ -25,6 +25,8 @@ export function fitDemand(json: JsonObject, { demanded_calls: taken }: Capabilit
   const isLegacy = isObject(json.function_call) && !isObject(json.tool_choice);
   const [list, choice] = isLegacy ? (["functions", "function_call"] as const) : (["tools", "tool_choice"] as const);
   const { [list]: offered, [choice]: demand } = json;
+  const undemanded = taken === "none" ? withoutDemand(demand) : undefined;
+  if (undemanded) return { changes: { [choice]: undemanded }, dropped: [choice] };
   const name = nameIn(demand);
   if (name === undefined && taken === "unnamed") return { changes: {}, dropped: [] };
   const narrowed = Array.isArray(offered) && name !== undefined ? offered.filter((tool) => nameIn(tool) === name) : [];
@@ -36,6 +38,14 @@ export function fitDemand(json: JsonObject, { demanded_calls: taken }: Capabilit
     },
     dropped: isKept ? [] : [choice],
   };
+}
+
+/** withoutDemand returns a choice among some of the tools that leaves the model free to call none; undefined for another choice. */
+function withoutDemand(choice: JsonValue | undefined): JsonObject | undefined {
+  if (!isObject(choice) || choice.type !== "allowed_tools") return undefined;
+  const { allowed_tools: allowed } = choice;
+  const mode = "auto";
+  return isObject(allowed) ? { ...choice, allowed_tools: { ...allowed, mode } } : { ...choice, mode };
 }
 
 /** nameIn returns the name of a tool, or of the tool that is demanded; undefined for a mere word, and for a list of tools. */
