@@ -42,6 +42,9 @@ const ofEngines =
 
 const every = ["test/**/*.test.ts"];
 
+/** isAll is whether all run, as in CI. The gateway's tests are one project then: while some wait for processes, others have the cores. */
+const isAll = process.env.TEST_ALL !== undefined;
+
 /** Returns a part of the tests, by the name that `vitest --project` knows. */
 function of(name: string, test: { include: string[]; exclude?: string[]; isolate?: boolean }) {
   return { extends: true as const, test: { name, ...test } };
@@ -65,18 +68,18 @@ export default defineConfig({
     // Node loads the modules, as it does where the gateway runs from source. What Vite makes of them takes a quarter more of the CPU: each
     // use of an import is a call.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    // `npm test` runs the first two, which are the gateway itself in the process of the tests. To load its modules for each file took a tenth of the time: they are
-    // loaded once a process.
+    // `npm test` runs the first two, which are the gateway itself in the process of the tests. To load its modules for each file took a tenth
+    // of the time: they are loaded once a process.
     projects: [
       of("gateway", {
         include: every,
-        exclude: [...alone, ...browser, ...project, ...processes, ...ofEngines],
+        exclude: [...alone, ...browser, ...project, ...(isAll ? [] : processes), ...ofEngines],
         isolate: false,
       }),
       of("alone", { include: alone }),
       of("browser", { include: browser, isolate: false }),
       of("project", { include: project, exclude: browser, isolate: false }),
-      of("processes", { include: processes, exclude: [...project, ...ofEngines], isolate: false }),
+      ...(isAll ? [] : [of("processes", { include: processes, exclude: [...project, ...ofEngines], isolate: false })]),
     ],
   },
 });

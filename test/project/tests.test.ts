@@ -62,6 +62,6 @@ test("`npm run test:all` runs what the others run together", () => {
   const { scripts } = packageJson;
   const commands = [scripts.test, scripts["test:browser"], scripts["test:project"], scripts["test:processes"]];
   const parts = commands.flatMap((script) => [...script.matchAll(/--project (\S+)/g)]);
-  expect(scripts["test:all"]).toBe("vitest run");
+  expect(scripts["test:all"]).toBe("TEST_ALL=1 vitest run");
   expect(parts.map(([, name]) => name).sort()).toEqual(["alone", "browser", "gateway", "processes", "project"]);
 });
