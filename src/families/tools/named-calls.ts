@@ -87,7 +87,7 @@ class WaitingCalls {
   /** `type` is that of the call's result, where there are several. */
   begin(id: string, name: string, type?: string): string {
     this.#count += 1;
-    const own = id || this.#known?.get(this.#count) || this.#unused();
+    const own = id || this.#known?.get(this.#count) || this.unused();
     const call = { place: this.#count, id: own, isAnswered: false };
     this.#all.add(call);
     if (id === "") this.#withoutId.add(call);
@@ -100,10 +100,10 @@ class WaitingCalls {
     return own;
   }
 
-  /** answer returns the id of a result's call; one that no call has where none is waiting. */
-  answer(id: string, name: string): string {
+  /** answer returns the id of a result's call; undefined where no call was made at all, and none can be meant. */
+  answer(id: string, name: string): string | undefined {
     const call = id === "" ? this.#nextOf(name) : this.#named(id);
-    if (!call) return id || this.#unused();
+    if (!call) return id || (this.#count > 0 ? this.unused() : undefined);
     call.isAnswered = true;
     return id || call.id;
   }
@@ -127,8 +127,8 @@ class WaitingCalls {
     return call;
   }
 
-  /** The same for the same beginning of a conversation, so that a prompt cache keeps hitting. Results of no call may share one. */
-  #unused(): string {
+  /** unused returns an id that no call has: the same for the same beginning of a conversation, so that a prompt cache keeps hitting. Results of no call may share one. */
+  unused(): string {
     let id = this.#made.count === this.#count ? this.#made.id : `call_${this.#count}`;
     for (let i = 2; this.#used.has(id); i++) id = `call_${this.#count}_${i}`;
     this.#made = { id, count: this.#count };
@@ -145,8 +145,11 @@ function addTo(queues: Map<string, Waiting>, key: string, call: WaitingCall): vo
 function* nameMessage(message: JsonValue, calls: WaitingCalls): CooperativeTask<JsonValue> {
   if (!isObject(message)) return message;
   const { role, tool_calls: list, tool_call_id: id, name, tool_name: ollamas } = message;
-  if (role === "tool")
-    return withMember(message, "tool_call_id", calls.answer(textOrEmpty(id), textOrEmpty(name ?? ollamas)));
+  if (role === "tool") {
+    // Clients of Ollama's kind know no ids, and cut a conversation where they like.
+    const answered = calls.answer(textOrEmpty(id), textOrEmpty(name ?? ollamas)) ?? calls.unused();
+    return withMember(message, "tool_call_id", answered);
+  }
   if (role !== "assistant" || !Array.isArray(list) || list.length === 0) return message;
   calls.beginTurn();
   const told = yield* mappedInSlices(list, (call) => {

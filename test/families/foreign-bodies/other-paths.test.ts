@@ -255,8 +255,8 @@ test("a body with a member twice, or with a malformed block, is refused, and not
   const before = upstream.received.length;
   const bad = [
     '{"model":"chat","input":"hi","max_tokens":5,"max_tokens":5000}',
-    '{"model":"chat","input":[{"role":"tool","tool_call_id":3,"content":"RESULT"}]}',
-    '{"model":"chat","input":[{"role":"user","content":[{"type":"tool_result","tool_use_id":3}]}]}',
+    '{"model":"chat","input":[{"role":"tool","content":"RESULT"}]}',
+    '{"model":"chat","input":[{"role":"user","content":[{"type":"tool_result","content":"RESULT"}]}]}',
     '{"model":"chat","input":[{"role":"user","content":[{"type":"image","source":3}]}]}',
     '{"model":"chat","input":[{"content":[{"type":"tool_use","id":"c1","name":"f","input":{}}]}]}',
   ];
