@@ -127,7 +127,10 @@ class WaitingCalls {
     return call;
   }
 
-  /** unused returns an id that no call has: the same for the same beginning of a conversation, so that a prompt cache keeps hitting. Results of no call may share one. */
+  /**
+   * unused returns an id that no call has: the same for the same beginning of a conversation, so that a prompt cache keeps hitting. Results of
+   * no call may share one.
+   */
   unused(): string {
     let id = this.#made.count === this.#count ? this.#made.id : `call_${this.#count}`;
     for (let i = 2; this.#used.has(id); i++) id = `call_${this.#count}_${i}`;

@@ -17,8 +17,8 @@ const widest = 2 ** 20;
 /** How many bytes the open streams of a session may send unread in all, where each may send more than `narrow`. */
 const openBytes = 8 * widest;
 /**
- * The widest window of a session, in bytes, and what the windows of all wide ones have together, where these are not narrow: so much may come in
- * one turn.
+ * The widest window of a session, in bytes, and what the windows of all wide ones have together, where these are not narrow: so much may come
+ * in one turn.
  */
 export const widestSession = 4 * widest;
 const sessionsBytes = 16 * widest;
@@ -28,8 +28,8 @@ const lookBytes = 2 * widest;
 const narrowAt = 8 * widest;
 const cutAt = 32 * widest;
 /**
- * The bytes that are expected of streams that end in the midst of their uploads, as refused ones do: a budget of each session, that refills by so many
- * a second. A session is narrow while it has less left than its client may have under way.
+ * The bytes that are expected of streams that end in the midst of their uploads, as refused ones do: a budget of each session, that refills by
+ * so many a second. A session is narrow while it has less left than its client may have under way.
  */
 const lateBytes = 3 * widestSession;
 const lateBytesPerSecond = 2 ** 18;
