@@ -133,15 +133,23 @@ export function expectObject(json: JsonValue): JsonObject {
   throw new WireFault("malformed", `the body is not a JSON object but ${type === "null" ? "null" : `a ${type}`}`);
 }
 
+/** replacedIn puts a value in a place of a list. It copies the list for the first value that differs; `changed` is the copy so far. */
+function replacedIn(
+  list: JsonValue[],
+  changed: JsonValue[] | undefined,
+  place: number,
+  value: JsonValue,
+): JsonValue[] | undefined {
+  if (value === list[place]) return changed;
+  const copy = changed ?? [...list];
+  copy[place] = value;
+  return copy;
+}
+
 /** mappedList returns a list with each of its values changed; the same list where none is, and nothing is copied for that. */
 export function mappedList(list: JsonValue[], change: (value: JsonValue, index: number) => JsonValue): JsonValue[] {
   let changed: JsonValue[] | undefined;
-  for (const [i, value] of list.entries()) {
-    const made = change(value, i);
-    if (made === value) continue;
-    changed ??= [...list];
-    changed[i] = made;
-  }
+  for (const [i, value] of list.entries()) changed = replacedIn(list, changed, i, change(value, i));
   return changed ?? list;
 }
 
@@ -153,10 +161,7 @@ export function* mappedInSlices(
   let changed: JsonValue[] | undefined;
   for (const [i, value] of list.entries()) {
     if (endsSlice(i)) yield;
-    const made = change(value, i);
-    if (made === value) continue;
-    changed ??= [...list];
-    changed[i] = made;
+    changed = replacedIn(list, changed, i, change(value, i));
   }
   return changed ?? list;
 }
@@ -168,11 +173,7 @@ export function* mappedByTasks(
 ): CooperativeTask<JsonValue[]> {
   let changed: JsonValue[] | undefined;
   for (const [i, value] of list.entries()) {
-    const made = yield* change(value, i);
-    if (made !== value) {
-      changed ??= [...list];
-      changed[i] = made;
-    }
+    changed = replacedIn(list, changed, i, yield* change(value, i));
     yield;
   }
   return changed ?? list;

@@ -1,4 +1,6 @@
 /** The tools, the choice among them and the calls of a chat request, as functions. */
+
+import { toolName } from "../../call/tools/tool-name.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import {
   definedFields,
@@ -9,7 +11,6 @@ import {
   mappedInSlices,
 } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
-import { toolName } from "../tools/tool-name.ts";
 import { wrappedText, wrappedTool } from "../tools/wrapped-tool.ts";
 
 export interface FunctionsOnly {

@@ -3,7 +3,7 @@
  * of trees do, to anything but a definition, or to one within an `allOf`: OpenAI takes all of these.
  */
 import { isHuge } from "../../providers/profile/schemas/root-schema.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, listOrEmpty } from "../../wire/json.ts";
 
 /** isEnforceable reports true for a huge schema, which nobody looks through. */
 export function isEnforceable(schema: JsonObject): boolean {
@@ -22,10 +22,10 @@ function referencesIn(schema: JsonValue): (string | undefined)[] {
   if (!isObject(schema)) return [];
   const { $ref: reference, properties, items, $defs: inner, allOf, anyOf } = schema;
   const own = typeof reference === "string" ? [nameIn(reference)] : [];
-  const all = Array.isArray(allOf) ? allOf : [];
+  const all = listOrEmpty(allOf);
   const refused = all.some((one) => isObject(one) && typeof one.$ref === "string") ? [undefined] : [];
   const below = [properties, inner].flatMap((map) => (isObject(map) ? Object.values(map) : []));
-  const others = [...all, ...(Array.isArray(anyOf) ? anyOf : []), ...(items === undefined ? [] : [items])];
+  const others = [...all, ...listOrEmpty(anyOf), ...(items === undefined ? [] : [items])];
   return [...own, ...refused, ...[...below, ...others].flatMap(referencesIn)];
 }
 

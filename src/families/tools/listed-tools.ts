@@ -6,11 +6,11 @@
  * Source: https://docs.morphllm.com/sdk/components/dynamic-tool-loading
  */
 import { type CreateChatCompletionRequestSchema, ToolSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import { toolName } from "../../call/tools/tool-name.ts";
 import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
 import { isFilled, isObject, type JsonObject, type JsonValue, listOrEmpty } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { fitsSchema } from "../chat-to-messages/fits-schema.ts";
-import { toolName } from "./tool-name.ts";
 import type { WholeHistory } from "./whole-history.ts";
 
 /** withListedTools returns a chat whose tools are all in its list; the same one where they are. */

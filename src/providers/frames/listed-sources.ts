@@ -3,7 +3,7 @@
  * of the text, where it has none of its own. The text may name them by number (`[1]`).
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isObject } from "../../wire/json.ts";
+import { isFilledText, isObject } from "../../wire/json.ts";
 
 /** Source is a web page that an answer lists. One that is no page keeps its number, and has an empty address. */
 interface Source {
@@ -78,7 +78,7 @@ function annotationsOf(sources: readonly Source[], places: NamedPlaces): JsonObj
 /** withSources returns a message whose text has these sources; the same object where it has some of its own, or no text. */
 export function withSources(message: JsonObject, sources: readonly Source[]): JsonObject {
   const { content, annotations = null } = message;
-  if (typeof content !== "string" || content === "" || isFilledList(annotations)) return message;
+  if (!isFilledText(content) || isFilledList(annotations)) return message;
   if (sources.length === 0) return message;
   const places = new NamedPlaces();
   places.add(content);
@@ -106,7 +106,7 @@ export class SourcesOfStream {
       const { delta, index = 0 } = isObject(choice) ? choice : {};
       if (!isObject(delta)) continue;
       const { content, annotations = null } = delta;
-      if (typeof content === "string" && content !== "") {
+      if (isFilledText(content)) {
         this.#places.add(content);
         this.#index = index;
       }

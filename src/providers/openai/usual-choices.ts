@@ -6,7 +6,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { isObject, mappedList } from "../../wire/json.ts";
+import { isFilledText, isObject, mappedList } from "../../wire/json.ts";
 import { listedSources, withSources } from "../frames/listed-sources.ts";
 import { chatWordOf, endsOfChat, endsOfText, type OwnEnd, ownEnd } from "../usage/finish-word.ts";
 import { indexOf } from "./choices.ts";
@@ -31,7 +31,7 @@ function usualChoice(choice: JsonObject, place: number, sources: ReturnType<type
   const taken = isFiltered ? { content: null, refusal: null } : undefined;
   const told = choice.message ?? (typeof text === "string" ? { content: text } : taken);
   const plain = isObject(told) ? withSources(withPlainContent(told), sources) : undefined;
-  const message = plain && !isName(plain.role) ? { ...plain, role: "assistant" } : plain;
+  const message = plain && !isFilledText(plain.role) ? { ...plain, role: "assistant" } : plain;
   const own = typeof index === "number" ? index : index === null ? place : indexOf(choice);
   const reason = choice.finish_reason === undefined ? null : reasonFor(finish_reason, message ?? {});
   const end = ownEnd(reason, endsOfChat);
@@ -133,7 +133,7 @@ export class UsualChunks {
 
   #lacksRole(index: JsonValue, delta: JsonObject): boolean {
     if (this.#told.has(index)) return false;
-    const hasRole = isName(delta.role);
+    const hasRole = isFilledText(delta.role);
     const begins = saying.some((key) => (delta[key] ?? "") !== "");
     if (hasRole || begins) this.#told.add(index);
     return begins && !hasRole;
@@ -158,9 +158,5 @@ const saying = [
 function deltaIn({ delta = null, message, text }: JsonObject, lengthSaid: () => number): JsonObject {
   const told = delta ?? message;
   if (isObject(told)) return withPlainContent(told, typeof told.content === "string" ? 0 : lengthSaid());
-  return typeof text === "string" && text !== "" ? { content: text } : {};
-}
-
-function isName(role: JsonValue | undefined): boolean {
-  return typeof role === "string" && role !== "";
+  return isFilledText(text) ? { content: text } : {};
 }

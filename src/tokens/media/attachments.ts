@@ -74,9 +74,8 @@ export function unreadPdfs(request: Wire): readonly UnreadPdf[] {
 }
 
 function addAll(found: Found): void {
-  const { messages, input, prompt, system } = found.request.outline();
+  const { messages, input, system } = found.request.outline();
   add(messages, false, found);
-  add(prompt, true, found);
   add(input, true, found);
   add(system, true, found);
 }

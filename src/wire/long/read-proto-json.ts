@@ -12,7 +12,7 @@ import {
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { maxScanDepth } from "../bounds.ts";
 import { WireFault } from "../fault.ts";
-import type { JsonValue } from "../json.ts";
+import { isFilledText, type JsonValue } from "../json.ts";
 import { type FieldOfMessages, fieldValue, holdsJson, holdsMessages, setField } from "./nested.ts";
 
 const messagesPerSlice = 64;
@@ -71,7 +71,7 @@ function isWhole({ fieldKind, scalar }: DescField): boolean {
  */
 function checkDigits({ name }: DescField, value: JsonValue): void {
   for (const text of Array.isArray(value) ? value : [value]) {
-    if (typeof text === "string" && text !== "" && !/^-?\d+$/.test(text))
+    if (isFilledText(text) && !/^-?\d+$/.test(text))
       throw new WireFault("value", "expected a whole number in digits").under(name);
   }
 }

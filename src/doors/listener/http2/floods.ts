@@ -95,8 +95,15 @@ export function createHttp2Floods({ penaltyMs = 10_000 }: Http2FloodOptions = {}
     watch(session, socket) {
       const { bytesRead: readBytes } = socket;
       const { network } = originOf(socket);
-      const budget = { left: burstBytes, readBytes, checkedAt: performance.now(), lateBytes: 0 };
-      const one: Watched = { session, socket, network, ...budget };
+      const one: Watched = {
+        session,
+        socket,
+        network,
+        left: burstBytes,
+        readBytes,
+        checkedAt: performance.now(),
+        lateBytes: 0,
+      };
       watched.add(one);
       timer ??= setInterval(check, checkMs).unref();
       session.once("close", () => forget(one));

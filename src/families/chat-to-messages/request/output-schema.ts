@@ -7,7 +7,7 @@
  * named as dropped. Keywords that only identify a schema are dropped silently.
  */
 import { described, isHuge } from "../../../providers/profile/schemas/root-schema.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, listOrEmpty } from "../../../wire/json.ts";
 import { isEnforceable } from "../enforceable.ts";
 
 const formats: readonly JsonValue[] = [
@@ -61,7 +61,7 @@ function narrowed(written: JsonObject, path: string, dropped: Dropped): JsonObje
 /** withoutSoleAllOf returns a schema with what an `allOf` of one schema demands beside the rest, as Pydantic describes a reference. */
 function withoutSoleAllOf(schema: JsonObject): JsonObject {
   const { allOf, ...rest } = schema;
-  const [sole, ...others] = Array.isArray(allOf) ? allOf : [];
+  const [sole, ...others] = listOrEmpty(allOf);
   if (!isObject(sole) || others.length > 0) return schema;
   const isApart = Object.keys(sole).every((key) => !Object.hasOwn(rest, key) || annotations.has(key));
   return isApart ? { ...sole, ...rest } : schema;

@@ -116,21 +116,17 @@ class MessageStream {
     if (this.#context.compacts) return this.#compacted();
     const blocks = this.#blocks.events(true);
     const end = { finish: this.#finish, extra: this.#extra, hasCalls: this.#blocks.hasCalls, refusal: this.#refusal };
-    const delta = { ...endingOf(end, this.#context.stops), container: null };
-    return [
-      ...blocks,
-      { type: "message_delta", delta, usage: finalUsageOf(this.#chunks.counted) },
-      { type: "message_stop" },
-    ];
+    return [...blocks, ...this.#ends(endingOf(end, this.#context.stops))];
   }
 
   #compacted(): JsonObject[] {
     const events = compactionEvents(summaryIn(this.#summary.join("")));
-    const delta = { ...compacted, container: null };
-    return [
-      ...events,
-      { type: "message_delta", delta, usage: finalUsageOf(this.#chunks.counted) },
-      { type: "message_stop" },
-    ];
+    return [...events, ...this.#ends(compacted)];
+  }
+
+  /** #ends returns the events behind the blocks: why the message ended, with its usage, and the end. */
+  #ends(ending: JsonObject): JsonObject[] {
+    const usage = finalUsageOf(this.#chunks.counted);
+    return [{ type: "message_delta", delta: { ...ending, container: null }, usage }, { type: "message_stop" }];
   }
 }

@@ -3,6 +3,7 @@
  * narrowed to the one that was named, so that the model can call no other.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { toolName } from "../../../call/tools/tool-name.ts";
 import { isObject } from "../../../wire/json.ts";
 import type { FittedJson } from "../fit-json.ts";
 import type { Capabilities } from "../profile.ts";
@@ -27,9 +28,11 @@ export function fitDemand(json: JsonObject, { demanded_calls: taken }: Capabilit
   const { [list]: offered, [choice]: demand } = json;
   const undemanded = taken === "none" ? withoutDemand(demand) : undefined;
   if (undemanded) return { changes: { [choice]: undemanded }, dropped: [choice] };
-  const name = nameIn(demand);
+  // The demanded tool is written as a tool is; a mere word, and a list of tools, name none.
+  const name = toolName(demand);
   if (name === undefined && taken === "unnamed") return { changes: {}, dropped: [] };
-  const narrowed = Array.isArray(offered) && name !== undefined ? offered.filter((tool) => nameIn(tool) === name) : [];
+  const narrowed =
+    Array.isArray(offered) && name !== undefined ? offered.filter((tool) => toolName(tool) === name) : [];
   const isKept = taken === "unnamed" && !isLegacy;
   return {
     changes: {
@@ -46,11 +49,4 @@ function withoutDemand(choice: JsonValue | undefined): JsonObject | undefined {
   const { allowed_tools: allowed } = choice;
   const mode = "auto";
   return isObject(allowed) ? { ...choice, allowed_tools: { ...allowed, mode } } : { ...choice, mode };
-}
-
-/** nameIn returns the name of a tool, or of the tool that is demanded; undefined for a mere word, and for a list of tools. */
-function nameIn(one: JsonValue | undefined): string | undefined {
-  if (!isObject(one)) return undefined;
-  const { name } = [one.function, one.custom, one].find(isObject) ?? {};
-  return typeof name === "string" ? name : undefined;
 }

@@ -2,7 +2,7 @@
 import { isObject, type JsonValue } from "../../wire/json.ts";
 
 /** toolName returns undefined for a tool without a name. */
-export function toolName(tool: JsonValue): string | undefined {
+export function toolName(tool: JsonValue | undefined): string | undefined {
   if (!isObject(tool)) return undefined;
   const { name } = [tool.function, tool.custom].find(isObject) ?? tool;
   return typeof name === "string" ? name : undefined;
