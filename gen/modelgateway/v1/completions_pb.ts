@@ -269,7 +269,8 @@ export type InputItem = Message<"modelgateway.v1.InputItem"> & {
     case: "tokens";
   } | {
     /**
-     * What is no text, or a text with an image, a sound or a video, in the form of the model's server. For embeddings only.
+     * An image, a sound, a video or another medium, alone or with a text, in the form of the model's server. For
+     * embeddings only.
      *
      * @generated from field: google.protobuf.Struct part = 3;
      */

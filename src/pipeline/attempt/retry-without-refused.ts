@@ -80,7 +80,7 @@ async function runAgain(
       // A server that says the same once more did not mean what was left out.
       if (saysSame(again, failure)) {
         mistaken = mistakenWith(mistaken, before, further);
-        // Where keys stand is looked for in one place after the other.
+        // The place that was tried is kept: the next try looks in the place after it.
         const { place } = further.forms;
         refused = { ...further, members: before.members, forms: place ? { ...before.forms, place } : before.forms };
       }

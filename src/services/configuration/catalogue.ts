@@ -29,7 +29,7 @@ export function catalogueRpcs({ stored }: { readonly stored: Pick<StoredConfigur
             kind: vendor.kind,
             baseUrl: vendor.base_url ?? "",
             urlSuffix: vendor.url_suffix ?? "",
-            // What is found by a host and a port may be a server of one's own.
+            // A vendor with a port of its own, as Ollama, may be a server of the operator's, which needs no key.
             needsKey: vendor.base_url !== undefined && vendor.url_port === undefined,
             keyVariable: vendor.key_variable,
             models: counts.get(vendor.name)?.length ?? 0,

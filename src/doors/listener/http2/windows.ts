@@ -6,13 +6,13 @@
  * follow what a session has open: they widen when a stream has more to send than one of the narrow, to `openBytes` in all, and narrow
  * when further streams open. A client need not obey before it has acknowledged, and some never do: so what narrow windows would not have let
  * come, and nobody has read, is looked at as it comes. Beyond `narrowAt` all wide sessions are narrowed; beyond `cutAt` the one with most is cut.
- * What narrow windows let come is held against no session: any may have so much.
+ * Bytes that narrow windows would have let come are no excess: every session may have as many unread.
  */
 import { constants, type Http2Stream, type ServerHttp2Session } from "node:http2";
 
-/** What a window of a stream or a session has without a word, in bytes (RFC 9113, section 6.9.2). */
+/** narrow is the window that a stream and a session begin with in HTTP/2, in bytes (RFC 9113, section 6.9.2). */
 export const narrow = 65_535;
-/** The widest window of a stream, in bytes. */
+/** widest is the widest window of a stream, in bytes. */
 const widest = 2 ** 20;
 /** How many bytes the open streams of a session may send unread in all, where each may send more than `narrow`. */
 const openBytes = 8 * widest;
@@ -115,7 +115,7 @@ class Windows implements SessionWindows {
   #width = narrow;
   #told = narrow;
   #sessionWidth = narrow;
-  /** What is left of its `lateBytes`, and when that was. */
+  /** #late is how much of the budget `lateBytes` was left at `#lateAt`, by `performance.now()`. */
   #late = lateBytes;
   #lateAt = performance.now();
   #widenedAt = Number.NEGATIVE_INFINITY;
