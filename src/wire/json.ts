@@ -133,23 +133,20 @@ export function expectObject(json: JsonValue): JsonObject {
   throw new WireFault("malformed", `the body is not a JSON object but ${type === "null" ? "null" : `a ${type}`}`);
 }
 
-/** replacedIn puts a value in a place of a list. It copies the list for the first value that differs; `changed` is the copy so far. */
-function replacedIn(
-  list: JsonValue[],
-  changed: JsonValue[] | undefined,
-  place: number,
-  value: JsonValue,
-): JsonValue[] | undefined {
-  if (value === list[place]) return changed;
-  const copy = changed ?? [...list];
-  copy[place] = value;
-  return copy;
+/** replacedIn puts a value in a place of the copy of a list. It makes the copy where there is none yet. */
+function replacedIn(list: JsonValue[], copy: JsonValue[] | undefined, place: number, value: JsonValue): JsonValue[] {
+  const made = copy ?? [...list];
+  made[place] = value;
+  return made;
 }
 
 /** mappedList returns a list with each of its values changed; the same list where none is, and nothing is copied for that. */
 export function mappedList(list: JsonValue[], change: (value: JsonValue, index: number) => JsonValue): JsonValue[] {
   let changed: JsonValue[] | undefined;
-  for (const [i, value] of list.entries()) changed = replacedIn(list, changed, i, change(value, i));
+  for (const [i, value] of list.entries()) {
+    const made = change(value, i);
+    if (made !== value) changed = replacedIn(list, changed, i, made);
+  }
   return changed ?? list;
 }
 
@@ -161,7 +158,8 @@ export function* mappedInSlices(
   let changed: JsonValue[] | undefined;
   for (const [i, value] of list.entries()) {
     if (endsSlice(i)) yield;
-    changed = replacedIn(list, changed, i, change(value, i));
+    const made = change(value, i);
+    if (made !== value) changed = replacedIn(list, changed, i, made);
   }
   return changed ?? list;
 }
@@ -173,7 +171,8 @@ export function* mappedByTasks(
 ): CooperativeTask<JsonValue[]> {
   let changed: JsonValue[] | undefined;
   for (const [i, value] of list.entries()) {
-    changed = replacedIn(list, changed, i, yield* change(value, i));
+    const made = yield* change(value, i);
+    if (made !== value) changed = replacedIn(list, changed, i, made);
     yield;
   }
   return changed ?? list;
