@@ -67,6 +67,7 @@ async function shoot(on: Page, name: string, path: string): Promise<void> {
   if (name === "playground") await converse(on);
   // Pages that refresh periodically never become idle.
   await on.waitForLoadState("networkidle").catch(() => {});
+  await on.getByRole("heading", { level: 1 }).first().waitFor();
   await on.locator(".mantine-Skeleton-root").first().waitFor({ state: "detached" });
   await on.screenshot({ path: join(folder, `${name}.png`), animations: "disabled" });
   console.log(`docs/screenshots/${name}.png`);
