@@ -217,12 +217,16 @@ export function textOrJson(value: JsonValue): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
+function tooDeep(): WireFault {
+  return new WireFault("type", `nested deeper than ${maxDepth} levels`);
+}
+
 /** checkRaw throws a WireFault unless a value that no schema describes can be kept as it is. */
 export function checkRaw(value: JsonValue, depth: number): void {
   if (typeof value === "string") checkText(value);
   if (typeof value === "number") checkNumber(value);
   if (typeof value !== "object" || value === null) return;
-  if (depth > maxDepth) throw new WireFault("type", `nested deeper than ${maxDepth} levels`);
+  if (depth > maxDepth) throw tooDeep();
   if (Array.isArray(value)) {
     for (const item of value) checkRaw(item, depth + 1);
     return;
@@ -233,6 +237,31 @@ export function checkRaw(value: JsonValue, depth: number): void {
     checkKey(key);
     checkRaw(value[key] as JsonValue, depth + 1);
   }
+}
+
+/**
+ * wholeRaw returns a value that may be kept, with U+FFFD for each lone surrogate in its texts and keys; the same value where there is none.
+ * Throws a WireFault for what may not be kept otherwise.
+ */
+export function wholeRaw(value: JsonValue, depth: number): JsonValue {
+  try {
+    checkRaw(value, depth);
+    return value;
+  } catch (error) {
+    if (!isLoneSurrogate(error)) throw error;
+  }
+  const whole = withWholeTexts(value, depth);
+  checkRaw(whole, depth);
+  return whole;
+}
+
+function withWholeTexts(value: JsonValue, depth: number): JsonValue {
+  if (typeof value === "string") return value.toWellFormed();
+  if (typeof value !== "object" || value === null) return value;
+  if (depth > maxDepth) throw tooDeep();
+  if (Array.isArray(value)) return value.map((item) => withWholeTexts(item, depth + 1));
+  const members = Object.entries(value);
+  return Object.fromEntries(members.map(([key, item]) => [key.toWellFormed(), withWholeTexts(item, depth + 1)]));
 }
 
 /** VisitCount counts the values visited, for yielding. */
@@ -247,7 +276,7 @@ const valuesPerSlice = 4096;
 export function* checkRawInSlices(value: JsonValue, depth: number, walked: VisitCount): CooperativeTask<void> {
   if (++walked.visited % valuesPerSlice === 0) yield;
   if (typeof value !== "object" || value === null) return checkRaw(value, depth);
-  if (depth > maxDepth) throw new WireFault("type", `nested deeper than ${maxDepth} levels`);
+  if (depth > maxDepth) throw tooDeep();
   const keys = Array.isArray(value) ? undefined : Object.keys(value);
   checkCount(keys?.length ?? 0);
   for (const key of keys ?? []) checkKey(key);
@@ -266,7 +295,12 @@ export function checkCount(count: number): void {
 }
 
 /** loneSurrogate is what a fault says of a text that is no Unicode. */
-export const loneSurrogate = "expected Unicode text, got a lone surrogate";
+const loneSurrogate = "expected Unicode text, got a lone surrogate";
+
+/** isLoneSurrogate reports a fault of a text that is no Unicode. */
+export function isLoneSurrogate(error: unknown): boolean {
+  return error instanceof WireFault && error.message === loneSurrogate;
+}
 
 /** checkText throws a WireFault for a text with lone surrogates. */
 export function checkText(text: string): void {

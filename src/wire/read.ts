@@ -3,12 +3,12 @@
  *
  * Strict reading is for requests: a value of the wrong type is a WireFault with its path. Lenient reading is for
  * upstreams' answers, where a vendor's oddity must not cost the caller the answer: such a value is kept in `extra`,
- * what cannot be kept there (see `json.ts`) is left out, and a lone surrogate becomes U+FFFD.
+ * what cannot be kept there (see `json.ts`) is left out, and a lone surrogate becomes U+FFFD, wherever it stands.
  */
 import type { DescMessage, JsonObject, JsonValue, MessageShape } from "@bufbuild/protobuf";
 import { decimalText, parseDecimal } from "../runtime/decimal.ts";
 import { WireFault } from "./fault.ts";
-import { checkCount, checkKey, checkNumber, checkRaw, checkText, jsonType, maxDepth } from "./json.ts";
+import { checkCount, checkKey, checkNumber, checkRaw, checkText, jsonType, maxDepth, wholeRaw } from "./json.ts";
 import { type FieldPlan, type MessagePlan, planOf, type UnionPlan, type ValuePlan } from "./plan.ts";
 import { readTimestamp } from "./timestamp.ts";
 
@@ -44,18 +44,19 @@ function readPlanned(plan: MessagePlan, json: JsonValue, depth: number, options:
   checkCount(keys.length);
   for (const key of keys) {
     const value = (json as JsonObject)[key] as JsonValue;
+    let kept: JsonValue | undefined = value;
     try {
       if (readMember(plan.byKey.get(key), target, value, depth, options)) continue;
-      if (options.lenient) checkKept(key, value, depth);
+      if (options.lenient) kept = keptOf(key, value, depth);
       else checkUnnamed(plan, key, value, depth);
     } catch (fault) {
       if (!(fault instanceof WireFault)) throw fault;
       if (!options.lenient || !plan.extra) throw fault.under(key);
-      if (!isKeepable(key, value, depth)) continue;
+      kept = keepableOf(key, value, depth);
     }
-    if (!plan.extra) continue;
+    if (!plan.extra || kept === undefined) continue;
     extra ??= {};
-    extra[key] = value;
+    extra[key] = kept;
   }
   if (plan.extra && extra) target[plan.extra] = extra;
   return target;
@@ -84,17 +85,17 @@ function folded(key: string): string {
   return (end === -1 ? key : key.slice(0, end)).toUpperCase().toLowerCase();
 }
 
-function checkKept(key: string, value: JsonValue, depth: number): void {
+function keptOf(key: string, value: JsonValue, depth: number): JsonValue {
   checkKey(key);
-  checkRaw(value, depth + 1);
+  return wholeRaw(value, depth + 1);
 }
 
-function isKeepable(key: string, value: JsonValue, depth: number): boolean {
+/** keepableOf returns a value as it is kept; undefined where it cannot be. */
+function keepableOf(key: string, value: JsonValue, depth: number): JsonValue | undefined {
   try {
-    checkKept(key, value, depth);
-    return true;
+    return keptOf(key, value, depth);
   } catch {
-    return false;
+    return undefined;
   }
 }
 
@@ -233,6 +234,7 @@ function readValue(plan: ValuePlan, value: JsonValue, depth: number, options: Re
       return readPlanned(plan.plan, value, depth + 1, options);
     case "raw":
       if (jsonType(value) !== "object") throw expected("an object", value);
+      if (options.lenient) return wholeRaw(value, depth + 1);
       checkRaw(value, depth + 1);
       return value;
   }

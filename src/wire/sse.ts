@@ -22,6 +22,7 @@ const eventName = Buffer.from("event");
 const errorName = Buffer.from("error");
 const dataPrefix = Buffer.from("data: ");
 const frameEnd = Buffer.from("\n\n");
+const errorEnd = Buffer.from("\nevent: error\n\n");
 const endMark = Buffer.from("[DONE]");
 
 /** The largest frame, in bytes of its data. */
@@ -287,6 +288,14 @@ export function dataFrame(payload: Buffer): Buffer {
 /** eventFrame writes an event frame. */
 export function eventFrame(name: string, payload: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`event: ${name.replace(/[\r\n]/g, " ")}\ndata: `), onOneLine(payload), frameEnd]);
+}
+
+/**
+ * errorFrame writes the error that ends a stream without events. Its name stands behind its data: langchain4j takes an error without a name
+ * for the end of the answer, and go-openai takes every line before the data for a part of the error.
+ */
+export function errorFrame(payload: Buffer): Buffer {
+  return Buffer.concat([dataPrefix, onOneLine(payload), errorEnd]);
 }
 
 /** isEvent reports whether a frame that we wrote is an event. */

@@ -548,7 +548,7 @@ describe("an error inside a stream", () => {
   ) {
     const { code, vendorType, message } = expected;
     const told = typeof message === "string" ? message : expect.stringMatching(message);
-    expect(event).toBe(family === "anthropic" ? "error" : undefined);
+    expect(event).toBe("error");
     expect(JSON.parse(payload)).toEqual(
       family === "openai"
         ? { error: { message: told, type: "server_error", param: null, code } }
@@ -561,13 +561,13 @@ describe("an error inside a stream", () => {
     const end = (exchange: ScriptedExchange) => exchange.end(`data: ${payload}\n\n${done}`);
     openaiVendor.script = streamed(beginOpenAi, end);
     const relayed = await brokenStream(overOpenAi, "/v1/chat/completions", chat);
-    expect(relayed).toMatchObject({ pieces: 2, event: undefined, payload });
+    expect(relayed).toMatchObject({ pieces: 2, event: "error", payload });
     const translated = await brokenStream(overOpenAi, "/v1/messages", chat);
     expect(translated.pieces).toBeGreaterThan(1);
     expectFrame("anthropic", translated, { message: words, code: "502", vendorType: "api_error" });
     openaiVendor.script = streamed(beginText, end);
     const completion = await brokenStream(overOpenAi, "/v1/completions", text);
-    expect(completion).toMatchObject({ pieces: 1, event: undefined, payload });
+    expect(completion).toMatchObject({ pieces: 1, event: "error", payload });
   });
 
   for (const [type, status] of [

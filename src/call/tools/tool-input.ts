@@ -2,9 +2,9 @@
  * A tool call's arguments as a model writes them → the input for a Messages client.
  *
  * Models sometimes write invalid JSON. That must not cost the caller the answer: anything but a JSON object that the
- * gateway can write again goes into `_raw` as text.
+ * gateway can write again goes into `_raw` as text. A lone surrogate becomes U+FFFD.
  */
-import { checkRaw, isObject, type JsonObject, type JsonValue, parsedJson } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, parsedJson, wholeRaw } from "../../wire/json.ts";
 import { JsonReading } from "./json-reading.ts";
 
 /** The depth of an input in an answer. */
@@ -261,8 +261,7 @@ function objectIn(written: string): JsonObject | undefined {
   if (value === null || isEmptyList(value)) return {};
   if (!isObject(value)) return undefined;
   try {
-    checkRaw(value, depth);
-    return value;
+    return wholeRaw(value, depth) as JsonObject;
   } catch {
     return undefined;
   }

@@ -1,12 +1,12 @@
 /**
  * The frames of streams on the public wire, by family.
  *
- * OpenAI: data lines only, and `[DONE]` at the end. Anthropic: an event line that repeats the type, without which clients drop the
- * frame; the last event is the end. OpenAI's responses have event lines, too. Each family has its own keep-alive.
+ * OpenAI: data lines only, but for an error, and `[DONE]` at the end. Anthropic: an event line that repeats the type, without which
+ * clients drop the frame; the last event is the end. OpenAI's responses have event lines, too. Each family has its own keep-alive.
  */
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import { asData, asEvent } from "../../wire/frame.ts";
-import { dataFrame, eventFrame } from "../../wire/sse.ts";
+import { errorFrame, eventFrame } from "../../wire/sse.ts";
 import type { Wire } from "../../wire/wire.ts";
 
 export interface FrameWriter {
@@ -22,7 +22,7 @@ export interface FrameWriter {
 
 const openai: FrameWriter = {
   frames: (batch) => joined(batch, asData),
-  error: dataFrame,
+  error: errorFrame,
   end: Buffer.from("data: [DONE]\n\n"),
   keepAlive: Buffer.from(": keep-alive\n\n"),
 };

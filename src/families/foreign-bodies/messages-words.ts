@@ -4,17 +4,10 @@
  * for it. A sampling setting of -1, by which clients say that nobody made it, is left out: the vendor takes it for that, too.
  */
 import { partsOf } from "../../call/request/content-parts.ts";
+import { readToolInput } from "../../call/tools/tool-input.ts";
 import { isInstruction } from "../../providers/profile/instructions.ts";
 import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
-import {
-  definedFields,
-  isObject,
-  type JsonObject,
-  type JsonValue,
-  mappedList,
-  parsedJson,
-  textOrEmpty,
-} from "../../wire/json.ts";
+import { definedFields, isObject, type JsonObject, type JsonValue, mappedList, textOrEmpty } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import { describedSchema } from "../tools/described-schema.ts";
 import { messagesChoice, schemaTool } from "./any-tool.ts";
@@ -154,10 +147,7 @@ function useOf({ id, function: called, custom }: JsonObject): JsonObject {
 
 /** inputOf returns the input of a call. Models may write invalid JSON, which the Messages API does not take. */
 function inputOf(args: JsonValue | undefined): JsonObject {
-  if (isObject(args)) return args;
-  const value = parsedJson(textOrEmpty(args) || "{}");
-  if (value === undefined) return { arguments: args ?? "" };
-  return isObject(value) ? value : { arguments: value };
+  return isObject(args) ? args : readToolInput(textOrEmpty(args));
 }
 
 const dataUri = /^data:([^;,]*)(?:;[^,]*)?;base64,/i;

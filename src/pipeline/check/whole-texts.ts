@@ -9,8 +9,7 @@ import type { Answer, Call, Handler } from "../../call/call.ts";
 import { isModelRequest } from "../../families/foreign-bodies/foreign-bodies.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
 import { catchError } from "../../runtime/maybe-promise.ts";
-import { WireFault } from "../../wire/fault.ts";
-import { loneSurrogate } from "../../wire/json.ts";
+import { isLoneSurrogate } from "../../wire/json.ts";
 import { withWholeCharacters } from "../../wire/scan/lone-surrogates.ts";
 import { Wire } from "../../wire/wire.ts";
 
@@ -20,14 +19,10 @@ export function withWholeTexts(handle: Handler): Handler {
     catchError(
       () => handle(call),
       (error) => {
-        if (!isOfTexts(error) || !isModelRequest(call.request.desc)) throw error;
+        if (!isLoneSurrogate(error) || !isModelRequest(call.request.desc)) throw error;
         return handleWhole(handle, call, error);
       },
     );
-}
-
-function isOfTexts(error: unknown): boolean {
-  return error instanceof WireFault && error.message === loneSurrogate;
 }
 
 async function handleWhole(handle: Handler, call: Call, error: unknown): Promise<Answer> {

@@ -297,7 +297,7 @@ describe("an admitted caller gets its rate and credit", () => {
       body: '{"stream":true,"model":"breaks"}',
     });
     expect(headers).toMatchObject(told);
-    expect(text).toMatch(/data: \{"error":.*\n\n$/);
+    expect(text).toMatch(/data: \{"error":.*\nevent: error\n\n$/);
     expect(trailers).toEqual({});
   });
 

@@ -2,7 +2,7 @@
  * An assistant's message → its blocks: thinking, then text, then tool calls.
  *
  * Thinking is sent back only with the vendor's signature. Arguments that are not a JSON object, which models do
- * write, become `{}`: the conversation goes on, and the loss is named.
+ * write, become one with the member `_raw`, as in answers: the conversation goes on, and the model sees what it wrote.
  */
 import type { ChatMessage, ToolCall } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { isEmptyList } from "../../../call/tools/tool-input.ts";
@@ -10,12 +10,14 @@ import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts
 import { WireFault } from "../../../wire/fault.ts";
 import {
   checkRawInSlices,
+  isLoneSurrogate,
   isObject,
   type JsonObject,
   type JsonValue,
   longJson,
   readLongRequest,
 } from "../../../wire/json.ts";
+import { withWholeCharacters } from "../../../wire/scan/lone-surrogates.ts";
 import { isThinking } from "../../call-signature.ts";
 import type { Dropped } from "../../paths/dropped.ts";
 import { upstreamName } from "../tool-names.ts";
@@ -63,7 +65,7 @@ function* callBlocks(
     const { name = "", arguments: text = "" } = functionCall;
     const functionPath = `${path}.function_call`;
     dropped.addExtra(functionCall.extra, functionPath);
-    const input = yield* argumentsOf(text, `${functionPath}.arguments`, dropped);
+    const input = yield* argumentsOf(text);
     blocks.push(toolUse({ callerId: "", name, input }, functionPath, calls, dropped));
   }
   return blocks.filter((block) => block !== undefined);
@@ -83,9 +85,7 @@ function* callBlock(
   }
   dropped.addExtra(extra, path, ["cache_control"]);
   dropped.addExtra(definition.extra, `${path}.${called ? "function" : "custom"}`);
-  const input = called
-    ? yield* argumentsOf(called.arguments ?? "", `${path}.function.arguments`, dropped)
-    : { input: custom?.input ?? "" };
+  const input = called ? yield* argumentsOf(called.arguments ?? "") : { input: custom?.input ?? "" };
   const use = toolUse({ callerId, name: definition.name ?? "", input }, path, calls, dropped);
   return use && { ...use, ...cacheMark(extra, path, dropped) };
 }
@@ -103,19 +103,30 @@ function toolUse({ callerId, name, input }: Use, path: string, calls: Calls, dro
   return undefined;
 }
 
-function* argumentsOf(text: string, path: string, dropped: Dropped): CooperativeTask<JsonObject> {
+function* argumentsOf(text: string): CooperativeTask<JsonObject> {
+  return (yield* objectIn(text)) ?? { _raw: text };
+}
+
+/** objectIn returns the object that a text is or quotes; undefined where it is another value, or none that the request may have. */
+function* objectIn(text: string): CooperativeTask<JsonObject | undefined> {
   if (text.trim() === "") return {};
   try {
     const value =
       text.length < longJson ? (JSON.parse(text) as JsonValue) : yield* readLongRequest(Buffer.from(text), undefined);
     yield* checkRawInSlices(value, argumentsDepth, { visited: 0 });
     if (isObject(value)) return value;
-    if (isEmptyList(value)) return {};
+    if (value === null || isEmptyList(value)) return {};
     // Some models write the object as a JSON string.
-    if (typeof value === "string") return yield* argumentsOf(value, path, dropped);
+    return typeof value === "string" ? yield* objectIn(value) : undefined;
   } catch (error) {
+    if (isLoneSurrogate(error)) return yield* objectInHalves(text);
     if (!(error instanceof SyntaxError) && !(error instanceof WireFault)) throw error;
+    return undefined;
   }
-  dropped.add(path);
-  return {};
+}
+
+/** objectInHalves reads a text with lone surrogates, which become U+FFFD. */
+function* objectInHalves(text: string): CooperativeTask<JsonObject | undefined> {
+  const whole = yield* withWholeCharacters(Buffer.from(text));
+  return whole && (yield* objectIn(whole.toString()));
 }
