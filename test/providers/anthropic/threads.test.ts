@@ -257,6 +257,33 @@ describe("a container of code", () => {
   });
 });
 
+describe.each<[what: string, credentials: { readonly api_keys?: string[] }]>([
+  ["several keys, which calls take in turn", { api_keys: ["k1", "k2"] }],
+  ["no key", {}],
+])("at an upstream with %s", (_, credentials) => {
+  const { gateway: other, upstream: asked } = scriptedStage(
+    (baseUrl) => {
+      const served = paidModels(baseUrl);
+      const upstreams = served.upstreams.map(({ api_key: _, ...rest }) => ({ ...rest, ...credentials }));
+      const target = { upstream: "anthropic", model: "claude-opus-5", priority: 0, weight: 1 };
+      return { ...served, upstreams, models: [paidModel("big", "anthropic", { targets: [target] })] };
+    },
+    { script: answerAsAnthropic },
+  );
+
+  test("goes on for its account, and for no other", async () => {
+    const { json } = await ask(other, "/v1/messages", { model: "big", ...begun });
+    for (let turn = 0; turn < 3; turn++) {
+      const next = { model: "big", ...goingOn(json.id) };
+      expect((await ask(other, "/v1/messages", next)).status).toBe(200);
+      expect(asked.lastAsked).toMatchObject({ thread: sent.thread });
+      expectLost(await ask(other, "/v1/messages", next, { apiKey: (await openAccount(other)).apiKey }));
+    }
+    const keys = new Set(asked.received.map(({ headers }) => headers["x-api-key"]));
+    expect(keys).toEqual(new Set(credentials.api_keys ?? [undefined]));
+  });
+});
+
 test("the SDK knows it as lost", async () => {
   const client = new Anthropic({ apiKey: gateway.apiKey, baseURL: gateway.rootUrl, maxRetries: 0 });
   const lost = client.messages.create({ model: "kimi", ...goingOn("msg_v1") } as never);
