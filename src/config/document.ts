@@ -17,6 +17,7 @@ import {
 } from "yaml";
 import { codeOf, fileRemedy } from "../runtime/write-trouble.ts";
 import { type FaultReason, type Problem, problem } from "./fault-texts.ts";
+import { faultOfShape, tooDeep } from "./yaml-shape.ts";
 
 /** Fault is one mistake in a configuration, and its place. */
 export interface Fault {
@@ -119,12 +120,13 @@ export function readYaml(
     },
   });
   let value: unknown;
-  try {
-    // A duplicate key leaves a value that can still be checked; other errors do not.
-    if (document.errors.every(({ code }) => code === "DUPLICATE_KEY")) value = document.toJS() ?? {};
-  } catch (error) {
-    faults.push({ file, ...placed("", yamlProblem("RESOURCE_EXHAUSTION", (error as Error).message)) });
-  }
+  // A duplicate key leaves a value that can still be checked; other errors do not.
+  const isReadable = document.errors.every(({ code }) => code === "DUPLICATE_KEY");
+  const fault = isReadable ? faultOfShape(document) : undefined;
+  if (fault) {
+    const what = yamlProblem("RESOURCE_EXHAUSTION", fault.text);
+    faults.push({ file, line: line(fault.node.range?.[0] ?? 0), ...placed("", what) });
+  } else if (isReadable) value = document.toJS({ maxAliasCount: -1 }) ?? {};
   const at = (path: Path) => nodeAt(document.contents, path);
   const lineOf = (node: Node | null) => line(node?.range?.[0] ?? 0);
   return {
@@ -144,7 +146,9 @@ export function readYaml(
 
 /** yamlProblem words what the parser found, without the text that it quotes. */
 function yamlProblem(code: string, message: string): Problem {
-  return { ...problem("YAML_BROKEN", { code }), text: message.replace(/ token in YAML stream: .*/s, "") };
+  const isTooDeep = message.startsWith("Maximum call stack");
+  const text = isTooDeep ? tooDeep : message.replace(/ token in YAML stream: .*/s, "");
+  return { ...problem("YAML_BROKEN", { code }), text };
 }
 
 /** pathText returns a path in words, as `upstreams[0].base_url`. */

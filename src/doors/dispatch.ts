@@ -63,8 +63,10 @@ interface OtherRequest {
 export function createDispatch(options: DispatchOptions): Dispatch {
   const { routes, rest, readiness, cors, newRequestId, log } = options;
   const answerOther = createAnswerOther(options);
-  const headOf = (id: string, httpVersionMajor: number): Record<string, string> => {
+  const headOf = (id: string, { method, httpVersionMajor }: HttpRequest): Record<string, string> => {
     const head: Record<string, string> = { "x-request-id": id, "request-id": id };
+    // Answers differ by their caller: a cache on the way may store none that does not say so. Those to other methods it stores never.
+    if (method === "GET" || method === "HEAD") head["cache-control"] = "no-store";
     // A client that keeps its connection would delay the end of a draining process.
     if (readiness.isDraining() && httpVersionMajor === 1) head.connection = "close";
     return head;
@@ -84,12 +86,12 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     if (match.kind !== "found") return undefined;
     return (res) => {
       const id = newRequestId();
-      serveRoute(req, res, id, headOf(id, req.httpVersionMajor), match);
+      serveRoute(req, res, id, headOf(id, req), match);
     };
   };
   const handle: Dispatch["handle"] = (req, res) => {
     const id = newRequestId();
-    const head = headOf(id, req.httpVersionMajor);
+    const head = headOf(id, req);
     const sentPath = pathOf(req.url ?? "");
     const path = plainPath(sentPath);
     if (req.headers.origin !== undefined && cors.mark(req, head)) {

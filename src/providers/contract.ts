@@ -43,6 +43,8 @@ export interface Meter {
 export interface Attempt<O extends Operation = Operation, F extends Form = Form> {
   /** The request id, sent to the upstream as `x-request-id`. */
   readonly id: string;
+  /** The account that calls. What a vendor keeps for one is not for another. Omitted: none. */
+  readonly account?: string | undefined;
   readonly operation: O;
   /** The form of the answer, whatever the request's own `stream` says. */
   readonly form: F;

@@ -7,8 +7,9 @@ import { dirname, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { publish, removeLeft, syncFile, syncFolder, unusedName } from "../runtime/files/durable-files.ts";
 import { codeOf, StorageError } from "../runtime/write-trouble.ts";
+import { foreignPart } from "./engines/sqlite/backup/foreign-parts.ts";
 import { readBackup, unpackBackup } from "./engines/sqlite/backup/read-backup.ts";
-import { isUnused, keepAlone, usedError } from "./engines/sqlite/database.ts";
+import { connect, isUnused, keepAlone, usedError } from "./engines/sqlite/database.ts";
 import { stay } from "./engines/sqlite/moving/end.ts";
 import { makeFolders } from "./engines/sqlite/new-file.ts";
 import { proveFile } from "./engines/sqlite/reconcile/prove-file.ts";
@@ -126,12 +127,25 @@ function isUnusedAt(place: string): boolean {
 async function proveIn(staging: string, recover: (storage: Storage) => Promise<void>): Promise<Reconciliation> {
   const storage = await openStorage(staging, "power");
   try {
+    await refuseForeign(staging);
     await recover(storage);
   } finally {
     await storage.close();
   }
   // In this thread, which has nothing else to do: a thread of its own takes longer to start than a small file to prove.
   return reconciled(proveFile(staging, {}));
+}
+
+/** refuseForeign throws a StorageError where a back-up has what no gateway has made. */
+async function refuseForeign(staging: string): Promise<void> {
+  const copy = connect(staging);
+  try {
+    const part = await foreignPart(copy);
+    if (part !== undefined)
+      throw new StorageError(`the back-up has ${part}, which no gateway has made. Use another copy of it`);
+  } finally {
+    copy.close();
+  }
 }
 
 /**

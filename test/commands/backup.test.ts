@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { beforeAll, describe, expect, test } from "vitest";
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
+import { writeChecksum } from "../../src/storage/engines/sqlite/backup/format.ts";
 import { type ClientCall, startLoad } from "../crash/load.ts";
 import { setStage } from "../crash/stage.ts";
 import { costOfCall } from "../crash/upstream.ts";
@@ -282,6 +283,71 @@ describe("a mistake changes nothing, and says in one line what to do:", () => {
       expect(contentsOf(at("."))).toEqual(before);
     });
   }
+
+  /** What somebody may have done to a back-up, whose sum is right nevertheless, and what is said of it. */
+  const others: Readonly<Record<string, readonly [sql: string, words: string]>> = {
+    "a moment that is none": ["UPDATE backup_header SET created_at = 'soon'", "what it says of itself cannot be read"],
+    "a moment that no date has": [
+      "UPDATE backup_header SET created_at = 9e18",
+      "what it says of itself cannot be read",
+    ],
+    "a version for terminals": [
+      "UPDATE backup_header SET version = char(27) || '[2J' || char(10)",
+      "what it says of itself cannot be read",
+    ],
+    "no row of itself": ["DELETE FROM backup_header", "what it says of itself cannot be read"],
+    "no journal": ["DROP TABLE backup_journal", "what it says of itself cannot be read"],
+    "a view of itself that never ends": [
+      `DROP TABLE backup_header; CREATE VIEW backup_header AS
+        WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)
+        SELECT 1 AS created_at, 'v' AS version, 1 AS journal_lines, 1 AS user_version FROM n ORDER BY x`,
+      "what it says of itself cannot be read",
+    ],
+    "a journal elsewhere": ["INSERT INTO backup_journal VALUES ('../x.jsonl', 1, 'x')", "no gateway has: ../x.jsonl"],
+    "a journal without a name": ["INSERT INTO backup_journal VALUES ('..', 1, 'x')", "no gateway has: ..\n"],
+    "a journal whose name is bytes": ["INSERT INTO backup_journal VALUES (x'6162', 1, 'x')", "no gateway has: ab\n"],
+    "a journal named for terminals": [
+      "INSERT INTO backup_journal VALUES (char(27) || '[2J', 1, 'x')",
+      "no gateway has: \\u{1b}[2J\n",
+    ],
+    "a trigger": [
+      "CREATE TRIGGER more AFTER UPDATE ON accounts BEGIN UPDATE accounts SET balance = 1e9; END",
+      "the trigger more, which no gateway has made",
+    ],
+  };
+
+  test.each(Object.entries(others))("a back-up that has %s", async (_, [sql, words]) => {
+    cpSync(whole(), at("other"));
+    const sqlite = new Sqlite(at("other"));
+    sqlite.function("lower_case", (text) => text);
+    sqlite.exec(sql).close();
+    writeChecksum(at("other"));
+    const before = contentsOf(at("."));
+    const done = await commands.run(["restore", at("other")], nowhere());
+    expect(done.stderr).toContain(words);
+    expect(done.stderr).toMatch(/^model-gateway: .*\n$/);
+    expect(done).toMatchObject({ code: 1, stdout: "" });
+    expect(contentsOf(at("."))).toEqual(before);
+  });
+
+  test("a trigger of the gateway's own name becomes its own, and views and indexes of other names stay", async () => {
+    cpSync(whole(), at("renamed"));
+    const sqlite = new Sqlite(at("renamed"));
+    sqlite.function("lower_case", (text) => text);
+    sqlite.exec(`DROP TRIGGER accounts_updated; CREATE VIEW rich AS SELECT * FROM accounts;
+      CREATE TRIGGER accounts_updated AFTER UPDATE ON accounts BEGIN UPDATE accounts SET balance = 1e9; END`);
+    sqlite.close();
+    writeChecksum(at("renamed"));
+    const env = { DATA_DIR: at("renamed-again") };
+    expect(await commands.run(["restore", at("renamed")], env)).toMatchObject({ code: 0, stdout: holds });
+    const restored = new Sqlite(join(env.DATA_DIR, "gateway.db"), { readonly: true });
+    const sqlOf = (name: string) => restored.prepare("SELECT sql FROM sqlite_master WHERE name = ?").pluck().get(name);
+    expect([sqlOf("accounts_updated"), sqlOf("rich")]).toEqual([
+      expect.stringContaining("changed_names"),
+      expect.stringContaining("VIEW rich"),
+    ]);
+    restored.close();
+  });
 
   test("data that do not add up are restored as they were, and reported", async () => {
     const env = { DATA_DIR: at("wrong") };

@@ -401,6 +401,44 @@ models:
     });
   }
 
+  const many = (count: number, of: (i: number) => string) => Array.from({ length: count }, (_, i) => of(i)).join("");
+
+  test.each([
+    ["a list within itself", "tiers: &a\n  - *a\n", /^2: an alias that stands within/],
+    ["a map within a list within itself", "port: 1\nmodels: &a\n  - { id: [*a] }\n", /^3: an alias that stands within/],
+    ["all of it within itself", "&a\nmodels: *a\n", /^2: an alias that stands within/],
+    [
+      "a list of lists of lists",
+      many(8, (i) => `${"abcdefghi"[i + 1]}: &b${i + 1} [${many(9, () => `*b${i},`)}]\n`).replace(
+        /^/,
+        "a: &b0 [x, x, x, x, x, x, x, x, x]\n",
+      ),
+      /^\d: aliases that stand for too much/,
+    ],
+    [
+      "a long list ninety times",
+      `a: &a [${many(2_000, () => "x,")}]\nb: [${many(90, () => "*a,")}]\n`,
+      /^2: aliases that stand/,
+    ],
+    [
+      "thousands of names",
+      many(4_000, (i) => `k${i}: &k${i} 1\n`) + many(4_000, (i) => `l${i}: *k${i}\n`),
+      /^5001: aliases that/,
+    ],
+    ["lists in lists", `models: ${"[".repeat(200)}${"]".repeat(200)}\n`, /^1: values that are nested too deeply$/],
+    ["lists in lists beyond any stack", `models: ${"[".repeat(20_000)}\n`, /^1: values that are nested too deeply$/],
+  ])("of a text that is more than it says: %s", async (_, text, fault) => {
+    expect((await faultsOf(text)).filter((one) => !fault.test(one)).join("\n")).not.toMatch(/call stack/i);
+    expect((await faultsOf(text)).join("\n")).toMatch(new RegExp(fault.source, "m"));
+  });
+
+  test("of nothing where one value is named by two hundred aliases", async () => {
+    const one = (i: number) =>
+      `  - {id: m${i}, family: f, kind: chat, targets: ${i === 0 ? "&t " : "*t"}${i === 0 ? "[{upstream: a, model: m}]" : ""}}\n`;
+    const text = `upstreams: [{name: a, kind: openai, base_url: "http://127.0.0.1:1"}]\nmodels:\n${many(201, one)}`;
+    expect(await faultsOf(text)).toEqual([]);
+  });
+
   for (const [name, text] of [
     ["a list", "- a\n- b\n"],
     ["a word", "hello\n"],

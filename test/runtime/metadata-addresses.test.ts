@@ -31,6 +31,8 @@ test.each([
     "a translation to IPv6",
     "64:ff9b::a9fe:a9fe",
     "64:ff9b::a83f:8110",
+    "64:ff9b:1::a9fe:a9fe",
+    "::ffff:0:a9fe:a9fe",
     "2002:a9fe:a9fe::1",
     "::ffff:a83f:8110",
     "::a9fe:a9fe",
@@ -47,6 +49,8 @@ test("their neighbours are none", () => {
     "fd20:ce::255",
     "fd00:ec3::254",
     "64:ff9b::a00:1",
+    "64:ff9b:1::a00:1",
+    "::ffff:0:a00:1",
     "2002:a00:1::1",
     "::1",
   ];

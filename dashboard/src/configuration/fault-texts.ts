@@ -25,6 +25,7 @@ const yamlProblems: ReadonlyMap<string, string> = new Map([
   ["BAD_DQ_ESCAPE", "双引号中的转义无效"],
   ["MULTIPLE_DOCS", "文件中有多个文档"],
   ["BAD_ALIAS", "引用的锚点不存在"],
+  ["RESOURCE_EXHAUSTION", "嵌套过深，或引用的内容过多"],
 ]);
 
 /** faultInChinese tells what is wrong. */

@@ -14,7 +14,7 @@ type CreateProvider = (config: UpstreamConfig, apiKey: string | undefined, faste
 
 const kinds: Readonly<Record<UpstreamConfig["kind"], CreateProvider>> = {
   anthropic: (config, apiKey, { createClient }) =>
-    createAnthropicProvider({ ...optionsOf(config), createClient, apiKey }),
+    createAnthropicProvider({ ...optionsOf(config), createClient, apiKey, apiKeys: config.api_keys }),
   openai: (config, apiKey, faster) =>
     createOpenAiProvider({ ...optionsOf(config), ...faster, apiKey, profile: createProfile(config.profile ?? {}) }),
 };

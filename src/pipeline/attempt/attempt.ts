@@ -141,6 +141,7 @@ function requestTo(attempt: CallAttempt, record: AttemptRecord, clock: () => num
   if (stream) stream.rooms = room;
   return {
     id,
+    account: part.caller.accountId,
     operation: candidate.operation,
     form,
     request,

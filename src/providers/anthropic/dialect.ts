@@ -30,6 +30,7 @@ import { createUpstream } from "../upstream/upstream.ts";
 import { createEventAccumulator } from "./accumulator.ts";
 import { withFittingCalls } from "./conversation/fitting-calls.ts";
 import { withPlacedInstructions } from "./conversation/late-instructions.ts";
+import { withOwnIds } from "./conversation/own-ids.ts";
 import { refuseUnheard } from "./conversation/unheard.ts";
 import { requiresSignedThinking, withoutUnsigned } from "./conversation/unsigned-thinking.ts";
 import { withUsableContent } from "./conversation/usable-content.ts";
@@ -44,6 +45,8 @@ import { meterMessage } from "./usage.ts";
 import { changesOfMessage } from "./usual-message.ts";
 
 export interface AnthropicOptions {
+  /** All keys of the upstream, among which calls take turns. Default: `apiKey`. */
+  readonly apiKeys?: readonly string[] | undefined;
   /** With the version: `https://api.anthropic.com/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
@@ -58,16 +61,19 @@ export interface AnthropicOptions {
 }
 
 export function createAnthropicProvider(options: AnthropicOptions): Provider {
-  const { baseUrl, apiKey, timeouts, headers, query, createClient } = options;
-  const upstream = createUpstream(baseUrl, timeouts, query, createClient);
+  const { baseUrl, apiKey, apiKeys = apiKey === undefined ? [] : [apiKey], timeouts, headers, query } = options;
+  const upstream = createUpstream(baseUrl, timeouts, query, options.createClient);
   const credential = { ...lowerCased(headers), ...credentialOf(apiKey, options.credential ?? "x-api-key") };
   const dialect = anthropicDialect(credential, createRedact(baseUrl, secretsOf(apiKey, headers, query)));
   const isSigned = (model: string) => requiresSignedThinking(model, baseUrl);
+  const secrets = [...apiKeys, ...Object.values(headers ?? {}), ...Object.values(query ?? {})];
+  const spoken = <O extends Operation>(spokenAs: Dialect, path: string): Speak<O> =>
+    dropUnsupported(withOwnIds(speakOver<O>(upstream, spokenAs, path), secrets), isSigned);
   return {
     kind: "anthropic",
     speaks: {
-      messages: dropUnsupported(speakOver(upstream, dialect, "/messages"), isSigned),
-      count_tokens: dropUnsupported(speakOver(upstream, countingDialect(dialect), "/messages/count_tokens"), isSigned),
+      messages: spoken(dialect, "/messages"),
+      count_tokens: spoken(countingDialect(dialect), "/messages/count_tokens"),
     },
     check: checkOver(upstream, { ...credential, "anthropic-version": defaultVersion }),
     close: () => upstream.close(),

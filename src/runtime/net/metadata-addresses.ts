@@ -23,10 +23,15 @@ const addresses6 = [
   "fd00:c1::a9fe:a9fe", // Oracle Cloud
   "fd20:ce::254", // Google Cloud
 ];
-/** Prefixes behind which an address of IPv4 stands in one of IPv6: RFC 4291, RFC 6052, RFC 3056. `BlockList` knows `::ffff:` itself. */
+/**
+ * Prefixes behind which an address of IPv4 stands in one of IPv6: RFC 4291, RFC 6052, RFC 8215, RFC 2765, RFC 3056. `BlockList` knows
+ * `::ffff:` itself.
+ */
 const translated = [
   { before: "::", after: "", bits: 96 },
   { before: "64:ff9b::", after: "", bits: 96 },
+  { before: "64:ff9b:1::", after: "", bits: 96 },
+  { before: "::ffff:0:", after: "", bits: 96 },
   { before: "2002:", after: "::", bits: 16 },
 ];
 

@@ -14,8 +14,13 @@ import { enumWords } from "../../wire/plan.ts";
 import { callFields } from "./call-fields.ts";
 import type { LabelsOf } from "./key-labels.ts";
 
-/** formulas are the places before what looks like one. */
-const formulas = /(^|[;\t\r\n][ "]*)(?=[=+\-@\t\r])/g;
+/**
+ * signs are those with which formulas begin, in all forms that are the same by compatibility: Numbers reads these as the plain ones.
+ * Source: UAX #15.
+ */
+const signs = "=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b\u207c\u207a\u207b\u208c\u208a\u208b";
+/** formulas are the places before what looks like one, behind what spreadsheets pass over at the beginning of a cell. */
+const formulas = new RegExp(`(^|[;\\t\\r\\n])([\\p{White_Space}\\p{Cc}\\p{Cf}"]*?)(?=[${signs}\\t\\r])`, "gu");
 
 type Cell = (value: string | number) => string | number;
 
@@ -56,6 +61,6 @@ function line(cells: readonly (string | number)[]): string {
 
 function csvCell(cell: string | number): string {
   if (typeof cell === "number") return String(cell);
-  const safe = cell.replace(formulas, "$1'");
+  const safe = cell.replace(formulas, "$1$2'");
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -9,6 +9,8 @@ import { KeyService } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import { mostOfKey, ownerBounds, tagBounds } from "../../../src/call/key-bounds.ts";
 import { UsageError } from "../../../src/commands/line/errors.ts";
 import { readKeyLimits } from "../../../src/commands/line/key-options.ts";
+import { csvLines } from "../../../src/services/usage/requests-csv.ts";
+import type { CallRow } from "../../../src/storage/columns.ts";
 import { hurriedClock, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 
 let gateway: TestGateway;
@@ -20,6 +22,8 @@ afterAll(() => gateway.close());
 const odd = [
   "=1+1",
   "@SUM(A1)",
+  "\u{ff1d}1+1",
+  "\u{fe62}1",
   'quoted "twice"',
   "comma, semicolon; and 'apostrophe'",
   'back\\slash {label="x"}',
@@ -76,6 +80,34 @@ describe("odd tags and owners", () => {
     }
   });
 
+  const plain = [..."=+-@\t\r"];
+  const alike = [
+    ..."\u{ff1d}\u{ff0b}\u{ff0d}\u{ff20}\u{fe66}\u{fe62}\u{fe63}\u{fe6b}\u{207c}\u{207a}\u{207b}\u{208c}\u{208a}\u{208b}",
+  ];
+  const call = new Proxy({}, { get: () => null }) as CallRow;
+
+  test.each([...plain, ...alike])(
+    "that begin with %j are no formulas in the CSV, whatever is passed over before it",
+    (sign) => {
+      for (const before of [
+        "",
+        " ",
+        "\u{a0} ",
+        "\0",
+        "\u{feff}",
+        "\u{2066}",
+        '"',
+        "a;",
+        'a; "',
+        "a\n",
+        "a\t\u{3000}",
+      ]) {
+        const line = csvLines([call], () => ({ id: "", tags: [], owner: `${before}${sign}1+1` }));
+        expect([before, cellsOf(line.slice(0, -2)).at(-1)]).toEqual([before, `${before}'${sign}1+1`]);
+      }
+    },
+  );
+
   test("stand in the CSV of calls in one cell each, which no spreadsheet evaluates, and in no metric", async () => {
     const { data } = await create({ tags: odd, owner: '=HYPERLINK(1);=HYPERLINK(2);"=HYPERLINK(3)' });
     const called = await fetch(`${gateway.baseUrl}/chat/completions`, {
@@ -91,8 +123,10 @@ describe("odd tags and owners", () => {
     const [head = "", line = ""] = (await csv.text()).split("\r\n");
     const cells = cellsOf(line);
     expect(cells).toHaveLength(head.split(",").length);
-    const harmless = odd.map((tag) => (/^[=@]/.test(tag) ? `'${tag}` : tag));
+    const harmless = odd.map((tag) => (/^[=@\u{ff1d}\u{fe62}]/u.test(tag) ? `'${tag}` : tag));
     expect(cells.slice(-2)).toEqual([harmless.join("; "), `'=HYPERLINK(1);'=HYPERLINK(2);"'=HYPERLINK(3)`]);
+    // Numbers takes each cell by its plain characters.
+    for (const cell of cells) expect(cell.normalize("NFKC")).not.toMatch(/^[\s"]*[=+\-@]/);
     // A spreadsheet of a country that writes decimals with a comma parts cells by semicolons, and drops the quotes before what is in one.
     for (const cell of line.split(";")) expect(cell).not.toMatch(/^[ "]*[=+\-@]/);
     const metrics = await (await fetch(`http://127.0.0.1:${gateway.metricsPort}/metrics`)).text();

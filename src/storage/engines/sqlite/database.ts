@@ -76,6 +76,18 @@ export function connect(
   return new Sqlite(path, { timeout: maxWaitMs, fileMustExist: true, ...options, ...addonOptions(dirname(path)) });
 }
 
+/** withNew has work done with a new database that lives in memory for as long, with all tables of this version. */
+export async function withNew<T>(work: (made: RawConnection) => T): Promise<T> {
+  const made = new Sqlite(":memory:", addonOptions("."));
+  try {
+    set(made, "process");
+    await migrate(made, plainOf(made));
+    return work(made);
+  } finally {
+    made.close();
+  }
+}
+
 /** isUnused reports whether no process has the file of a database open, in this moment. Throws SQLite's error. */
 export function isUnused(path: string): boolean {
   return isAlone(connect(path, { timeout: 0 }));

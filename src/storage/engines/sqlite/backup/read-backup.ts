@@ -1,6 +1,7 @@
 /** Reads what a back-up says of itself, and makes a database of one. */
 import { chmodSync, constants, copyFileSync, mkdirSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
+import { legible } from "../../../../runtime/words/legible.ts";
 import { fileRemedy, isWrongPath, NamedFileError, StorageError } from "../../../../runtime/write-trouble.ts";
 import { journalFolder } from "../../../journal/segments.ts";
 import { connect, type RawConnection } from "../database.ts";
@@ -17,6 +18,9 @@ const faults: Readonly<Record<HeadFault, string>> = {
   damaged: "is damaged: it has changed since it was written. Use another copy of it",
 };
 
+/** notOurs is said of a file that has the marks of a back-up, and not its parts. */
+const notOurs = "is no back-up of model-gateway's: what it says of itself cannot be read. Use another copy of it";
+
 /**
  * readBackup returns the header of a back-up. `name` stands for the file in messages. Throws a StorageError where the back-up is not whole,
  * or a newer version wrote it.
@@ -26,9 +30,8 @@ export async function readBackup(file: string, name = file): Promise<BackupHeade
   if (fault !== undefined) throw new StorageError(`${name} ${faults[fault]}`);
   const backup = connect(file, { readonly: true });
   try {
-    const header = backup
-      .prepare("SELECT created_at, version, journal_lines, user_version FROM backup_header")
-      .get() as BackupHeader;
+    const header = headerIn(backup);
+    if (!header) throw new StorageError(`${name} ${notOurs}`);
     const unknown = await unknownMigrations(backup);
     if (unknown.length > 0)
       throw new StorageError(
@@ -38,6 +41,33 @@ export async function readBackup(file: string, name = file): Promise<BackupHeade
   } finally {
     backup.close();
   }
+}
+
+/** ownTables are the tables that are read before the rest of a file is compared with what the gateway makes. */
+const ownTables = ["backup_header", "backup_journal", "kysely_migration"];
+
+/** headerIn returns the header of a back-up; undefined where it has none, or another than is written. */
+function headerIn(backup: RawConnection): BackupHeader | undefined {
+  // A view in the place of a table may be read for ever.
+  const isTable = backup.prepare(
+    "SELECT 1 FROM sqlite_master WHERE name = ? AND type = 'table' AND sql LIKE 'CREATE TABLE%'",
+  );
+  if (!ownTables.every((table) => isTable.get(table) !== undefined)) return undefined;
+  const columns = backup.prepare("SELECT name FROM pragma_table_xinfo('backup_header') WHERE hidden = 0").pluck().all();
+  if (columns.join() !== headerColumns.join()) return undefined;
+  const header = backup.prepare(`SELECT ${headerColumns.join()} FROM backup_header`).get() as BackupHeader | undefined;
+  return header && isWritten(header) ? header : undefined;
+}
+
+const headerColumns = ["created_at", "version", "journal_lines", "user_version"] as const;
+
+/** latestMs is the last moment that a Date has, in milliseconds since 1970. */
+const latestMs = 8.64e15;
+
+function isWritten({ created_at, version, journal_lines, user_version }: BackupHeader): boolean {
+  const isVersion = typeof version === "string" && /^[\w.+-]{1,100}$/.test(version);
+  const isMoment = created_at >= 0 && created_at <= latestMs;
+  return isVersion && isMoment && [created_at, journal_lines, user_version].every(Number.isSafeInteger);
 }
 
 /** faultOf looks at the bytes. Throws a StorageError where the file cannot be read. */
@@ -66,6 +96,9 @@ export function unpackBackup(file: string, database: string, { user_version }: B
   }
 }
 
+/** journalFile is the form of a journal's name: its process, and what its lines are. */
+const journalFile = /^[\w-]{1,100}\.jsonl(?:\.rejected)?$/;
+
 /** endJournals marks the journals as closed: their processes are gone. Journals of older versions have no such mark. */
 function endJournals(copy: RawConnection): string {
   const isKnown =
@@ -77,8 +110,8 @@ function writeJournal(copy: RawConnection, folder: string): void {
   const lines = copy.prepare("SELECT file, line, text FROM backup_journal ORDER BY file, line").all() as JournalLine[];
   if (lines.length > 0) mkdirSync(folder, { mode: 0o700 });
   for (const [name, own] of Map.groupBy(lines, ({ file }) => file)) {
-    if (name !== basename(name))
-      throw new StorageError(`the back-up has a file of the journal outside of its folder: ${name}`);
+    if (typeof name !== "string" || !journalFile.test(name))
+      throw new StorageError(`the back-up has a file of the journal that no gateway has: ${legible(String(name))}`);
     writeFileSync(join(folder, name), own.map(({ text }) => `\n${text}`).join(""), { mode: 0o600, flag: "wx" });
   }
 }

@@ -1,0 +1,53 @@
+/**
+ * Bounds how deep the values of a YAML text are nested, and what its aliases stand for. A short text may name a long value many times, or a
+ * value within itself: whoever reads it would read for minutes, or for ever.
+ */
+import { type Document, isAlias, isCollection, isPair, type Node } from "yaml";
+
+/** maxAliases is the most aliases that a text may have: each is looked up among all before it. */
+const maxAliases = 1_000;
+/** maxRepeated is the most values that they may stand for in all. */
+const maxRepeated = 100_000;
+/** maxDepth is how many lists and maps a value may stand in. */
+const maxDepth = 100;
+/** tooDeep is what is said of values beyond that. */
+export const tooDeep = "values that are nested too deeply";
+
+export interface ShapeFault {
+  /** node is the alias, or the value that is nested too deeply. */
+  readonly node: Node;
+  readonly text: string;
+}
+
+/** faultOfShape returns the first such fault of a text; undefined where it has none. It takes one step a value. */
+export function faultOfShape(document: Document): ShapeFault | undefined {
+  /** sizes are how many values each anchor stands for so far; undefined while its value is being counted. */
+  const sizes = new Map<string, number | undefined>();
+  let fault: ShapeFault | undefined;
+  let [aliases, repeated] = [0, 0];
+  const sizeOfAlias = (node: Node & { readonly source: string }): number => {
+    const size = sizes.get(node.source) ?? 0;
+    repeated += size;
+    const text =
+      sizes.has(node.source) && size === 0
+        ? "an alias that stands within what it stands for"
+        : ++aliases > maxAliases || repeated > maxRepeated
+          ? `aliases that stand for too much: ${maxAliases} of them may stand for ${maxRepeated} values`
+          : undefined;
+    if (text !== undefined) fault ??= { node, text };
+    return size;
+  };
+  const sizeOf = (node: unknown, depth: number): number => {
+    if (fault) return 0;
+    if (isPair(node)) return sizeOf(node.key, depth) + sizeOf(node.value, depth);
+    if (isAlias(node)) return sizeOfAlias(node);
+    if (depth > maxDepth) fault = { node: node as Node, text: tooDeep };
+    const { anchor, items } = (node ?? {}) as { readonly anchor?: string; readonly items?: readonly unknown[] };
+    if (anchor !== undefined) sizes.set(anchor, undefined);
+    const size = isCollection(node) ? (items ?? []).reduce((sum: number, item) => sum + sizeOf(item, depth + 1), 1) : 1;
+    if (anchor !== undefined) sizes.set(anchor, size);
+    return size;
+  };
+  sizeOf(document.contents, 0);
+  return fault;
+}
