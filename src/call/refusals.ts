@@ -340,7 +340,7 @@ export function otherModelUnpriced(model: string, tool: string): Refusal {
 // The path and the model.
 
 export function unknownPath(method: string, path: string): Refusal {
-  const message = `Invalid URL (${method} ${path}): nothing is served there. Check the base address and the path.`;
+  const message = `Invalid URL (${method} ${path}): nothing is served there. Check the base address and the path; \`GET /openapi.json\` lists what is.`;
   return new Refusal(Reason.UNKNOWN_PATH, message);
 }
 
@@ -388,10 +388,9 @@ export function methodNotAllowed(method: string, allowed: readonly string[]): Re
 
 export function modelNotFound(model: string): Refusal {
   if (model.trim() === "") return modelUnnamed();
-  const message =
-    `The model \`${model}\` does not exist or you do not have access to it. ` +
-    "`GET /v1/models` lists those that you may call.";
-  return new Refusal(Reason.MODEL_NOT_FOUND, message, { param: "model", vendorMessage: `model: ${model}` });
+  const remedy = "`GET /v1/models` lists those that you may call.";
+  const message = `The model \`${model}\` does not exist or you do not have access to it. ${remedy}`;
+  return new Refusal(Reason.MODEL_NOT_FOUND, message, { param: "model", vendorMessage: `model: ${model}. ${remedy}` });
 }
 
 /** modelUnnamed refuses a name that is empty or blank, in the words that clients look for: often the caller has not set a variable. */
