@@ -708,7 +708,12 @@ describe("help and version", () => {
     }
     for (const group of groups.keys()) {
       const { stdout } = await commands.run([group, "--help"], env);
-      for (const action of actionsOf(group)) expect(stdout).toMatch(new RegExp(`^  ${action}\\b`, "m"));
+      for (const action of actionsOf(group)) {
+        expect(stdout).toMatch(new RegExp(`^  ${action}\\b`, "m"));
+        // What may be left out is in brackets, here as in the action's own help.
+        for (const { name, isOptional } of specs.get(`${group} ${action}`)?.arguments ?? [])
+          if (isOptional) expect(stdout).toMatch(new RegExp(`^  ${action} .*\\[${name}\\]`, "m"));
+      }
     }
   });
 
