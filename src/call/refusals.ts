@@ -140,7 +140,11 @@ export function httpNotUnderstood(status: number): Refusal {
 
 // The caller.
 
-const challenge = { "www-authenticate": "Bearer" };
+/** Tells clients not to retry: they would retry on the status, and the same request would be refused again. */
+const permanent = { "x-should-retry": "false" };
+
+/** Claude Code repeats a 401 ten times over minutes, without a word to its user, unless it is told that this is in vain. */
+const challenge = { ...permanent, "www-authenticate": "Bearer" };
 
 export function missingApiKey(): Refusal {
   return new Refusal(
@@ -266,9 +270,6 @@ export function addressNotPermitted(address: string): Refusal {
 }
 
 // The caller's credit.
-
-/** Tells clients not to retry: they would retry on the status, and the same request would be refused again. */
-const permanent = { "x-should-retry": "false" };
 
 /** Both amounts have their unit: "0.042 JPY". */
 export function insufficientCredit(of: "balance" | "limit", needed: string, available: string): Refusal {
