@@ -1,5 +1,5 @@
 /** Makes the texts of `model-gateway help` from the table of commands: all commands, one of them, or a topic. */
-import { helpHint, UsageError } from "./errors.ts";
+import { wrongCommand } from "./errors.ts";
 import { type ArgumentSpec, actionsOf, type CommandSpec, firstWords, groups, specs, type topics } from "./table.ts";
 
 /** help returns the help of what is named: nothing for all commands. Throws a UsageError. */
@@ -11,7 +11,7 @@ export function help(words: readonly string[] = []): string {
   const spec = specs.get(name);
   if (spec) return helpOf(name, spec);
   if (words.length === 1 && groups.has(name)) return helpOfGroup(name);
-  throw new UsageError(`there is no command "${name}". ${helpHint()}`);
+  throw wrongCommand(name);
 }
 
 /**
