@@ -309,7 +309,8 @@ export function beyondAnyHold(needed: string, most: string): Refusal {
 export function modelUnpriced(model: string): Refusal {
   const message =
     `The model \`${model}\` has no price, and this API key pays for its calls beforehand. ` +
-    "Use another model, or ask the operator of the gateway for a price (`price` of the model, or `unpriced_models`, in gateway.yaml).";
+    "Use another model, or ask the operator of the gateway for a price " +
+    "(`price` of the model, or `unpriced_models`, on the operator's pages or in gateway.yaml).";
   return new Refusal(Reason.MODEL_UNPRICED, message, { param: "model" });
 }
 
@@ -323,7 +324,7 @@ export function wayUnpriced(model: string, param: "service_tier" | "speed" | "in
   };
   const message =
     `The model \`${model}\` has no price for ${what[param]}. ` +
-    "Ask without it, or ask the operator of the gateway for a price (`price` of the model, in gateway.yaml).";
+    "Ask without it, or ask the operator of the gateway for a price (`price` of the model, on the operator's pages or in gateway.yaml).";
   return new Refusal(Reason.MODEL_UNPRICED, message, { param });
 }
 
