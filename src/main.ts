@@ -2,7 +2,7 @@
  * The command line. Exit codes: 0 all went well, 2 the command, a path that it names or the configuration is wrong, 1 anything else.
  * `model-gateway help exit-codes` tells them apart.
  */
-import { helpHint, StartError, UsageError } from "./commands/line/errors.ts";
+import { StartError, UsageError, wrongCommand } from "./commands/line/errors.ts";
 import { ConfigError } from "./config/config-error.ts";
 import { diskMessage, fileRemedy, NamedFileError, StorageError, troubleOf } from "./runtime/write-trouble.ts";
 
@@ -53,7 +53,7 @@ async function main(args: readonly string[]): Promise<void> {
   // Options without a command are those of `serve`.
   const [name, rest] = first.startsWith("-") ? ["serve", args] : [first, args.slice(1)];
   const load = commands.get(name) ?? parts.get(name);
-  if (!load) throw new UsageError(`there is no command "${name}". ${helpHint()}`);
+  if (!load) throw wrongCommand(name);
   const command = await load();
   await command(rest);
 }

@@ -140,7 +140,11 @@ export function httpNotUnderstood(status: number): Refusal {
 
 // The caller.
 
-const challenge = { "www-authenticate": "Bearer" };
+/** Tells clients not to retry: they would retry on the status, and the same request would be refused again. */
+const permanent = { "x-should-retry": "false" };
+
+/** Claude Code repeats a 401 ten times over minutes, without a word to its user, unless it is told that this is in vain. */
+const challenge = { ...permanent, "www-authenticate": "Bearer" };
 
 export function missingApiKey(): Refusal {
   return new Refusal(
@@ -267,9 +271,6 @@ export function addressNotPermitted(address: string): Refusal {
 
 // The caller's credit.
 
-/** Tells clients not to retry: they would retry on the status, and the same request would be refused again. */
-const permanent = { "x-should-retry": "false" };
-
 /** Both amounts have their unit: "0.042 JPY". */
 export function insufficientCredit(of: "balance" | "limit", needed: string, available: string): Refusal {
   const [whose, advice] =
@@ -308,7 +309,8 @@ export function beyondAnyHold(needed: string, most: string): Refusal {
 export function modelUnpriced(model: string): Refusal {
   const message =
     `The model \`${model}\` has no price, and this API key pays for its calls beforehand. ` +
-    "Use another model, or ask the operator of the gateway for a price (`price` of the model, or `unpriced_models`, in gateway.yaml).";
+    "Use another model, or ask the operator of the gateway for a price " +
+    "(`price` of the model, or `unpriced_models`, on the operator's pages or in gateway.yaml).";
   return new Refusal(Reason.MODEL_UNPRICED, message, { param: "model" });
 }
 
@@ -322,7 +324,7 @@ export function wayUnpriced(model: string, param: "service_tier" | "speed" | "in
   };
   const message =
     `The model \`${model}\` has no price for ${what[param]}. ` +
-    "Ask without it, or ask the operator of the gateway for a price (`price` of the model, in gateway.yaml).";
+    "Ask without it, or ask the operator of the gateway for a price (`price` of the model, on the operator's pages or in gateway.yaml).";
   return new Refusal(Reason.MODEL_UNPRICED, message, { param });
 }
 
@@ -340,7 +342,7 @@ export function otherModelUnpriced(model: string, tool: string): Refusal {
 // The path and the model.
 
 export function unknownPath(method: string, path: string): Refusal {
-  const message = `Invalid URL (${method} ${path}): nothing is served there. Check the base address and the path.`;
+  const message = `Invalid URL (${method} ${path}): nothing is served there. Check the base address and the path; \`GET /openapi.json\` lists what is.`;
   return new Refusal(Reason.UNKNOWN_PATH, message);
 }
 
@@ -388,10 +390,9 @@ export function methodNotAllowed(method: string, allowed: readonly string[]): Re
 
 export function modelNotFound(model: string): Refusal {
   if (model.trim() === "") return modelUnnamed();
-  const message =
-    `The model \`${model}\` does not exist or you do not have access to it. ` +
-    "`GET /v1/models` lists those that you may call.";
-  return new Refusal(Reason.MODEL_NOT_FOUND, message, { param: "model", vendorMessage: `model: ${model}` });
+  const remedy = "`GET /v1/models` lists those that you may call.";
+  const message = `The model \`${model}\` does not exist or you do not have access to it. ${remedy}`;
+  return new Refusal(Reason.MODEL_NOT_FOUND, message, { param: "model", vendorMessage: `model: ${model}. ${remedy}` });
 }
 
 /** modelUnnamed refuses a name that is empty or blank, in the words that clients look for: often the caller has not set a variable. */

@@ -33,8 +33,11 @@ import { type FilePart, filePart, mergedDocument } from "./stored/merged.ts";
 
 export type { CacheConfig, Config, Environment, ModelConfig, PriceConfig, UpstreamConfig };
 
-/** onlyForServing are the keys of gateway.yaml whose secrets no command needs but those that serve. */
-export const onlyForServing: ReadonlySet<string> = new Set(["upstreams", "operator_key", "telemetry", "redis"]);
+/** onlyForCallers are the keys of gateway.yaml whose secrets neither commands nor upstreams need. */
+export const onlyForCallers: ReadonlySet<string> = new Set(["operator_key", "telemetry", "redis"]);
+
+/** onlyForServing are those whose secrets no command on the data needs: upstreams' besides. */
+export const onlyForServing: ReadonlySet<string> = new Set(["upstreams", ...onlyForCallers]);
 
 /**
  * loadDataConfig loads the configuration for a command on the data, in whose terminal the secrets of upstreams need not be set.

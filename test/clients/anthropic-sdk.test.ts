@@ -39,6 +39,9 @@ import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../su
 
 const gateways = nearAndFar();
 /** Responses know no stop texts, and are told of each tool whether it is strict: that is some tokens more. */
+/** listed is what is told where a model is not found. */
+const listed = "`GET /v1/models` lists those that you may call.";
+
 const overResponses = "an upstream that is asked for responses";
 
 const clientOf = ({ rootUrl, apiKey }: TestGateway) => new Anthropic({ baseURL: rootUrl, apiKey });
@@ -610,7 +613,7 @@ for (const [place, gatewayAt] of [
         expect(input_tokens).toBeGreaterThan(20);
         const error = await thrown(client.messages.countTokens({ ...request, model: "vendor/nothing" }, oneTry));
         expect(error).toBeInstanceOf(NotFoundError);
-        expect(error).toMatchObject({ type: "not_found_error", apiMessage: "model: vendor/nothing" });
+        expect(error).toMatchObject({ type: "not_found_error", apiMessage: `model: vendor/nothing. ${listed}` });
       });
     });
 
@@ -632,7 +635,7 @@ for (const [place, gatewayAt] of [
         expect(await client.models.retrieve("embedded-chat")).toMatchObject({ id: "embedded-chat", type: "model" });
         const error = await thrown(client.models.retrieve("vendor/nothing:latest", {}, oneTry));
         expect(error).toBeInstanceOf(NotFoundError);
-        expect(error).toMatchObject({ type: "not_found_error", apiMessage: "model: vendor/nothing:latest" });
+        expect(error).toMatchObject({ type: "not_found_error", apiMessage: `model: vendor/nothing:latest. ${listed}` });
       });
     });
 
@@ -721,7 +724,7 @@ for (const [place, gatewayAt] of [
         "an unknown model is not found, by name": {
           work: () => unchecked({ ...say("hi"), model: "vendor/nothing:latest" }),
           type: NotFoundError,
-          told: { status: 404, type: "not_found_error", apiMessage: "model: vendor/nothing:latest" },
+          told: { status: 404, type: "not_found_error", apiMessage: `model: vendor/nothing:latest. ${listed}` },
         },
         "an unknown path is not found": {
           work: () => client.get("/v1/messages/_stainless_unknown_path", oneTry),

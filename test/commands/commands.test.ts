@@ -485,7 +485,10 @@ describe("users", () => {
 
 describe("a mistake ends with exit code 2 and words that say what to do:", () => {
   const mistakes: Record<string, readonly [args: readonly string[], words: string]> = {
-    "an unknown command": [["sevre"], 'there is no command "sevre"'],
+    "an unknown command": [["sevre"], 'there is no command "sevre". Is "serve" meant?'],
+    "the singular of a command": [["key", "create"], 'there is no command "key". Is "keys" meant?'],
+    "an unknown command whose help is asked for": [["help", "keys", "craete"], 'Is "keys create" meant?'],
+    "a command that is like none": [["install"], 'there is no command "install". `model-gateway help`'],
     "an unknown command that every object knows": [["constructor"], 'there is no command "constructor"'],
     "accounts without an action": [["accounts"], "accounts needs one of: create, update, list, suspend"],
     "keys with an unknown action": [
@@ -708,7 +711,12 @@ describe("help and version", () => {
     }
     for (const group of groups.keys()) {
       const { stdout } = await commands.run([group, "--help"], env);
-      for (const action of actionsOf(group)) expect(stdout).toMatch(new RegExp(`^  ${action}\\b`, "m"));
+      for (const action of actionsOf(group)) {
+        expect(stdout).toMatch(new RegExp(`^  ${action}\\b`, "m"));
+        // What may be left out is in brackets, here as in the action's own help.
+        for (const { name, isOptional } of specs.get(`${group} ${action}`)?.arguments ?? [])
+          if (isOptional) expect(stdout).toMatch(new RegExp(`^  ${action} .*\\[${name}\\]`, "m"));
+      }
     }
   });
 
@@ -730,7 +738,8 @@ describe("help and version", () => {
       ...{
         code: 2,
         stdout: "",
-        stderr: 'model-gateway: there is no command "sevre". `model-gateway help` shows how to use it.\n',
+        stderr:
+          'model-gateway: there is no command "sevre". Is "serve" meant? `model-gateway help` shows how to use it.\n',
       },
     });
   });

@@ -60,6 +60,11 @@ describe("config test-upstream", () => {
     expect([listed.code, seen.length, listed.stdout.includes("call")]).toEqual([0, 1, false]);
     const unset = await commands.run(["config", "test-upstream", "written", ...own], { DATA_DIR: at.env.DATA_DIR });
     expect(unset.stderr).toContain("the environment variable KEY_OF_TEST is not set");
+    // What is secret of the gateway's own, and not of an upstream, need not be set.
+    const serving = `operator_key: "\${OPERATOR_KEY_OF_TEST}"\ntelemetry: { endpoint: "http://127.0.0.1:4318", headers: { a: "\${HEADER_OF_TEST}" } }\n`;
+    const whole = ["--config", await at.file("whole.yaml", serving + entry("written"))];
+    const tested = await at.run("config", "test-upstream", "written", "--list-only", ...whole);
+    expect([tested.code, tested.stderr]).toEqual([0, ""]);
     await upstream.close();
     const failed = await at.run("config", "test-upstream", "stored", ...own);
     expect(failed.code).toBe(1);

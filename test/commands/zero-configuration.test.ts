@@ -110,7 +110,7 @@ describe("with OPENAI_BASE_URL alone", () => {
   test("the lines of docs/getting-started.md make an account and a key, and list the server's models", async () => {
     await start();
     const page = await readFile(join(root, "docs/getting-started.md"), "utf8");
-    const [lines = ""] = /npx model-gateway accounts create --name mine\n[^`]*/.exec(page) ?? [];
+    const [lines = ""] = /npx model-gateway accounts create --name mine --grant 500\n[^`]*/.exec(page) ?? [];
     const env = {
       ...process.env,
       DATA_DIR: folder.path,

@@ -14,6 +14,7 @@ import type { Imported } from "../../src/config/import/imported.ts";
 import { importLiteLlm } from "../../src/config/import/litellm/import-litellm.ts";
 import { perMillion } from "../../src/config/import/litellm/prices.ts";
 import { bareNames, providers } from "../../src/config/import/litellm/providers.ts";
+import { instead } from "../../src/config/import/litellm/settings-elsewhere.ts";
 import { modeNames, modes } from "../../src/config/import/modes.ts";
 import { noteText } from "../../src/config/import/notes.ts";
 import { catalogueSchema } from "../../src/config/schema-models.ts";
@@ -387,6 +388,14 @@ describe("settings", () => {
     ])
       expect(named).toContain(`general_settings.${what}`);
     for (const what of ["set_verbose", "enable_pre_call_checks", "supports_vision"]) expect(named).not.toContain(what);
+  });
+
+  test("are told by what the gateway has in their place", () => {
+    const told = (...settings: readonly string[]) => settings.map((name) => instead.get(name));
+    for (const text of told("max_budget", "budget_duration")) expect(text).toContain("by the day, week or month");
+    for (const text of told("redis_host", "redis_url")) expect(text).toContain("`redis`");
+    for (const text of told("database_url")) expect(text).toMatch(/`database`.* unset its DATABASE_URL/);
+    for (const text of told("allowed_ips")) expect(text).toContain("--allow-ip");
   });
 
   test("are read with anchors, merges, and Python's words for true", async () => {

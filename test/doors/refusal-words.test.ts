@@ -130,6 +130,17 @@ describe("a refusal says what is wrong with the request:", () => {
           "The model `embedded-chat` is a chat model: call it at /v1/chat/completions, /v1/messages or /v1/responses.",
       },
     ],
+    "a path of a vendor's that is not served": [
+      "/v1/images/generations",
+      { prompt: "a cat" },
+      {
+        status: 404,
+        code: "unknown_url",
+        message:
+          "Invalid URL (POST /v1/images/generations): nothing is served there. " +
+          "Check the base address and the path; `GET /openapi.json` lists what is.",
+      },
+    ],
     "an embedding model on messages": [
       "/v1/messages",
       { ...chat, model: "embedded-embedding" },

@@ -154,7 +154,10 @@ describe("a faulty request is refused in the family's shape", () => {
           code: "model_not_found",
           param: "model",
           vendorType: "not_found_error",
-          message: family === "openai" ? /^The model `nobody\/knows:it` does not exist/ : "model: nobody/knows:it",
+          message:
+            family === "openai"
+              ? /^The model `nobody\/knows:it` does not exist .*`GET \/v1\/models` lists/
+              : "model: nobody/knows:it. `GET /v1/models` lists those that you may call.",
         },
       ],
       "a body over the limit": [

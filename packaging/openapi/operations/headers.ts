@@ -142,9 +142,10 @@ export const refusalHeaders: Readonly<
     header: { description: "When to come back, in seconds.", schema: { type: "integer", minimum: 1 } },
   },
   "x-should-retry": {
-    statuses: [402, 409, 502, 504],
+    statuses: [401, 402, 409, 502, 504],
     header: {
-      description: "`false` where the same request would be refused again although its status suggests a retry.",
+      description:
+        "`false` where the same request would be refused again, and some client would repeat it by its status.",
       schema: { type: "string", enum: ["false"] },
     },
   },

@@ -1,7 +1,7 @@
 /** `model-gateway config test-upstream`: asks an upstream for its models and for a small call, as pages do, and prints what came of it. */
 import { TestOutcome, type TestStep, TestStepKind } from "../../../gen/modelgateway/v1/configuration_pb.ts";
 import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
-import type { Config } from "../../config/config.ts";
+import { type Config, onlyForCallers } from "../../config/config.ts";
 import { createKeyRing } from "../../config/stored/key-ring.ts";
 import { createStoredConfiguration } from "../../config/stored/stored-configuration.ts";
 import { counted } from "../../runtime/words/counted.ts";
@@ -16,8 +16,9 @@ export async function testUpstream(args: readonly string[]): Promise<void> {
   const asked = { name: positionals[0] as string, skipCall, ...(model === undefined ? {} : { model }) };
   const work = async (...[storage, config]: Parameters<Parameters<typeof withFilesStorage>[1]>) => {
     const { configurations: rows } = storage;
-    // Unlike other commands this one needs the credentials: a variable of the file that is not set is told.
-    const stored = createStoredConfiguration({ rows, keys: createKeyRing(config), givenFile: file });
+    // Unlike other commands this one needs the credentials of upstreams: a variable for them that is not set is told.
+    const parts = { rows, keys: createKeyRing(config), givenFile: file, excused: onlyForCallers };
+    const stored = createStoredConfiguration(parts);
     const ask = operatorClient(storage, config, file, { stored, testUpstream: testBy(config) });
     const { ok, steps } = await ask(OperatorService.method.testUpstream, asked);
     console.log(table(["STEP", "OUTCOME", "TIME", "WHAT HAPPENED"], steps.map(row)));

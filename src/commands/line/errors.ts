@@ -1,5 +1,6 @@
 /** The mistakes that end a command in one line. */
-import { actionsOf } from "./table.ts";
+import { nearestWord } from "../../runtime/words/nearest-word.ts";
+import { actionsOf, firstWords, specs } from "./table.ts";
 
 /** UsageError is a mistake in the command line. It is reported in one line, without a stack; exit code 2. */
 export class UsageError extends Error {
@@ -14,6 +15,13 @@ export class StartError extends Error {
 /** helpHint says where the use of a command is explained. */
 export function helpHint(command?: string): string {
   return `\`model-gateway help${command === undefined ? "" : ` ${command}`}\` shows how to use it.`;
+}
+
+/** wrongCommand is the mistake of a name that is no command, with the one that was probably meant. */
+export function wrongCommand(name: string): UsageError {
+  const meant = nearestWord(name, new Set([...firstWords().keys(), ...specs.keys()]));
+  const hint = meant === undefined ? "" : ` Is "${meant}" meant?`;
+  return new UsageError(`there is no command "${name}".${hint} ${helpHint()}`);
 }
 
 /** wrongAction is the mistake of a group's name with no second word, or an unknown one. */

@@ -1,6 +1,6 @@
 /** Makes the texts of `model-gateway help` from the table of commands: all commands, one of them, or a topic. */
-import { helpHint, UsageError } from "./errors.ts";
-import { actionsOf, type CommandSpec, firstWords, groups, specs, type topics } from "./table.ts";
+import { wrongCommand } from "./errors.ts";
+import { type ArgumentSpec, actionsOf, type CommandSpec, firstWords, groups, specs, type topics } from "./table.ts";
 
 /** help returns the help of what is named: nothing for all commands. Throws a UsageError. */
 export function help(words: readonly string[] = []): string {
@@ -11,7 +11,7 @@ export function help(words: readonly string[] = []): string {
   const spec = specs.get(name);
   if (spec) return helpOf(name, spec);
   if (words.length === 1 && groups.has(name)) return helpOfGroup(name);
-  throw new UsageError(`there is no command "${name}". ${helpHint()}`);
+  throw wrongCommand(name);
 }
 
 /**
@@ -33,9 +33,7 @@ ${lines.join("\n")}
 }
 
 function helpOf(name: string, { summary, details, arguments: named = [], options }: CommandSpec): string {
-  const words = named.map(({ name: word, isOptional, isShownNeeded }) =>
-    isOptional && !isShownNeeded ? `[${word}]` : word,
-  );
+  const words = named.map(shownArgument);
   const hasOptions = Object.keys(options).length > 0;
   const head = `usage: model-gateway ${[name, ...words, ...(hasOptions ? ["[OPTION]…"] : [])].join(" ")}`;
   const shown = Object.entries(options).map(([option, { value, summary: what, isNeeded }]): [string, string] => [
@@ -49,7 +47,7 @@ function helpOf(name: string, { summary, details, arguments: named = [], options
 function helpOfGroup(group: string): string {
   const shown = actionsOf(group).map((action): [string, string] => {
     const { summary, arguments: named = [] } = specs.get(`${group} ${action}`) as CommandSpec;
-    return [[action, ...named.map(({ name }) => name)].join(" "), summary];
+    return [[action, ...named.map(shownArgument)].join(" "), summary];
   });
   return `usage: model-gateway ${group} COMMAND [OPTION]…
 
@@ -90,3 +88,8 @@ Amounts are decimals in units, such as 12.50. Times look like
 
 A gateway that is killed by a signal has 128 and the signal's number.`,
 };
+
+/** shownArgument returns the word for an argument, in brackets where it may be left out. */
+function shownArgument({ name, isOptional, isShownNeeded }: ArgumentSpec): string {
+  return isOptional && !isShownNeeded ? `[${name}]` : name;
+}

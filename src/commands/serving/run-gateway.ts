@@ -226,8 +226,9 @@ function once<A extends readonly unknown[]>(warn: (...args: A) => void): (...arg
   };
 }
 
-const rateRemedy = "set `catalogue_prices.dollar` in gateway.yaml to the rate that you want";
+const rateRemedy =
+  "set `catalogue_prices.dollar` to the rate that you want, on the operator's pages or in gateway.yaml";
 const freeForFirst =
   "models without a price are free for the operator's own first account, and refused to others that pay beforehand";
 const refused = "models without a price are refused to accounts that pay beforehand";
-const unpricedRemedy = "set `price` of a model, or `unpriced_models`, in gateway.yaml";
+const unpricedRemedy = "set `price` of a model, or `unpriced_models`, on the operator's pages or in gateway.yaml";

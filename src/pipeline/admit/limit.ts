@@ -22,7 +22,7 @@ import { sequence } from "../../runtime/sequence.ts";
 import { counted } from "../../runtime/words/counted.ts";
 import { accessOf } from "./authorize.ts";
 import { type LimitName, nearer, nearestHeader, nearestOf } from "./nearest-limit.ts";
-import { apartId, ownId, perSecond, requestsOf, tokensId, tokensOf, wholeOne } from "./rate-buckets.ts";
+import { apartId, givenBack, ownId, perSecond, requestsOf, tokensId, tokensOf, wholeOne } from "./rate-buckets.ts";
 import { rateHeaders } from "./rate-headers.ts";
 
 /** LimitedAccount is the account, user or address that a limit counts. */
@@ -222,10 +222,12 @@ function takeKeyRequest(call: LimitedCall, limiter: Limiter): MaybePromise<Decis
   return bucket && limiter.take(bucket.id, bucket.rate, isAllowedSoFar(call) ? 1 : 0);
 }
 
-/** giveBackKeyRequest gives back what was taken of the key's requests for a call that the tier refuses. */
+/** giveBackKeyRequest gives back what was taken of the key's requests for a call that the tier refuses, whose answer then tells so. */
 function giveBackKeyRequest(call: LimitedCall, limiter: Limiter): void {
   const bucket = keyRequestsOf(call);
-  if (bucket && call.keyRequests?.allowed && isAllowedSoFar(call)) void limiter.draw(bucket.id, bucket.rate, -1);
+  if (!bucket || !call.keyRequests?.allowed || !isAllowedSoFar(call)) return;
+  void limiter.draw(bucket.id, bucket.rate, -1);
+  call.keyRequests = givenBack(call.keyRequests, bucket.rate);
 }
 
 /** keyRequestsOf returns the bucket of the key's requests: one of its own for an RPC with a rate of its own. */

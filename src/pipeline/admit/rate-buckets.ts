@@ -36,3 +36,9 @@ export function wholeOne(looked: Decision, { capacity, windowMs }: Rate): Decisi
   if (looked.remaining > 0) return looked;
   return { ...looked, allowed: false, retryAfterMs: Math.ceil(looked.resetMs - windowMs + windowMs / capacity) };
 }
+
+/** givenBack turns a decision that took one from a bucket into what it holds once that is back. */
+export function givenBack(taken: Decision, { capacity, windowMs }: Rate): Decision {
+  const remaining = Math.min(capacity, taken.remaining + 1);
+  return { ...taken, remaining, resetMs: Math.max(0, taken.resetMs - Math.ceil(windowMs / capacity)) };
+}

@@ -125,12 +125,14 @@ describe("a call is refused with 401 when it brings", () => {
   for (const [name, headers] of Object.entries(forms)) {
     test(name, async () => {
       const reply = await call(headers());
-      expect(reply).toMatchObject({ status: 401, headers: { "www-authenticate": "Bearer" } });
+      // Clients that would repeat a 401, as Claude Code does for minutes, are told that it is in vain.
+      const told = { "www-authenticate": "Bearer", "x-should-retry": "false" };
+      expect(reply).toMatchObject({ status: 401, headers: told });
       expect(JSON.parse(reply.body)).toMatchObject({
         error: { type: "invalid_request_error", code: "invalid_api_key" },
       });
       const rpc = await call(headers(), paths[1]);
-      expect(rpc.status).toBe(401);
+      expect(rpc).toMatchObject({ status: 401, headers: told });
       expect(JSON.parse(rpc.body)).toMatchObject({ code: "unauthenticated" });
       for (const secret of [key, revoked]) expect(reply.body + rpc.body).not.toContain(secret);
     });

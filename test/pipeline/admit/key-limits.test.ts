@@ -75,6 +75,19 @@ describe("requests a minute of a key", () => {
     expect((await models()).status).toBe(429);
   });
 
+  test("are told as the key has them where its account is refused", async () => {
+    await change({ requests_per_minute: 1 });
+    const other = await openOther();
+    for (let i = 0; i < 20; i++) expect((await models(other)).status).toBe(200);
+    const refused = await models();
+    expect((await errorOf(refused)).message).toContain("the account is allowed 20 requests a minute");
+    expect(refused.headers.get("x-gateway-limit")).toBe("account-requests;limit=20;remaining=0;reset=60");
+    expect(refused.headers.get("x-ratelimit-limit-requests")).toBe("20");
+    // The key's one request is there when the account has one again.
+    now += 3_000;
+    expect((await models()).status).toBe(200);
+  });
+
   test("are given back to the key where its account is refused", async () => {
     await change({ requests_per_minute: 19 });
     const other = await openOther();

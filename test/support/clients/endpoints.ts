@@ -213,7 +213,7 @@ function refusedBody(body: Buffer, status: number): NonNullable<EndpointOutcome[
   const { error } = JSON.parse(body.toString()) as { error: Record<string, string> };
   const { message = "", param = null, type = "", code = "" } = error;
   const told = status || statusOfType[type] || Number(code);
-  const [, model, kind] = /^model: (\S*)( is an? .*)?$/.exec(message) ?? [];
+  const [, model, kind] = /^model: (\S*?)(?:( is an? .*)|\. `GET .*)?$/.exec(message) ?? [];
   const listed = "`GET /v1/models` lists those that you may call.";
   const why = kind === undefined ? ` does not exist or you do not have access to it. ${listed}` : `${kind}.`;
   return {

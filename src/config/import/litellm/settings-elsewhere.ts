@@ -26,12 +26,13 @@ const ofItsDatabase = namesIn(`
 export const sameHere: ReadonlySet<string> = carriedOver.union(doneAnyway).union(ofItsDatabase);
 
 const redis =
-  "there is one process and one database file; balances and keys hold in all processes that share it, rates in each";
+  "one process, or the workers of one machine, need no Redis. Several machines share rates over `redis`, and a cache is of each process";
 const keys = "accounts, and the bounds of each key (docs/migrating.md)";
 const budget =
-  "an account's balance and a key's credit limit bound what is spent, without a period (docs/migrating.md)";
+  "an account's balance, a key's credit limit, and budgets of both by the day, week or month bound what is spent (docs/migrating.md)";
 const people = "people sign in with a password and a second factor; invite them with `users invite`";
-const ips = "let a proxy or a firewall in front decide which addresses may call";
+const ips =
+  "each key may be bound to addresses (`keys update --allow-ip`); for all of them, a proxy or a firewall in front decides";
 const alerts = "deploy/ has alerts for Prometheus, whose Alertmanager sends them";
 const secrets =
   "texts of gateway.yaml may name variables of the environment; let the supervisor fill it from the key management";
@@ -80,7 +81,8 @@ export const instead: ReadonlyMap<string, string> = new Map(
       "the gateway runs no searches of its own; vendors' searches are relayed, where web_search has a price",
     callback_settings: "telemetry sets the collector; prompts and answers are never sent there",
     database_url:
-      "accounts, keys and money are in a SQLite database in data_dir. Nothing is read from LiteLLM's (docs/migrating.md)",
+      "accounts, keys and money are in a SQLite file in data_dir, or in a Postgres of their own (`database`). Nothing is read from " +
+      "LiteLLM's (docs/migrating.md): unset its DATABASE_URL for the gateway, which would make its tables there",
     store_model_in_db: "models are in gateway.yaml. Those in LiteLLM's database are not in this import: add them",
     supported_db_objects: "models are in gateway.yaml. Those in LiteLLM's database are not in this import: add them",
     store_prompts_in_spend_logs: "prompts and answers are never stored",
