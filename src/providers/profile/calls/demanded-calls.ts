@@ -3,6 +3,7 @@
  * narrowed to the one that was named, so that the model can call no other.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { demandsCall } from "../../../call/request/demanded-call.ts";
 import { toolName } from "../../../call/tools/tool-name.ts";
 import { isObject } from "../../../wire/json.ts";
 import type { FittedJson } from "../fit-json.ts";
@@ -11,12 +12,6 @@ import type { Capabilities } from "../profile.ts";
 /** mustNotReason reports whether a request demands a call of a server that takes that only while the model does not reason. */
 export function mustNotReason(json: JsonObject, { demanded_calls: taken, efforts: words }: Capabilities): boolean {
   return taken === "unreasoned" && (words?.includes("none") ?? false) && demandsCall(json);
-}
-
-function demandsCall({ tool_choice: choice, function_call: legacy }: JsonObject): boolean {
-  if (!isObject(choice)) return choice === "required" || isObject(legacy);
-  const { allowed_tools: allowed, mode } = choice;
-  return choice.type !== "allowed_tools" || (isObject(allowed) ? allowed.mode : mode) === "required";
 }
 
 /** fitDemand returns the changes to the tools of a request and to the choice among them. A demand that becomes none is named. */
