@@ -448,11 +448,29 @@ export const strictServers: readonly StrictServer[] = [
     rules: [efforts("none", "minimal", "low", "medium", "high", "xhigh", "max")],
     responses: openRouterResponses,
   },
-  { vendor: "sglang", model: "any", rules: [noDeveloper, systemFirst, noEmptyTools, efforts("low", "medium", "high")] },
+  {
+    vendor: "sglang",
+    model: "any",
+    rules: [
+      ...[noDeveloper, systemFirst, noEmptyTools],
+      efforts("none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    ],
+  },
+  {
+    vendor: "sglang",
+    model: "openai/gpt-oss-120b",
+    rules: [noDeveloper, systemFirst, noEmptyTools, efforts("low", "medium", "high")],
+  },
   {
     vendor: "together",
     model: "meta-llama/Llama-4",
     rules: [noMarks, noDeveloper, systemFirst, without("reasoning_effort")],
+  },
+  {
+    vendor: "vllm",
+    model: "openai/gpt-oss-120b",
+    rules: [noDeveloper, systemFirst, efforts("low", "medium", "high")],
+    responses: vllmResponses,
   },
   {
     vendor: "vllm",
