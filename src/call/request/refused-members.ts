@@ -9,6 +9,7 @@ import type { Changes } from "../../wire/splice.ts";
 import type { Operation } from "../operations.ts";
 import { hasCallsOrSignatures, withoutSignatures } from "./call-signatures.ts";
 import { blocksIn } from "./content-parts.ts";
+import { canBeTold, withToldBlocks } from "./told-blocks.ts";
 
 /** anyEntry stands in a path for the place in a list. */
 const anyEntry = "*";
@@ -112,9 +113,17 @@ export function memberAt(
 /** dispensable are the types of blocks without which a conversation says the same: what a model thought before. */
 export const dispensable: ReadonlySet<JsonValue | undefined> = new Set(["thinking", "redacted_thinking"]);
 
-/** blocksOf returns the blocks of a dispensable type; undefined where a request has none. It may be an outline. */
-export function blocksOf({ messages }: JsonObject, type: JsonValue | undefined): RefusedMember | undefined {
-  const isAny = dispensable.has(type) && Array.isArray(messages) && messages.some((turn) => hasBlock(turn, type));
+/** blocksOf returns the blocks of a type that are left out, or told as texts; undefined where a request has none. It may be an outline. */
+export function blocksOf(
+  { messages }: JsonObject,
+  type: JsonValue | undefined,
+  operation: Operation,
+): RefusedMember | undefined {
+  if (!Array.isArray(messages)) return undefined;
+  const isOfMessages = operation === "messages" || operation === "count_tokens";
+  const isAny = dispensable.has(type)
+    ? messages.some((turn) => hasBlock(turn, type))
+    : isOfMessages && canBeTold(messages, type);
   return isAny ? { path: pathOfBlocks, of: type ?? null } : undefined;
 }
 
@@ -124,7 +133,7 @@ export function blocksOf({ messages }: JsonObject, type: JsonValue | undefined):
  */
 export function sealsOf(request: JsonObject): RefusedMember[] {
   const { input, messages } = request;
-  const blocks = [...dispensable].flatMap((type) => blocksOf(request, type) ?? []);
+  const blocks = [...dispensable].flatMap((type) => blocksOf(request, type, "chat") ?? []);
   const isBudgeted = isObject(request.thinking) && request.thinking.type === "enabled";
   const goesOn = blocks.length > 0 && isBudgeted && Array.isArray(messages) && hasBlock(messages.at(-1), "tool_result");
   const budget = goesOn ? ["thinking", "context_management"].filter((key) => Object.hasOwn(request, key)) : [];
@@ -259,7 +268,7 @@ function* withoutAnySignature(request: JsonObject, dropped: string[]): Cooperati
   return { ...request, messages: yield* mappedInSlices(messages, unsigned) };
 }
 
-/** withoutBlocks leaves out blocks of the conversation, and turns of nothing else, which servers refuse. */
+/** withoutBlocks leaves out blocks of the conversation, and turns of nothing else, which servers refuse. What says something is told as a text. */
 function* withoutBlocks(
   { messages }: JsonObject,
   types: ReadonlySet<JsonValue | undefined>,
@@ -267,11 +276,11 @@ function* withoutBlocks(
 ): CooperativeTask<Changes> {
   if (!Array.isArray(messages)) return {};
   const kept: JsonValue[] = [];
-  for (const [i, turn] of messages.entries()) {
+  for (const [i, turn] of (yield* withToldBlocks(messages, types.difference(dispensable), dropped)).entries()) {
     if (endsSlice(i)) yield;
     const blocks = blocksIn(turn);
     const content = blocks.filter((block, k) => {
-      const isRefused = isObject(block) && types.has(block.type);
+      const isRefused = isObject(block) && types.has(block.type) && dispensable.has(block.type);
       if (isRefused) dropped.push(`messages[${i}].content[${k}]`);
       return !isRefused;
     });
@@ -279,7 +288,8 @@ function* withoutBlocks(
     else if (content.length > 0 || Array.isArray((turn as JsonObject).tool_calls))
       kept.push({ ...(turn as JsonObject), content: content.length > 0 ? content : null });
   }
-  return kept.length === messages.length && dropped.length === 0 ? {} : { messages: kept };
+  const isSame = kept.length === messages.length && kept.every((turn, i) => turn === messages[i]);
+  return isSame ? {} : { messages: kept };
 }
 
 /** ofThoughts are the types of items that a server does not take by their ids without the reasoning before them. */

@@ -128,23 +128,28 @@ const saysForeignSignature = new RegExp(
   "i",
 );
 
+/** inputTold finds what Pydantic got in place of what it expected, which is the type of a block or a conversation that begins with one. */
+const inputTold = /\\?["']input\\?["']\s*:\s*(?:\[\{\\?["']type\\?["']\s*:\s*)?\\?["'](\w+)\\?["']/g;
+
 /** How servers say that they do not know the type of a block: Pydantic by what it got, Serde by the variant, others in words. */
 const unknownTypes = [
-  /\\?["']input\\?["']\s*:\s*(?:\[\{\\?["']type\\?["']\s*:\s*)?\\?["'](\w+)\\?["']/g,
+  /Input should be (?:(?!\\?["']input)[^{}]){0,40}["']text\\?["'](?:(?!\\?["']input)[^{}]){0,400}\\?["']input\\?["']\s*:\s*\\?["'](\w+)/g,
   /(?:unknown variant|input tag|(?:unknown|unsupported|invalid|unexpected|unrecogni[sz]ed) (?:content |message )?(?:block |part )?types?):?\s*[\\"'`]*(\w+)/gi,
   /\b(?:block|part|content|type)s? (?:of type )?[\\"'`]+(\w+)[\\"'`]+ (?:is|are) (?:not|un)/gi,
+  /\b(\w+) (?:history|blocks?) (?:is|are) not (?:supported|allowed)/gi,
 ];
 
-/** typesIn returns the types that can be left out. */
+/** typesIn returns the types that may be left out or told as texts. What Pydantic got elsewhere may be anything that was sent. */
 function typesIn(said: readonly string[]): string[] {
-  const named = unknownTypes.flatMap((pattern) =>
-    said.flatMap((text) => [...text.matchAll(pattern)].map(([, type = ""]) => type)),
-  );
-  return [...new Set(named)].filter((type) => dispensable.has(type));
+  const wordsBy = (pattern: RegExp) =>
+    said.flatMap((text) => [...text.matchAll(pattern)].slice(0, mostNames).map(([, type = ""]) => type));
+  const got = wordsBy(inputTold).filter((type) => dispensable.has(type));
+  return [...new Set([...got, ...unknownTypes.flatMap(wordsBy)])];
 }
 
-/** typeOfBlock finds what FastAPI says of a block's type, with the names of types of its own between the places. */
-const typeOfBlock = /messages\.(\d+)\.content\.(?:[^.:;\s]+\.){0,3}?(\d+)\.(?:[^.:;\s]+\.){0,3}type: Input should be/g;
+/** typeOfBlock finds what FastAPI and vLLM say of a block's type, with the names of types of their own between the places. */
+const typeOfBlock =
+  /messages\.(\d+)\.content\.(?:[^.:;\s]+\.){0,3}?(\d+)\.(?:(?!source\.)[^.:;\s]+\.){0,3}type(?::|', 'msg':) ["']?Input should be/g;
 
 function blocksIn(said: string): [number, number][] {
   const places = [...said.matchAll(typeOfBlock)].slice(0, mostNames);

@@ -183,7 +183,7 @@ function membersSaid(
     return [];
   };
   const placed = said.blocks.map((place) => typeAt(request, ...place));
-  const blocks = [...said.types, ...placed].flatMap((type) => blocksOf(request, type) ?? []);
+  const blocks = [...said.types, ...placed].flatMap((type) => blocksOf(request, type, operation) ?? []);
   const signatures = said.areSignatures ? signaturesOf(request) : [];
   const seals = [...(said.areSeals || said.areSignatures ? sealsOf(request) : []), ...signatures];
   const marked = [...said.named.flatMap(firstOf), ...blocks, ...seals];
