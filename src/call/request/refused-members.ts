@@ -9,6 +9,7 @@ import type { Changes } from "../../wire/splice.ts";
 import type { Operation } from "../operations.ts";
 import { hasCallsOrSignatures, withoutSignatures } from "./call-signatures.ts";
 import { blocksIn } from "./content-parts.ts";
+import { switchesFor, type Wanted } from "./reasoning-switches.ts";
 import { canBeTold, withToldBlocks } from "./told-blocks.ts";
 
 /** anyEntry stands in a path for the place in a list. */
@@ -140,6 +141,19 @@ export function sealsOf(request: JsonObject): RefusedMember[] {
   const items = Array.isArray(input) && input.some(isThought) ? [{ path: pathOfItems, of: "reasoning" }] : [];
   const found = [...blocks, ...items, ...budget.map((key) => ({ path: [key], of: null }))];
   return found.map((one) => ({ ...one, isOnce: true }));
+}
+
+/**
+ * reasoningOf returns what asks a model for what it does not do. A model that always reasons takes any other degree of it: its switches are
+ * left out of the call alone.
+ */
+export function reasoningOf(request: JsonObject, unwanted: Wanted | undefined): RefusedMember[] {
+  const paths = unwanted ? switchesFor(request, unwanted) : [];
+  return paths.map((path) => ({
+    path,
+    of: null,
+    ...(unwanted === "none" ? { isOnce: true } : {}),
+  }));
 }
 
 /** signaturesOf returns the signatures beside the calls and texts of a chat, which is signed anew; none where it has neither. */

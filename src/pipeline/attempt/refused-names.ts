@@ -1,6 +1,7 @@
 /** Reads in a refusal which members of a request, and which values of `anthropic-beta`, its server does not know. */
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Refusal } from "../../call/refusals.ts";
+import type { Wanted } from "../../call/request/reasoning-switches.ts";
 import { dispensable } from "../../call/request/refused-members.ts";
 import { isObject, parsedJson } from "../../wire/json.ts";
 
@@ -17,6 +18,8 @@ export interface RefusedNames {
   readonly areSeals: boolean;
   /** areSignatures is whether it says that a signature of what a model thought is missing, or none of this server's. */
   readonly areSignatures: boolean;
+  /** unwanted is what the model does not do, or cannot leave: reasoning, or none. */
+  readonly unwanted: Wanted | undefined;
   /** blocks are places of blocks whose type is none of those that the server knows: those of a turn, and in its content. */
   readonly blocks: readonly (readonly [turn: number, block: number])[];
 }
@@ -95,9 +98,35 @@ export function refusedNames({ message, answered }: Refusal): RefusedNames | und
   const blocks = blocksIn(told);
   const areSeals = [told, body].some((text) => saysForeignSeal.test(text));
   const areSignatures = [told, body].some((text) => saysForeignSignature.test(text));
-  const lists = [named, further, types, blocks];
-  const isNothing = lists.every((list) => list.length === 0) && betas.length === 0 && !areSeals && !areSignatures;
-  return isNothing ? undefined : { named, further, betas, types, blocks, areSeals, areSignatures };
+  const unwanted = unwantedIn([told, body]);
+  const lists = [named, further, types, blocks, betas];
+  const isNothing = lists.every((list) => list.length === 0) && !areSeals && !areSignatures && !unwanted;
+  return isNothing ? undefined : { named, further, betas, types, blocks, areSeals, areSignatures, unwanted };
+}
+
+/**
+ * How servers say that a model does not reason. A word behind it says that they speak of a degree or a kind. Sources: Ollama
+ * (server/routes.go), SGLang (entrypoints/openai/serving_chat.py), https://github.com/CherryHQ/cherry-studio/pull/18744
+ */
+const saysNoReasoning = new RegExp(
+  [
+    String.raw`\b(?:does not|doesn't|do not|don't) support (?:extended )?(?:thinking|reasoning)\b(?![-_. ]*(?:[("'\`]|\w*\s?(?:effort|level|budget|type|mode|with|when|and|in)\b))`,
+    String.raw`(?<!adaptive )\b(?:thinking|reasoning) is not supported (?:for|by|with|on) (?:the |this )?(?:selected )?models?\b`,
+  ].join("|"),
+  "i",
+);
+/** How they say that it always does. Sources: https://github.com/earendil-works/pi/issues/8454, SGLang, Google, Alibaba */
+const saysAlwaysReasons = new RegExp(
+  [
+    String.raw`\b(?:reasoning|thinking)\b.{0,80}\b(?:is mandatory|always[- ]on|(?:cannot|can't|can not) be (?:disabled|turned off|switched off))`,
+    String.raw`\bonly works in thinking mode|\benable_thinking\b.{0,40}\brestricted to true`,
+  ].join("|"),
+  "is",
+);
+
+function unwantedIn(said: readonly string[]): RefusedNames["unwanted"] {
+  if (said.some((text) => saysAlwaysReasons.test(text))) return "none";
+  return said.some((text) => saysNoReasoning.test(text)) ? "reasoning" : undefined;
 }
 
 /**
