@@ -363,7 +363,7 @@ export const strictServers: readonly StrictServer[] = [
   {
     vendor: "ollama",
     model: "llama3",
-    rules: [noDeveloper, without("max_completion_tokens"), efforts("none", "low", "medium", "high")],
+    rules: [noDeveloper, without("max_completion_tokens"), efforts("none", "low", "medium", "high", "max")],
   },
   {
     vendor: "openai",
