@@ -10,6 +10,7 @@ import type { Operation } from "../operations.ts";
 import { hasCallsOrSignatures, withoutSignatures } from "./call-signatures.ts";
 import { blocksIn } from "./content-parts.ts";
 import { switchesFor, type Wanted } from "./reasoning-switches.ts";
+import { hasSchemaless, withSchemas } from "./schemaless-tools.ts";
 import { canBeTold, withToldBlocks } from "./told-blocks.ts";
 
 /** anyEntry stands in a path for the place in a list. */
@@ -143,6 +144,12 @@ export function sealsOf(request: JsonObject): RefusedMember[] {
   return found.map((one) => ({ ...one, isOnce: true }));
 }
 
+/** schemalessOf returns the tools of a request for a message that have no schema; none where all have one. It may be an outline. */
+export function schemalessOf(request: JsonObject, operation: Operation): RefusedMember[] {
+  const isOfMessages = operation === "messages" || operation === "count_tokens";
+  return isOfMessages && hasSchemaless(request) ? [{ path: pathOfTools, of: null }] : [];
+}
+
 /**
  * reasoningOf returns what asks a model for what it does not do. A model that always reasons takes any other degree of it: its switches are
  * left out of the call alone.
@@ -176,12 +183,17 @@ export function typeAt({ messages }: JsonObject, turn: number, place: number): J
   return isObject(block) ? block.type : undefined;
 }
 
+const pathOfTools = ["tools", "schemaless"] as const;
 const pathOfBlocks = ["messages", anyEntry, "content", anyEntry] as const;
 const pathOfItems = ["input", anyEntry] as const;
 const pathOfSignatures = ["messages", anyEntry, "tool_calls", "signatures"] as const;
 
 function isOfSignatures({ path }: RefusedMember): boolean {
   return path === pathOfSignatures;
+}
+
+function isOfTools({ path }: RefusedMember): boolean {
+  return path === pathOfTools;
 }
 
 function isOfBlocks({ path }: RefusedMember): boolean {
@@ -225,7 +237,8 @@ export function* withoutMembers(
   const bounds = underOtherNames(request, members);
   let left: JsonValue = { ...request, ...bounds } as JsonObject;
   const blocks = members.filter(isOfBlocks);
-  const isPlain = (one: RefusedMember) => !one.as && !isOfBlocks(one) && !isOfItems(one) && !isOfSignatures(one);
+  const isPlain = (one: RefusedMember) =>
+    !one.as && !isOfBlocks(one) && !isOfItems(one) && !isOfSignatures(one) && !isOfTools(one);
   for (const { path, of, isDoneHere } of members.filter(isPlain))
     left = yield* without(left, path, { of, at: "", dropped: isDoneHere ? [] : dropped });
   if (members.some(isOfSignatures)) left = yield* withoutAnySignature(left as JsonObject, dropped);
@@ -233,7 +246,8 @@ export function* withoutMembers(
   const types = new Set(blocks.flatMap(({ of }) => (of === "thinking" ? [...dispensable] : of)));
   const turns = blocks.length > 0 ? yield* withoutBlocks(left as JsonObject, types, dropped) : {};
   const items = members.some(isOfItems) ? yield* withoutThoughts(left as JsonObject, dropped) : {};
-  const kept = { ...(left as JsonObject), ...turns, ...items };
+  const tools = members.some(isOfTools) ? withSchemas(left as JsonObject, dropped) : {};
+  const kept: Changes = { ...(left as JsonObject), ...turns, ...items, ...tools };
   const keys = Object.keys({ ...request, ...bounds }).filter((key) => kept[key] !== request[key]);
   return { changes: Object.fromEntries(keys.map((key) => [key, kept[key]])), dropped };
 }

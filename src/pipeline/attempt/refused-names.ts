@@ -18,6 +18,8 @@ export interface RefusedNames {
   readonly areSeals: boolean;
   /** areSignatures is whether it says that a signature of what a model thought is missing, or none of this server's. */
   readonly areSignatures: boolean;
+  /** areSchemaless is whether it says that a tool has no schema. */
+  readonly areSchemaless: boolean;
   /** unwanted is what the model does not do, or cannot leave: reasoning, or none. */
   readonly unwanted: Wanted | undefined;
   /** blocks are places of blocks whose type is none of those that the server knows: those of a turn, and in its content. */
@@ -100,9 +102,15 @@ export function refusedNames({ message, answered }: Refusal): RefusedNames | und
   const areSignatures = [told, body].some((text) => saysForeignSignature.test(text));
   const unwanted = unwantedIn([told, body]);
   const lists = [named, further, types, blocks, betas];
-  const isNothing = lists.every((list) => list.length === 0) && !areSeals && !areSignatures && !unwanted;
-  return isNothing ? undefined : { named, further, betas, types, blocks, areSeals, areSignatures, unwanted };
+  const areSchemaless = [told, body].some((text) => saysNoSchema.test(text));
+  const flags = { areSeals, areSignatures, areSchemaless, unwanted };
+  const isNothing = lists.every((list) => list.length === 0) && Object.values(flags).every((flag) => !flag);
+  return isNothing ? undefined : { named, further, betas, types, blocks, ...flags };
 }
+
+/** saysNoSchema finds how vLLM, SGLang and others that check by Pydantic say that a tool has no schema. */
+const saysNoSchema =
+  /\btools\b[^\w]{1,9}\d{1,6}\b[^{}]{0,60}\binput_schema\b[^{}]{0,40}(?:field required|missing|is required)/i;
 
 /**
  * How servers say that a model does not reason. A word behind it says that they speak of a degree or a kind. Sources: Ollama

@@ -21,6 +21,7 @@ import {
   memberAt,
   type RefusedMember,
   reasoningOf,
+  schemalessOf,
   sealsOf,
   signaturesOf,
   typeAt,
@@ -189,6 +190,8 @@ function membersSaid(
   const blocks = [...said.types, ...placed].flatMap((type) => blocksOf(request, type, operation) ?? []);
   const signatures = said.areSignatures ? signaturesOf(request) : [];
   const seals = [...(said.areSeals || said.areSignatures ? sealsOf(request) : []), ...signatures];
-  const marked = [...said.named.flatMap(firstOf), ...blocks, ...seals, ...reasoningOf(request, said.unwanted)];
+  const tools = said.areSchemaless ? schemalessOf(request, operation) : [];
+  const reasoning = reasoningOf(request, said.unwanted);
+  const marked = [...said.named.flatMap(firstOf), ...blocks, ...seals, ...tools, ...reasoning];
   return marked.length > 0 ? marked : firstOf(said.further);
 }
