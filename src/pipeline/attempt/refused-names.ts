@@ -108,9 +108,9 @@ export function refusedNames({ message, answered }: Refusal): RefusedNames | und
   return isNothing ? undefined : { named, further, betas, types, blocks, ...flags };
 }
 
-/** saysNoSchema finds how vLLM, SGLang and others that check by Pydantic say that a tool has no schema. */
+/** saysNoSchema finds how vLLM, SGLang and others that check by Pydantic, and Xinference, say that a tool has no schema. */
 const saysNoSchema =
-  /\btools\b[^\w]{1,9}\d{1,6}\b[^{}]{0,60}\binput_schema\b[^{}]{0,40}(?:field required|missing|is required)/i;
+  /\btools\b[^\w]{1,9}\d{1,6}\b[^{}]{0,60}\binput_schema\b[^{}]{0,40}(?:field required|missing|is required)|\btools? requires?\b.{0,60}\binput_schema\b/i;
 
 /**
  * How servers say that a model does not reason. A word behind it says that they speak of a degree or a kind. Sources: Ollama
@@ -146,6 +146,7 @@ const saysForeignSeal = new RegExp(
   [
     "invalid_encrypted_content",
     String.raw`encrypted[_ ]content\b[^.]{0,100}\b(?:verified|decrypted|issued|invalid)`,
+    String.raw`encrypted[_ ]content\b (?:is|are) not (?:supported|allowed|accepted)`,
     String.raw`(?:decrypt|verify|parse|invalid)\b[^.]{0,60}\bencrypted[_ ]content`,
     String.raw`invalid [\\"'\`]*signature[\\"'\`]* (?:in|for|of) [\\"'\`]*(?:redacted_)?thinking`,
   ].join("|"),
@@ -171,7 +172,7 @@ const inputTold = /\\?["']input\\?["']\s*:\s*(?:\[\{\\?["']type\\?["']\s*:\s*)?\
 /** How servers say that they do not know the type of a block: Pydantic by what it got, Serde by the variant, others in words. */
 const unknownTypes = [
   /Input should be (?:(?!\\?["']input)[^{}]){0,40}["']text\\?["'](?:(?!\\?["']input)[^{}]){0,400}\\?["']input\\?["']\s*:\s*\\?["'](\w+)/g,
-  /(?:unknown variant|input tag|(?:unknown|unsupported|invalid|unexpected|unrecogni[sz]ed) (?:content |message )?(?:block |part )?types?):?\s*[\\"'`]*(\w+)/gi,
+  /(?:unknown variant|input tag|(?:unknown|unsupported|invalid|unexpected|unrecogni[sz]ed) (?:\w{1,40} )?(?:content |message )?(?:block |part )?types?):?\s*[\\"'`]*(\w+)/gi,
   /\b(?:block|part|content|type)s? (?:of type )?[\\"'`]+(\w+)[\\"'`]+ (?:is|are) (?:not|un)/gi,
   /\b(\w+) (?:history|blocks?) (?:is|are) not (?:supported|allowed)/gi,
 ];

@@ -2,7 +2,8 @@
  * A conversation that began at another server of the Messages API goes on at one that does not know the types of its blocks: what they say is
  * told as texts, in the same call and in the next.
  *
- * Sources: vLLM 0.33 (entrypoints/anthropic/protocol.py), SGLang 0.5.23 (srt/entrypoints/anthropic/protocol.py)
+ * Sources: vLLM 0.33 (entrypoints/anthropic/protocol.py), SGLang 0.5.23 (srt/entrypoints/anthropic/protocol.py),
+ * Xinference 4.1 (api/protocols/anthropic.py)
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
@@ -53,6 +54,7 @@ const refusals: Readonly<Record<string, Refusal>> = {
     );
     return ofAnthropic(`${said.join("; ").slice(0, 500)}…`);
   },
+  "Xinference's": ([first]) => ({ detail: `Unsupported Anthropic content block type: ${first?.[0]}` }),
   "a proxy's": ([first]) => ofAnthropic(`content block type '${first?.[0]}' is not supported`),
 };
 

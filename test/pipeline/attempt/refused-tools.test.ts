@@ -26,6 +26,7 @@ const refusals: Readonly<Record<string, (place: number) => JsonObject>> = {
       message: `[{'type': 'missing', 'loc': ('body', 'tools', ${place}, 'input_schema'), 'msg': 'Field required', 'input': {}}]`,
     },
   }),
+  "Xinference's": () => ({ detail: "Anthropic tools require 'name' and object 'input_schema'" }),
   "SGLang's": (place) => ({
     type: "error",
     error: { type: "invalid_request_error", message: `tools.${place}.custom.input_schema: Field required` },
