@@ -153,6 +153,9 @@ const noDemandWhileThinking =
     return isDemanded && !isOff(request) ? "Thinking mode does not support this tool_choice" : undefined;
   };
 /** As Kimi K3 has it, which always thinks. */
+/** As of a server that passes over a choice: it would call whatever it likes. */
+const noChoice: Rule = ({ tool_choice: choice }) => (has(choice) ? "tool_choice is not heeded" : undefined);
+
 const noNamedDemand: Rule = ({ tool_choice: choice }) =>
   typeof choice === "object" && choice !== null
     ? "tool_choice 'specified' is incompatible with thinking enabled"
@@ -363,7 +366,8 @@ export const strictServers: readonly StrictServer[] = [
   {
     vendor: "ollama",
     model: "llama3",
-    rules: [noDeveloper, without("max_completion_tokens"), efforts("none", "low", "medium", "high", "max")],
+    rules: [noDeveloper, without("max_completion_tokens"), efforts("none", "low", "medium", "high", "max"), noChoice],
+    takesNoDemand: true,
   },
   {
     vendor: "openai",
