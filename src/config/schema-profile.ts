@@ -147,11 +147,12 @@ const facts = {
       examples: [{ thinking: { type: "disabled" } }],
     }),
   demanded_calls: z
-    .enum(["any", "unnamed", "none", "unreasoned"])
+    .enum(["any", "unnamed", "none", "ignored", "unreasoned"])
     .optional()
     .meta({
-      description: `Which demands for a call of a tool it takes: any, only such as name no tool (unnamed), none, or any while the model does not reason
-      (unreasoned). The tools are narrowed to the one that is named; a demand that is left out is named; and for the last, the request is sent with
+      description: `Which demands for a call of a tool it takes: any, only such as name no tool (unnamed), none, none and no other choice either (ignored), or
+      any while the model does not reason (unreasoned). The tools are narrowed to the one that is named; a demand that is left out is named; where
+      a choice is ignored no tools are offered to a model that may call none; and for the last, the request is sent with
       the effort \`none\`, where that is taken.`,
       examples: ["any"],
     }),

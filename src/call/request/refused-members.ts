@@ -9,6 +9,9 @@ import type { Changes } from "../../wire/splice.ts";
 import type { Operation } from "../operations.ts";
 import { hasCallsOrSignatures, withoutSignatures } from "./call-signatures.ts";
 import { blocksIn } from "./content-parts.ts";
+import { switchesFor, type Wanted } from "./reasoning-switches.ts";
+import { hasSchemaless, withSchemas } from "./schemaless-tools.ts";
+import { canBeTold, withToldBlocks } from "./told-blocks.ts";
 
 /** anyEntry stands in a path for the place in a list. */
 const anyEntry = "*";
@@ -112,9 +115,17 @@ export function memberAt(
 /** dispensable are the types of blocks without which a conversation says the same: what a model thought before. */
 export const dispensable: ReadonlySet<JsonValue | undefined> = new Set(["thinking", "redacted_thinking"]);
 
-/** blocksOf returns the blocks of a dispensable type; undefined where a request has none. It may be an outline. */
-export function blocksOf({ messages }: JsonObject, type: JsonValue | undefined): RefusedMember | undefined {
-  const isAny = dispensable.has(type) && Array.isArray(messages) && messages.some((turn) => hasBlock(turn, type));
+/** blocksOf returns the blocks of a type that are left out, or told as texts; undefined where a request has none. It may be an outline. */
+export function blocksOf(
+  { messages }: JsonObject,
+  type: JsonValue | undefined,
+  operation: Operation,
+): RefusedMember | undefined {
+  if (!Array.isArray(messages)) return undefined;
+  const isOfMessages = operation === "messages" || operation === "count_tokens";
+  const isAny = dispensable.has(type)
+    ? messages.some((turn) => hasBlock(turn, type))
+    : isOfMessages && canBeTold(messages, type);
   return isAny ? { path: pathOfBlocks, of: type ?? null } : undefined;
 }
 
@@ -124,13 +135,32 @@ export function blocksOf({ messages }: JsonObject, type: JsonValue | undefined):
  */
 export function sealsOf(request: JsonObject): RefusedMember[] {
   const { input, messages } = request;
-  const blocks = [...dispensable].flatMap((type) => blocksOf(request, type) ?? []);
+  const blocks = [...dispensable].flatMap((type) => blocksOf(request, type, "chat") ?? []);
   const isBudgeted = isObject(request.thinking) && request.thinking.type === "enabled";
   const goesOn = blocks.length > 0 && isBudgeted && Array.isArray(messages) && hasBlock(messages.at(-1), "tool_result");
   const budget = goesOn ? ["thinking", "context_management"].filter((key) => Object.hasOwn(request, key)) : [];
   const items = Array.isArray(input) && input.some(isThought) ? [{ path: pathOfItems, of: "reasoning" }] : [];
   const found = [...blocks, ...items, ...budget.map((key) => ({ path: [key], of: null }))];
   return found.map((one) => ({ ...one, isOnce: true }));
+}
+
+/** schemalessOf returns the tools of a request for a message that have no schema; none where all have one. It may be an outline. */
+export function schemalessOf(request: JsonObject, operation: Operation): RefusedMember[] {
+  const isOfMessages = operation === "messages" || operation === "count_tokens";
+  return isOfMessages && hasSchemaless(request) ? [{ path: pathOfTools, of: null }] : [];
+}
+
+/**
+ * reasoningOf returns what asks a model for what it does not do. A model that always reasons takes any other degree of it: its switches are
+ * left out of the call alone.
+ */
+export function reasoningOf(request: JsonObject, unwanted: Wanted | undefined): RefusedMember[] {
+  const paths = unwanted ? switchesFor(request, unwanted) : [];
+  return paths.map((path) => ({
+    path,
+    of: null,
+    ...(unwanted === "none" ? { isOnce: true } : {}),
+  }));
 }
 
 /** signaturesOf returns the signatures beside the calls and texts of a chat, which is signed anew; none where it has neither. */
@@ -153,12 +183,17 @@ export function typeAt({ messages }: JsonObject, turn: number, place: number): J
   return isObject(block) ? block.type : undefined;
 }
 
+const pathOfTools = ["tools", "schemaless"] as const;
 const pathOfBlocks = ["messages", anyEntry, "content", anyEntry] as const;
 const pathOfItems = ["input", anyEntry] as const;
 const pathOfSignatures = ["messages", anyEntry, "tool_calls", "signatures"] as const;
 
 function isOfSignatures({ path }: RefusedMember): boolean {
   return path === pathOfSignatures;
+}
+
+function isOfTools({ path }: RefusedMember): boolean {
+  return path === pathOfTools;
 }
 
 function isOfBlocks({ path }: RefusedMember): boolean {
@@ -202,7 +237,8 @@ export function* withoutMembers(
   const bounds = underOtherNames(request, members);
   let left: JsonValue = { ...request, ...bounds } as JsonObject;
   const blocks = members.filter(isOfBlocks);
-  const isPlain = (one: RefusedMember) => !one.as && !isOfBlocks(one) && !isOfItems(one) && !isOfSignatures(one);
+  const isPlain = (one: RefusedMember) =>
+    !one.as && !isOfBlocks(one) && !isOfItems(one) && !isOfSignatures(one) && !isOfTools(one);
   for (const { path, of, isDoneHere } of members.filter(isPlain))
     left = yield* without(left, path, { of, at: "", dropped: isDoneHere ? [] : dropped });
   if (members.some(isOfSignatures)) left = yield* withoutAnySignature(left as JsonObject, dropped);
@@ -210,7 +246,8 @@ export function* withoutMembers(
   const types = new Set(blocks.flatMap(({ of }) => (of === "thinking" ? [...dispensable] : of)));
   const turns = blocks.length > 0 ? yield* withoutBlocks(left as JsonObject, types, dropped) : {};
   const items = members.some(isOfItems) ? yield* withoutThoughts(left as JsonObject, dropped) : {};
-  const kept = { ...(left as JsonObject), ...turns, ...items };
+  const tools = members.some(isOfTools) ? withSchemas(left as JsonObject, dropped) : {};
+  const kept: Changes = { ...(left as JsonObject), ...turns, ...items, ...tools };
   const keys = Object.keys({ ...request, ...bounds }).filter((key) => kept[key] !== request[key]);
   return { changes: Object.fromEntries(keys.map((key) => [key, kept[key]])), dropped };
 }
@@ -259,7 +296,7 @@ function* withoutAnySignature(request: JsonObject, dropped: string[]): Cooperati
   return { ...request, messages: yield* mappedInSlices(messages, unsigned) };
 }
 
-/** withoutBlocks leaves out blocks of the conversation, and turns of nothing else, which servers refuse. */
+/** withoutBlocks leaves out blocks of the conversation, and turns of nothing else, which servers refuse. What says something is told as a text. */
 function* withoutBlocks(
   { messages }: JsonObject,
   types: ReadonlySet<JsonValue | undefined>,
@@ -267,11 +304,11 @@ function* withoutBlocks(
 ): CooperativeTask<Changes> {
   if (!Array.isArray(messages)) return {};
   const kept: JsonValue[] = [];
-  for (const [i, turn] of messages.entries()) {
+  for (const [i, turn] of (yield* withToldBlocks(messages, types.difference(dispensable), dropped)).entries()) {
     if (endsSlice(i)) yield;
     const blocks = blocksIn(turn);
     const content = blocks.filter((block, k) => {
-      const isRefused = isObject(block) && types.has(block.type);
+      const isRefused = isObject(block) && types.has(block.type) && dispensable.has(block.type);
       if (isRefused) dropped.push(`messages[${i}].content[${k}]`);
       return !isRefused;
     });
@@ -279,7 +316,8 @@ function* withoutBlocks(
     else if (content.length > 0 || Array.isArray((turn as JsonObject).tool_calls))
       kept.push({ ...(turn as JsonObject), content: content.length > 0 ? content : null });
   }
-  return kept.length === messages.length && dropped.length === 0 ? {} : { messages: kept };
+  const isSame = kept.length === messages.length && kept.every((turn, i) => turn === messages[i]);
+  return isSame ? {} : { messages: kept };
 }
 
 /** ofThoughts are the types of items that a server does not take by their ids without the reasoning before them. */

@@ -1,8 +1,8 @@
 /**
  * Settings of a chat request in the words of servers of open models, for upstreams that do not know them: whether and how long the model
- * thinks, as Qwen's service (`enable_thinking`, `thinking_budget`), vLLM and SGLang (`chat_template_kwargs`) and Ollama (`think`) have it,
- * and the form of the answer, as Ollama (`format`), vLLM (`guided_json`, `structured_outputs`) and llama.cpp (`json_schema`) do. They become
- * `reasoning` and `response_format`. A setting of chat's own wins.
+ * thinks, as Qwen's service (`enable_thinking`, `thinking_budget`), vLLM and SGLang (`chat_template_kwargs`), Ollama (`think`), and DeepSeek,
+ * Kimi and Z.ai (`thinking`) have it, and the form of the answer, as Ollama (`format`), vLLM (`guided_json`, `structured_outputs`) and
+ * llama.cpp (`json_schema`) do. They become `reasoning` and `response_format`. A setting of chat's own wins.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isFilledText, isObject } from "../../wire/json.ts";
@@ -16,18 +16,20 @@ export interface ServersWords {
   readonly dropped: readonly string[];
 }
 
-const thinkingKeys = ["enable_thinking", "thinking_budget", "chat_template_kwargs", "think"] as const;
+const thinkingKeys = ["enable_thinking", "thinking_budget", "chat_template_kwargs", "think", "thinking"] as const;
 const formatKeys = ["format", "guided_json", "structured_outputs", "json_schema"] as const;
 
 /** serversWordsIn reads those keys for which `isRead` holds; undefined where none says anything. It may be given an outline. */
 export function serversWordsIn(
   json: JsonObject,
-  isRead: (key: string) => boolean = () => true,
+  // Other families have a `thinking` of their own.
+  isRead: (key: string) => boolean = (key) => key !== "thinking",
 ): ServersWords | undefined {
   const told = (key: string) => (isRead(key) ? (json[key] ?? null) : null);
   const names = new Map<string, string>();
   const changes: Record<string, JsonValue | undefined> = {};
-  const isSaid = [json.reasoning_effort, json.reasoning, json.thinking].some((value) => (value ?? null) !== null);
+  const own = isRead("thinking") ? null : json.thinking;
+  const isSaid = [json.reasoning_effort, json.reasoning, own].some((value) => (value ?? null) !== null);
   const reasoning = isSaid ? undefined : reasoningIn(told);
   if (reasoning) {
     const said = thinkingKeys.filter((key) => told(key) !== null);
@@ -59,11 +61,14 @@ function reasoningIn(told: Told): JsonObject | undefined {
   const kwargs = told("chat_template_kwargs");
   const settings = isObject(kwargs) ? kwargs : {};
   const think = told("think");
-  const effort = [think, settings.reasoning_effort].find(isFilledText);
-  const isOn = [told("enable_thinking"), ...switches.map((key) => settings[key]), think].find(isSwitch);
+  const mode = told("thinking");
+  const { type, budget_tokens: tokens, effort: degree } = isObject(mode) ? mode : {};
+  const effort = [think, settings.reasoning_effort, degree].find(isFilledText);
+  const isOnBy = type === "disabled" ? false : type === "enabled" || type === "adaptive" ? true : undefined;
+  const isOn = [told("enable_thinking"), ...switches.map((key) => settings[key]), think, isOnBy].find(isSwitch);
   if (isOn === false) return { enabled: false };
   if (effort !== undefined) return { effort };
-  const budget = [told("thinking_budget"), settings.thinking_budget].find((tokens) => typeof tokens === "number");
+  const budget = [told("thinking_budget"), settings.thinking_budget, tokens].find((count) => typeof count === "number");
   if (budget === 0) return { enabled: false };
   if (typeof budget === "number" && budget > 0) return { max_tokens: budget };
   return isOn === true ? { enabled: true } : undefined;

@@ -5,6 +5,7 @@
  */
 import { Reason } from "../../../gen/modelgateway/v1/errors_pb.ts";
 import { Refusal } from "../../call/refusal.ts";
+import { unshown } from "../../call/request/told-blocks.ts";
 import { type CooperativeTask, itemsPerSlice } from "../../runtime/cooperative.ts";
 import type { JsonObject } from "../../wire/json.ts";
 
@@ -12,8 +13,6 @@ import type { JsonObject } from "../../wire/json.ts";
 export interface Named {
   add(path: string): void;
 }
-
-const unshown = "(Something that was shown here earlier cannot be shown to this model.)";
 
 /**
  * lastAnswerIn returns the place of the model's last part that something of the user's or a tool's follows; -1 where there is none. What stands

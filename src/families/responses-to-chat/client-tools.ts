@@ -4,8 +4,9 @@
  *
  * Arguments that the model left out, or wrote in another type, are empty in the item: nothing is run by guessing.
  */
+
+import { objectSchema } from "../../call/tools/object-schema.ts";
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../wire/json.ts";
-import { objectSchema } from "../tools/object-schema.ts";
 
 /** CalledTool is a tool as a history knows it. */
 interface CalledTool {

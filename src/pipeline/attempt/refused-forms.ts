@@ -7,6 +7,7 @@
  * https://github.com/vectorize-io/hindsight/issues/4246
  */
 import type { Refusal } from "../../call/refusals.ts";
+import { demandsCall } from "../../call/request/demanded-call.ts";
 import type { RefusedForms } from "../../call/request/refused-members.ts";
 import type { PlainFitters, RequestFitter } from "../../providers/contract.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
@@ -64,7 +65,7 @@ const told: readonly (readonly [form: Exclude<keyof RefusedForms, "place">, isTo
   ["areParts", (said, turns) => saysText.test(said) && turns.some(hasTexts)],
   ["isPrefill", (said, turns) => saysEnd.test(said) && turns.at(-1)?.role === "assistant"],
   ["isSchema", (said, _, { response_format: format }) => hasSchema(format) && saysNoSchema(said)],
-  ["isDemand", (said, _, { tool_choice: choice }) => isDemand(choice) && saysNoDemand.test(said)],
+  ["isDemand", (said, _, request) => demandsCall(request) && saysNoDemand.test(said)],
 ];
 
 /** How servers and their templates say that they do not know a role, and that instructions come first. */
@@ -135,10 +136,6 @@ const saysNoDemand = new RegExp(
   ].join("|"),
   "is",
 );
-
-function isDemand(choice: JsonValue | undefined): boolean {
-  return choice === "required" || (isObject(choice) && choice.type !== "allowed_tools");
-}
 
 /** hasTexts reports a turn whose content is a list of texts alone. */
 function hasTexts({ content }: JsonObject): boolean {

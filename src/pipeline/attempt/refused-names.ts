@@ -1,6 +1,7 @@
 /** Reads in a refusal which members of a request, and which values of `anthropic-beta`, its server does not know. */
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Refusal } from "../../call/refusals.ts";
+import type { Wanted } from "../../call/request/reasoning-switches.ts";
 import { dispensable } from "../../call/request/refused-members.ts";
 import { isObject, parsedJson } from "../../wire/json.ts";
 
@@ -17,6 +18,10 @@ export interface RefusedNames {
   readonly areSeals: boolean;
   /** areSignatures is whether it says that a signature of what a model thought is missing, or none of this server's. */
   readonly areSignatures: boolean;
+  /** areSchemaless is whether it says that a tool has no schema. */
+  readonly areSchemaless: boolean;
+  /** unwanted is what the model does not do, or cannot leave: reasoning, or none. */
+  readonly unwanted: Wanted | undefined;
   /** blocks are places of blocks whose type is none of those that the server knows: those of a turn, and in its content. */
   readonly blocks: readonly (readonly [turn: number, block: number])[];
 }
@@ -95,9 +100,41 @@ export function refusedNames({ message, answered }: Refusal): RefusedNames | und
   const blocks = blocksIn(told);
   const areSeals = [told, body].some((text) => saysForeignSeal.test(text));
   const areSignatures = [told, body].some((text) => saysForeignSignature.test(text));
-  const lists = [named, further, types, blocks];
-  const isNothing = lists.every((list) => list.length === 0) && betas.length === 0 && !areSeals && !areSignatures;
-  return isNothing ? undefined : { named, further, betas, types, blocks, areSeals, areSignatures };
+  const unwanted = unwantedIn([told, body]);
+  const lists = [named, further, types, blocks, betas];
+  const areSchemaless = [told, body].some((text) => saysNoSchema.test(text));
+  const flags = { areSeals, areSignatures, areSchemaless, unwanted };
+  const isNothing = lists.every((list) => list.length === 0) && Object.values(flags).every((flag) => !flag);
+  return isNothing ? undefined : { named, further, betas, types, blocks, ...flags };
+}
+
+/** saysNoSchema finds how vLLM, SGLang and others that check by Pydantic, and Xinference, say that a tool has no schema. */
+const saysNoSchema =
+  /\btools\b[^\w]{1,9}\d{1,6}\b[^{}]{0,60}\binput_schema\b[^{}]{0,40}(?:field required|missing|is required)|\btools? requires?\b.{0,60}\binput_schema\b/i;
+
+/**
+ * How servers say that a model does not reason. A word behind it says that they speak of a degree or a kind. Sources: Ollama
+ * (server/routes.go), SGLang (entrypoints/openai/serving_chat.py), https://github.com/CherryHQ/cherry-studio/pull/18744
+ */
+const saysNoReasoning = new RegExp(
+  [
+    String.raw`\b(?:does not|doesn't|do not|don't) support (?:extended )?(?:thinking|reasoning)\b(?![-_. ]*(?:[("'\`]|\w*\s?(?:effort|level|budget|type|mode|with|when|and|in)\b))`,
+    String.raw`(?<!adaptive )\b(?:thinking|reasoning) is not supported (?:for|by|with|on) (?:the |this )?(?:selected )?models?\b`,
+  ].join("|"),
+  "i",
+);
+/** How they say that it always does. Sources: https://github.com/earendil-works/pi/issues/8454, SGLang, Google, Alibaba */
+const saysAlwaysReasons = new RegExp(
+  [
+    String.raw`\b(?:reasoning|thinking)\b.{0,80}\b(?:is mandatory|always[- ]on|(?:cannot|can't|can not) be (?:disabled|turned off|switched off))`,
+    String.raw`\bonly works in thinking mode|\benable_thinking\b.{0,40}\brestricted to true`,
+  ].join("|"),
+  "is",
+);
+
+function unwantedIn(said: readonly string[]): RefusedNames["unwanted"] {
+  if (said.some((text) => saysAlwaysReasons.test(text))) return "none";
+  return said.some((text) => saysNoReasoning.test(text)) ? "reasoning" : undefined;
 }
 
 /**
@@ -109,6 +146,7 @@ const saysForeignSeal = new RegExp(
   [
     "invalid_encrypted_content",
     String.raw`encrypted[_ ]content\b[^.]{0,100}\b(?:verified|decrypted|issued|invalid)`,
+    String.raw`encrypted[_ ]content\b (?:is|are) not (?:supported|allowed|accepted)`,
     String.raw`(?:decrypt|verify|parse|invalid)\b[^.]{0,60}\bencrypted[_ ]content`,
     String.raw`invalid [\\"'\`]*signature[\\"'\`]* (?:in|for|of) [\\"'\`]*(?:redacted_)?thinking`,
   ].join("|"),
@@ -128,23 +166,28 @@ const saysForeignSignature = new RegExp(
   "i",
 );
 
+/** inputTold finds what Pydantic got in place of what it expected, which is the type of a block or a conversation that begins with one. */
+const inputTold = /\\?["']input\\?["']\s*:\s*(?:\[\{\\?["']type\\?["']\s*:\s*)?\\?["'](\w+)\\?["']/g;
+
 /** How servers say that they do not know the type of a block: Pydantic by what it got, Serde by the variant, others in words. */
 const unknownTypes = [
-  /\\?["']input\\?["']\s*:\s*(?:\[\{\\?["']type\\?["']\s*:\s*)?\\?["'](\w+)\\?["']/g,
-  /(?:unknown variant|input tag|(?:unknown|unsupported|invalid|unexpected|unrecogni[sz]ed) (?:content |message )?(?:block |part )?types?):?\s*[\\"'`]*(\w+)/gi,
+  /Input should be (?:(?!\\?["']input)[^{}]){0,40}["']text\\?["'](?:(?!\\?["']input)[^{}]){0,400}\\?["']input\\?["']\s*:\s*\\?["'](\w+)/g,
+  /(?:unknown variant|input tag|(?:unknown|unsupported|invalid|unexpected|unrecogni[sz]ed) (?:\w{1,40} )?(?:content |message )?(?:block |part )?types?):?\s*[\\"'`]*(\w+)/gi,
   /\b(?:block|part|content|type)s? (?:of type )?[\\"'`]+(\w+)[\\"'`]+ (?:is|are) (?:not|un)/gi,
+  /\b(\w+) (?:history|blocks?) (?:is|are) not (?:supported|allowed)/gi,
 ];
 
-/** typesIn returns the types that can be left out. */
+/** typesIn returns the types that may be left out or told as texts. What Pydantic got elsewhere may be anything that was sent. */
 function typesIn(said: readonly string[]): string[] {
-  const named = unknownTypes.flatMap((pattern) =>
-    said.flatMap((text) => [...text.matchAll(pattern)].map(([, type = ""]) => type)),
-  );
-  return [...new Set(named)].filter((type) => dispensable.has(type));
+  const wordsBy = (pattern: RegExp) =>
+    said.flatMap((text) => [...text.matchAll(pattern)].slice(0, mostNames).map(([, type = ""]) => type));
+  const got = wordsBy(inputTold).filter((type) => dispensable.has(type));
+  return [...new Set([...got, ...unknownTypes.flatMap(wordsBy)])];
 }
 
-/** typeOfBlock finds what FastAPI says of a block's type, with the names of types of its own between the places. */
-const typeOfBlock = /messages\.(\d+)\.content\.(?:[^.:;\s]+\.){0,3}?(\d+)\.(?:[^.:;\s]+\.){0,3}type: Input should be/g;
+/** typeOfBlock finds what FastAPI and vLLM say of a block's type, with the names of types of their own between the places. */
+const typeOfBlock =
+  /messages\.(\d+)\.content\.(?:[^.:;\s]+\.){0,3}?(\d+)\.(?:(?!source\.)[^.:;\s]+\.){0,3}type(?::|', 'msg':) ["']?Input should be/g;
 
 function blocksIn(said: string): [number, number][] {
   const places = [...said.matchAll(typeOfBlock)].slice(0, mostNames);

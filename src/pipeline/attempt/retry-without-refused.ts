@@ -20,6 +20,8 @@ import {
   isSameMember,
   memberAt,
   type RefusedMember,
+  reasoningOf,
+  schemalessOf,
   sealsOf,
   signaturesOf,
   typeAt,
@@ -117,12 +119,14 @@ async function furtherRefused(
   // Without a record the gateway has refused the call, before it was sent.
   if (!tried.record || !(error instanceof Refusal) || !mayTellForms(error)) return undefined;
   const known = { refused: refused.forms, mistaken: mistaken.forms };
-  const forms = plain && tried.candidate.operation === "chat" && (await refusedForms(error, tried, known, plain));
+  const names = refusedNames(error);
+  // A switch of reasoning is refused for what it says, and not because it is unknown.
+  const isForm = plain && tried.candidate.operation === "chat" && !names?.unwanted;
+  const forms = isForm && (await refusedForms(error, tried, known, plain));
   if (forms) return { ...refused, forms };
   const earlier = [...refused.members, ...mistaken.members];
   const done = toldDoneHere(error, tried).filter((one) => !earlier.some((known) => isSameMember(known, one)));
   if (done.length > 0) return { ...refused, members: [...refused.members, ...done] };
-  const names = refusedNames(error);
   return names && withNames({ refused, mistaken }, names, tried);
 }
 
@@ -183,9 +187,11 @@ function membersSaid(
     return [];
   };
   const placed = said.blocks.map((place) => typeAt(request, ...place));
-  const blocks = [...said.types, ...placed].flatMap((type) => blocksOf(request, type) ?? []);
+  const blocks = [...said.types, ...placed].flatMap((type) => blocksOf(request, type, operation) ?? []);
   const signatures = said.areSignatures ? signaturesOf(request) : [];
   const seals = [...(said.areSeals || said.areSignatures ? sealsOf(request) : []), ...signatures];
-  const marked = [...said.named.flatMap(firstOf), ...blocks, ...seals];
+  const tools = said.areSchemaless ? schemalessOf(request, operation) : [];
+  const reasoning = reasoningOf(request, said.unwanted);
+  const marked = [...said.named.flatMap(firstOf), ...blocks, ...seals, ...tools, ...reasoning];
   return marked.length > 0 ? marked : firstOf(said.further);
 }

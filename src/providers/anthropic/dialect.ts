@@ -175,6 +175,8 @@ function anthropicErrors(hide: Redact): ErrorDialect {
     isOwn: ({ isAnthropic }) => isAnthropic,
     statusOf: ({ isAnthropic, error }) => (isAnthropic ? statuses.get(error.type) : undefined),
     overflowBody: () => undefined,
+    saysOverflow: ({ code, message }, { openaiCode, vendorMessage }) =>
+      code === openaiCode || message === vendorMessage,
     typed: (error) => error,
   };
 }

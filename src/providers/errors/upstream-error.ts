@@ -52,6 +52,8 @@ export interface ErrorDialect {
    * anew.
    */
   overflowBody(json: JsonObject): JsonObject | undefined;
+  /** saysOverflow reports whether an error says so already, as the family's callers know it. */
+  saysOverflow(error: JsonObject, overflow: ContextOverflow): boolean;
   /** Returns the error with all members that the family's typed clients require; the same object where nothing is missing. */
   typed(error: JsonObject, status: number): JsonObject;
 }
@@ -64,6 +66,7 @@ export function openAiErrors(hide: Redact): ErrorDialect {
     isOwn: ({ isOpenAi }) => isOpenAi,
     statusOf: () => undefined,
     overflowBody: (json) => ({ ...json, error: { ...(json.error as JsonObject), code: "context_length_exceeded" } }),
+    saysOverflow: ({ code }, { openaiCode }) => code === openaiCode,
     typed: typedError,
   };
 }
@@ -156,11 +159,11 @@ function refusalOfOverflow(
   return upstreamRefused(400, fields, own && { family: dialect.family, body: own }, {});
 }
 
-function overflowBody(body: Buffer, { openaiCode, vendorMessage }: ContextOverflow, dialect: ErrorDialect) {
+function overflowBody(body: Buffer, overflow: ContextOverflow, dialect: ErrorDialect) {
   const text = body.toString();
   const json = JSON.parse(text) as { readonly error: JsonObject };
   const error = dialect.typed(json.error, 400);
-  const isKnown = error.code === openaiCode || error.message === vendorMessage;
+  const isKnown = dialect.saysOverflow(error, overflow);
   const own =
     isKnown && error === json.error
       ? text

@@ -251,12 +251,13 @@ function within(
   return { ...ofInput, outputAudio: Math.min(outputAudio, output), ...(searches === undefined ? {} : { searches }) };
 }
 
-/** rareParts reads OpenAI's names. Returns undefined where none is reported. */
+/** rareParts reads OpenAI's names, and those of vLLM for media of the prompt. Returns undefined where none is reported. */
 function rareParts(usage: JsonObject): RareParts | undefined {
   const ofPrompt = membersOf(usage.prompt_tokens_details ?? usage.input_tokens_details);
   const ofOutput = membersOf(usage.completion_tokens_details ?? usage.output_tokens_details);
-  const inputAudio = countOf(ofPrompt.audio_tokens) ?? 0;
-  const inputImage = countOf(ofPrompt.image_tokens) ?? 0;
+  const ofMedia = membersOf(ofPrompt.multimodal_tokens);
+  const inputAudio = countOf(ofPrompt.audio_tokens) ?? countOf(ofMedia.audio) ?? 0;
+  const inputImage = countOf(ofPrompt.image_tokens) ?? countOf(ofMedia.image) ?? 0;
   const outputAudio = countOf(ofOutput.audio_tokens) ?? 0;
   const searches = searchesIn(usage);
   if (inputAudio + inputImage + outputAudio === 0 && searches === undefined) return undefined;
@@ -275,7 +276,7 @@ function searchesIn(usage: JsonObject) {
   );
 }
 
-/** Written cache by the names of OpenAI, Alibaba, Anthropic and other gateways. */
+/** Written cache by the names of OpenAI, Alibaba, Anthropic, vLLM and other gateways. */
 function writtenIn(usage: JsonObject): number {
   const details = membersOf(usage.prompt_tokens_details);
   return greatestOf(
@@ -284,6 +285,7 @@ function writtenIn(usage: JsonObject): number {
     details.cache_creation_tokens,
     membersOf(usage.input_tokens_details).cache_write_tokens,
     details.cached_creation_tokens,
+    details.created_cache_tokens,
     usage.cache_creation_input_tokens,
     usage.cacheWriteInputTokens,
   );

@@ -9,6 +9,7 @@ import { answerAsAnthropic, answerAsOpenAi } from "../../support/vendors.ts";
 
 const reasoning = { reasons: true };
 const profileOf = (vendor: string) => vendors.find(({ name }) => name === vendor)?.profile;
+const local = ["vllm", "sglang", "ollama"];
 const { upstream, gateway } = scriptedStage(
   (base_url) => ({
     upstreams: [
@@ -22,6 +23,7 @@ const { upstream, gateway } = scriptedStage(
       },
       { name: "strict", kind: "openai", base_url, profile: profileOf("google") },
       { name: "fast", kind: "openai", base_url, profile: profileOf("groq") },
+      ...local.map((name) => ({ name, kind: "openai" as const, base_url, profile: profileOf(name) })),
     ],
     models: [
       modelAt("far", "far", "m"),
@@ -30,6 +32,7 @@ const { upstream, gateway } = scriptedStage(
       { ...modelAt("own", "responses", "m"), ...reasoning },
       modelAt("strict", "gemini", "gemini-2.5-flash"),
       modelAt("fast", "oss", "openai/gpt-oss-20b"),
+      ...local.map((name) => modelAt(name, name, "qwen3")),
     ],
     embeddedModels: false,
   }),
@@ -148,3 +151,40 @@ test.each([...off, ...on, { format: "json" }, { guided_json: schema }] as JsonOb
     expect(dropped).toBeNull();
   },
 );
+
+/** They answer as if such a setting were not there: vLLM 0.33, SGLang 0.5.23 and Ollama's openai/openai.go say which they know. */
+test.each(local)("%s gets settings that it would pass over as what it knows", async (model) => {
+  const switches = [
+    { reasoning: { enabled: false } },
+    { enable_thinking: false },
+    { think: false },
+    { thinking_budget: 0 },
+  ];
+  for (const setting of switches) {
+    const { json, dropped } = await asked(model, setting);
+    const [key = ""] = Object.keys(setting);
+    expect([json.reasoning_effort, key in json, dropped], key).toEqual(["none", false, null]);
+  }
+  const schema = { type: "object", properties: { a: { type: "string" } } };
+  for (const key of ["guided_json", "format", "json_schema"]) {
+    const { json, dropped } = await asked(model, { [key]: schema });
+    expect([json.response_format, key in json, dropped]).toMatchObject([{ json_schema: { schema } }, false, null]);
+  }
+});
+
+test.each<[string, JsonObject, string | undefined]>([
+  ["vllm", { type: "disabled" }, "none"],
+  ["ollama", { type: "enabled", budget_tokens: 3000 }, "medium"],
+  ["vllm", { type: "enabled" }, "medium"],
+  ["vllm", { type: "enabled", effort: "high" }, "high"],
+])("%s gets thinking %j as the effort", async (model, thinking, effort) => {
+  const { json } = await asked(model, { thinking });
+  expect([json.reasoning_effort, json.thinking]).toEqual([effort, undefined]);
+  const own = await asked(model, { thinking, reasoning_effort: "low" });
+  expect(own.json.reasoning_effort).toBe("low");
+});
+
+test("thinking goes to SGLang, whose templates read it, and to Claude as it came", async () => {
+  expect((await asked("sglang", { thinking: { type: "disabled" } })).json.thinking).toEqual({ type: "disabled" });
+  expect((await asked("budget", { thinking: { type: "disabled" } })).json.thinking).toEqual({ type: "disabled" });
+});

@@ -57,6 +57,22 @@ test.each([
   expect(upstream.received).toHaveLength(3);
 });
 
+test.each<[string, JsonObject]>([
+  [
+    "among a list of tools",
+    { tool_choice: { type: "allowed_tools", allowed_tools: { mode: "required", tools: [named] } } },
+  ],
+  ["of a function in the older form", { functions: [{ name: "f" }], function_call: { name: "f" } }],
+])("a demand %s", async (_, demand) => {
+  upstream.script = (exchange) => {
+    const { tool_choice: choice, function_call: legacy } = exchange.asked;
+    if (choice?.allowed_tools?.mode !== "required" && typeof legacy !== "object") return answerAsOpenAi(exchange);
+    exchange.json(400, { error: { message: "Tool choice must be auto", type: "invalid_request_error" } });
+  };
+  const { status, dropped, text } = await ask(gateway, "/v1/chat/completions", { model: "m", ...chat, ...demand });
+  expect([status, dropped], text).toEqual([200, "function_call" in demand ? "function_call" : "tool_choice"]);
+});
+
 test.each([
   ["of a tool that is not there", "m", "Invalid value for 'tool_choice': must be one of the tools in the request"],
   ["by a server whose profile says that it takes any", "stated", "Tool choice must be auto"],

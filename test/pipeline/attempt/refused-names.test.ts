@@ -239,6 +239,7 @@ describe("messages", () => {
       { message: "The encrypted content gAAA...xyz= could not be verified.", code: "invalid_encrypted_content" },
     ],
     ["xAI's", { message: "Could not decrypt the provided encrypted_content. Ensure the value is unmodified." }],
+    ["vLLM's", { message: "Encrypted content is not supported.", param: "input" }],
     ["another's", { message: "reasoning `encrypted_content` was not issued to this caller" }],
   ])("without what another organisation has sealed, in this call alone, in %s words", async (_, error) => {
     const sealed = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAA" };

@@ -452,6 +452,18 @@ describe("a conversation that is too long", () => {
     expect(own.code).toBe("context_length_exceeded");
   });
 
+  test("has its code for callers of chat in Anthropic's own words, too, as Claude has them behind others", async () => {
+    for (const message of [
+      "prompt is too long: 9001 tokens > 8192 maximum",
+      "input length and `max_tokens` exceed context limit: 4087 + 10 > 4096, decrease input length or `max_tokens` and try again",
+    ]) {
+      answer(400, { error: { message, type: "invalid_request_error", param: null, code: null } });
+      const told = { status: 400, error: { message, code: "context_length_exceeded" } };
+      expect(await ask("openai", "/chat/completions")).toMatchObject(told);
+      expect(await ask("openai", "/messages")).toMatchObject({ status: 400, error: { message } });
+    }
+  });
+
   test("is not the upstream's fault: no other target is tried", async () => {
     answer(500, { error: { message: "Context size has been exceeded." } });
     expect((await ask("openai-or-well", "/messages")).status).toBe(400);

@@ -34,6 +34,15 @@ test.each([
   expect(read({ object: "list", data: [], ...json })).toMatchObject({ input: 50, output: undefined });
 });
 
+test("vLLM counts what it writes to its cache, and media of the prompt, by names of its own", () => {
+  const details = { cached_tokens: 10, created_cache_tokens: 30, multimodal_tokens: { image: 4, audio: 2, video: 1 } };
+  const usage = { prompt_tokens: 50, completion_tokens: 9, total_tokens: 59, prompt_tokens_details: details };
+  expect(read({ choices: [], usage })).toMatchObject({
+    ...{ input: 10, cacheRead: 10, cacheWrite: 30, output: 9 },
+    ...{ inputImage: 4, inputAudio: 2 },
+  });
+});
+
 test("counts elsewhere are not where callers read them, and usage wins over them", () => {
   expect(read({ data: [], prompt_eval_count: 50 })).toMatchObject({ isElsewhere: true });
   expect(read({ data: [], usage: { billed_units: { input_tokens: 50 } } })).toMatchObject({ isElsewhere: true });

@@ -153,6 +153,9 @@ const noDemandWhileThinking =
     return isDemanded && !isOff(request) ? "Thinking mode does not support this tool_choice" : undefined;
   };
 /** As Kimi K3 has it, which always thinks. */
+/** As of a server that passes over a choice: it would call whatever it likes. */
+const noChoice: Rule = ({ tool_choice: choice }) => (has(choice) ? "tool_choice is not heeded" : undefined);
+
 const noNamedDemand: Rule = ({ tool_choice: choice }) =>
   typeof choice === "object" && choice !== null
     ? "tool_choice 'specified' is incompatible with thinking enabled"
@@ -363,7 +366,8 @@ export const strictServers: readonly StrictServer[] = [
   {
     vendor: "ollama",
     model: "llama3",
-    rules: [noDeveloper, without("max_completion_tokens"), efforts("none", "low", "medium", "high")],
+    rules: [noDeveloper, without("max_completion_tokens"), efforts("none", "low", "medium", "high", "max"), noChoice],
+    takesNoDemand: true,
   },
   {
     vendor: "openai",
@@ -448,11 +452,29 @@ export const strictServers: readonly StrictServer[] = [
     rules: [efforts("none", "minimal", "low", "medium", "high", "xhigh", "max")],
     responses: openRouterResponses,
   },
-  { vendor: "sglang", model: "any", rules: [noDeveloper, systemFirst, noEmptyTools, efforts("low", "medium", "high")] },
+  {
+    vendor: "sglang",
+    model: "any",
+    rules: [
+      ...[noDeveloper, systemFirst, noEmptyTools],
+      efforts("none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    ],
+  },
+  {
+    vendor: "sglang",
+    model: "openai/gpt-oss-120b",
+    rules: [noDeveloper, systemFirst, noEmptyTools, efforts("low", "medium", "high")],
+  },
   {
     vendor: "together",
     model: "meta-llama/Llama-4",
     rules: [noMarks, noDeveloper, systemFirst, without("reasoning_effort")],
+  },
+  {
+    vendor: "vllm",
+    model: "openai/gpt-oss-120b",
+    rules: [noDeveloper, systemFirst, efforts("low", "medium", "high")],
+    responses: vllmResponses,
   },
   {
     vendor: "vllm",

@@ -13,10 +13,10 @@ import {
   MessageToolSchema,
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidType } from "../../../call/refusals.ts";
+import { isVendorsSearch } from "../../../call/tools/client-tools.ts";
 import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue, objectsIn } from "../../../wire/json.ts";
 import { readPart } from "../../read-message.ts";
-import { isVendorsSearch } from "./client-tools.ts";
 import { type PlacedBlock, placed } from "./content.ts";
 
 export interface PlacedTool {

@@ -1,7 +1,7 @@
 /**
  * The offered tools and the choice among them.
  *
- * The caller's tools become functions, those without a schema of their own included (`client-tools.ts`). Of the tools
+ * The caller's tools become functions, those without a schema of their own included (`call/tools/client-tools.ts`). Of the tools
  * that the vendor runs web search has a counterpart, and its search for tools is dropped, since all tools are offered;
  * any other is refused by name, since nobody would run it.
  */
@@ -12,12 +12,12 @@ import {
   MessageToolChoiceType,
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue, missingField } from "../../../call/refusals.ts";
+import { clientToolOf, isVendorsSearch } from "../../../call/tools/client-tools.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue, objectsIn } from "../../../wire/json.ts";
 import { madeFrom } from "../../paths/origins.ts";
 import { repairedSchema } from "../../tools/repaired-schema.ts";
 import type { ToolNames } from "../tool-names.ts";
-import { clientToolOf, isVendorsSearch } from "./client-tools.ts";
 import { isClosed } from "./closed-schema.ts";
 import type { PlacedTool } from "./offered-tools.ts";
 

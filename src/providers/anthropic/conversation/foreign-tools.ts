@@ -2,8 +2,9 @@
  * Tools that another server of this API has run itself, in turns of the model: Claude refuses the ids and the names of their calls, results of
  * plain type in such a turn, and results that it has not sealed. Call and result are told as texts where they stand.
  */
+import { toldBlock } from "../../../call/request/told-blocks.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue, mappedByTasks, mappedInSlices } from "../../../wire/json.ts";
+import { isObject, type JsonValue, mappedByTasks, mappedInSlices } from "../../../wire/json.ts";
 
 /** vendorId is the form of the ids that Claude gives to calls of its vendor's tools. */
 const vendorId = /^srvtoolu_[a-zA-Z0-9_]+$/;
@@ -13,7 +14,7 @@ export function* withToldTools(messages: JsonValue[]): CooperativeTask<JsonValue
   return yield* mappedByTasks(messages, function* (message) {
     if (!isObject(message) || message.role !== "assistant" || !Array.isArray(message.content)) return message;
     const told = yield* mappedInSlices(message.content, (block) =>
-      isObject(block) && isForeign(block) ? asText(block) : block,
+      isObject(block) && isForeign(block) ? (toldBlock(block) ?? block) : block,
     );
     if (told === message.content) return message;
     return { ...message, content: yield* mappedInSlices(told, withoutPlaces) };
@@ -27,20 +28,6 @@ export function isForeign(block: JsonValue): boolean {
   if (type === "server_tool_use") return !vendorId.test(`${id}`);
   if (type === "tool_result") return true;
   return `${type}`.endsWith("_tool_result") && type !== "mcp_tool_result" && !vendorId.test(`${callId}`);
-}
-
-function asText({ type, name, input = {}, content = "", cache_control: mark }: JsonObject): JsonObject {
-  const text =
-    type === "server_tool_use" ? `${name}: ${JSON.stringify(input)}` : `The result of the tool:\n\n${wordsOf(content)}`;
-  return { type: "text", text, ...(mark ? { cache_control: mark } : {}) };
-}
-
-/** wordsOf returns texts as they are, and all else as JSON without what only its server can read. */
-function wordsOf(content: JsonValue): string {
-  if (typeof content === "string") return content;
-  const texts = Array.isArray(content) ? content.map((block) => (isObject(block) ? block.text : undefined)) : [];
-  if (texts.length > 0 && texts.every((text) => typeof text === "string")) return texts.join("\n\n");
-  return JSON.stringify(content, (key, value) => (/^encrypted_/.test(key) || key === "data" ? undefined : value));
 }
 
 /** withoutPlaces returns a text without the places in results that are not told of as such. */

@@ -1,14 +1,17 @@
 /**
  * Tools of the Messages API that have a dated type and no schema, and that the caller runs: a shell, an editor, a memory.
- * A chat model gets them as functions with the arguments that their callers expect.
+ * A chat model, and a server of messages that does not know them, gets them as functions with the arguments that their callers expect.
  */
-import type { MessageTool } from "../../../../gen/modelgateway/v1/messages_pb.ts";
-import type { JsonObject } from "../../../wire/json.ts";
-import { objectSchema } from "../../tools/object-schema.ts";
+import type { JsonObject } from "../../wire/json.ts";
+import { objectSchema } from "./object-schema.ts";
 
 interface ClientTool {
   readonly description: string;
   readonly parameters: JsonObject;
+}
+
+interface Typed {
+  readonly type?: string | undefined;
 }
 
 const text = { type: "string" };
@@ -78,13 +81,13 @@ const tools: ReadonlyMap<string, ClientTool> = new Map([
 ]);
 
 /** clientToolOf returns the description and the arguments of a tool that the caller runs by its type; undefined for any other. */
-export function clientToolOf({ type = "" }: MessageTool): ClientTool | undefined {
+export function clientToolOf({ type = "" }: Typed): ClientTool | undefined {
   const [, kind = "", date = ""] = /^(.+)_(\d{8})$/.exec(type) ?? [];
   const tool = tools.get(kind);
   return tool === editor && date < insertTextSince ? olderEditor : tool;
 }
 
 /** isVendorsSearch reports the vendor's own search for tools. */
-export function isVendorsSearch({ type = "" }: MessageTool): boolean {
+export function isVendorsSearch({ type = "" }: Typed): boolean {
   return /^tool_search_tool_/.test(type);
 }

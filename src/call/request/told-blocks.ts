@@ -1,0 +1,113 @@
+/**
+ * Tells as texts what blocks of the Messages API say, for servers that do not know their types. A conversation that began at another server
+ * has blocks that only some know: calls and results of a vendor's own tools, found pages, documents.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
+import { isObject } from "../../wire/json.ts";
+import { blocksIn } from "./content-parts.ts";
+
+/** unshown stands in a turn that has been answered for what its model was shown, and another cannot be. */
+export const unshown = "(Something that was shown here earlier cannot be shown to this model.)";
+
+/** plain are the types of blocks that every server of the API has to know. */
+const plain: ReadonlySet<JsonValue | undefined> = new Set(["text", "image", "tool_use", "tool_result"]);
+
+/** canBeTold reports whether a conversation has a block of this type that is told as a text. It may be an outline. */
+export function canBeTold(messages: readonly JsonValue[], type: JsonValue | undefined): boolean {
+  if (typeof type !== "string" || plain.has(type)) return false;
+  const answered = lastAnswerIn(messages);
+  return messages.some((turn, i) =>
+    blocksIn(turn)
+      .flatMap((block) => [block, ...resultsIn(block)])
+      .some((block) => isObject(block) && block.type === type && (i <= answered || toldBlock(block) !== undefined)),
+  );
+}
+
+/**
+ * withToldBlocks returns the turns with a text in place of each block of these types. What has no words of its own, as a file, is named, and
+ * told of as such where its turn has been answered; in a new turn it stays, for the model would answer as if it had seen it.
+ */
+export function* withToldBlocks(
+  messages: readonly JsonValue[],
+  types: ReadonlySet<JsonValue | undefined>,
+  dropped: string[],
+): CooperativeTask<JsonValue[]> {
+  const answered = lastAnswerIn(messages);
+  const turns: JsonValue[] = [];
+  for (const [i, turn] of messages.entries()) {
+    if (endsSlice(i)) yield;
+    const tell = (block: JsonValue, path: string): JsonValue => {
+      if (!isObject(block)) return block;
+      if (types.has(block.type)) return toldOrNamed(block, path, i <= answered ? dropped : undefined);
+      const results = resultsIn(block);
+      const told = results.map((one, k) => tell(one, `${path}.content[${k}]`));
+      return told.some((one, k) => one !== results[k]) ? { ...block, content: told } : block;
+    };
+    const blocks = blocksIn(turn);
+    const told = blocks.map((block, k) => tell(block, `messages[${i}].content[${k}]`));
+    turns.push(told.some((block, k) => block !== blocks[k]) ? { ...(turn as JsonObject), content: told } : turn);
+  }
+  return turns;
+}
+
+function toldOrNamed(block: JsonObject, path: string, dropped: string[] | undefined): JsonObject {
+  const told = toldBlock(block);
+  if (told || !dropped) return told ?? block;
+  dropped.push(path);
+  return textFor(block, unshown);
+}
+
+/** lastAnswerIn returns the place of the model's last turn that another follows; -1 where there is none. */
+function lastAnswerIn(messages: readonly JsonValue[]): number {
+  const before = messages.slice(0, -1);
+  return before.findLastIndex((turn) => isObject(turn) && turn.role === "assistant");
+}
+
+function resultsIn(block: JsonValue): readonly JsonValue[] {
+  return isObject(block) && block.type === "tool_result" ? blocksIn(block) : [];
+}
+
+/** toldBlock returns a text with the words of a block; undefined where it has none that a model could read. */
+export function toldBlock(block: JsonObject): JsonObject | undefined {
+  const words = wordsOf(block);
+  return words === undefined ? undefined : textFor(block, words);
+}
+
+function textFor({ cache_control: mark }: JsonObject, text: string): JsonObject {
+  return { type: "text", text, ...(mark ? { cache_control: mark } : {}) };
+}
+
+function wordsOf({ type, name, input, title, context, source, content }: JsonObject): string | undefined {
+  if (type === "server_tool_use" || type === "mcp_tool_use") return `${name}: ${JSON.stringify(input ?? {})}`;
+  if (type === "tool_result" || `${type}`.endsWith("_tool_result"))
+    return `The result of the tool:\n\n${wordsOfResult(content ?? "")}`;
+  if (type === "compaction") return filled(content);
+  if (type === "search_result") return paragraphs([title, source, textsOf(content)]);
+  if (type !== "document" || !isObject(source)) return undefined;
+  const text = source.type === "text" ? filled(source.data) : textsOf(source.content);
+  return text === undefined ? undefined : paragraphs([title, context, text]);
+}
+
+/** wordsOfResult returns texts as they are, and all else as JSON without what only its server can read. */
+function wordsOfResult(content: JsonValue): string {
+  return (
+    textsOf(content) ??
+    JSON.stringify(content, (key, value) => (/^encrypted_/.test(key) || key === "data" ? undefined : value))
+  );
+}
+
+/** textsOf returns undefined where a content has anything but texts. */
+function textsOf(content: JsonValue | undefined): string | undefined {
+  if (!Array.isArray(content)) return typeof content === "string" ? content : undefined;
+  const texts = content.map((block) => (isObject(block) ? block.text : undefined));
+  return texts.length > 0 && texts.every((text) => typeof text === "string") ? texts.join("\n\n") : undefined;
+}
+
+function paragraphs(texts: readonly (JsonValue | undefined)[]): string | undefined {
+  return filled(texts.flatMap((text) => filled(text) ?? []).join("\n\n"));
+}
+
+function filled(text: JsonValue | undefined): string | undefined {
+  return typeof text === "string" && text !== "" ? text : undefined;
+}
