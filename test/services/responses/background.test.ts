@@ -577,7 +577,9 @@ test("one that another process makes is told of here, and ended there", async ()
     port: 0,
     metrics: undefined,
   };
-  const other = await startGateway({ config, storage, log: pino({ level: "silent" }), clock: () => now });
+  // Its clock is ahead, as where it was set forward a moment ago.
+  const ahead = now + 7_200_000;
+  const other = await startGateway({ config, storage, log: pino({ level: "silent" }), clock: () => ahead });
   const there = { ...gateway, baseUrl: `http://127.0.0.1:${other.port}/v1` };
   expect((await get(payer, body.id, there)).body.status).toBe("in_progress");
   const followed = await ask(payer, `/responses/${body.id}?stream=true`, undefined, {}, there);
