@@ -190,8 +190,8 @@ export interface Asked<I extends DescMessage = DescMessage> extends Arrival {
 export interface Call<I extends DescMessage = DescMessage> extends Asked<I> {
   /** The record that the stages of the call write to. */
   readonly record: CallRecord;
-  /** Called when the call's hold is made, before its model is asked. */
-  readonly onReserved?: (() => void) | undefined;
+  /** Called when the call's hold is made. Its model is asked once that is done, and not at all where it fails. */
+  readonly onReserved?: (() => Promise<void>) | undefined;
 }
 
 /**

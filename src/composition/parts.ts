@@ -108,6 +108,7 @@ export function createShared(
     background: new Background({
       store: storage.backgroundResponses,
       node,
+      mayLive: storage.mayLive,
       limits: config.backgroundResponses,
       rooms: roomFor(config.backgroundResponses),
       settings,

@@ -58,7 +58,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
   const { queued } = shared.queues;
   const explaining = { explain, accountRate, queued };
   const inference = inferenceService({ catalog, complete, settings, responses, explain: explaining });
-  const replaying = { store: storage.replays, clock };
+  const replaying = { store: storage.replays, mayLive: storage.mayLive, clock };
   return [
     serve(InferenceService, withReplays(inference, createReplays({ ...shared, ...replaying }))),
     serve(

@@ -14,6 +14,25 @@ export interface ProcessOptions {
 }
 
 /**
+ * MayLive reports whether a process may live, though a deadline of it has passed: its lock says so, or deadlines mean little at the moment,
+ * as where the clock was set forward and nobody had the time to move them on.
+ */
+export type MayLive = (node: string) => Promise<boolean>;
+
+/** createMayLive goes by the locks in a folder; `doDeadlinesCount` decides on processes of which nothing is known there. */
+export function createMayLive(folder: string, doDeadlinesCount: () => Promise<boolean> = async () => true): MayLive {
+  // A lock that cannot be read is reported by each process that starts.
+  const locks = createNodeLocks(folder, () => {}, "calls");
+  return async (node) => {
+    const lock = locks.takeEnded(node, true);
+    if (lock === "unknown") return !(await doDeadlinesCount());
+    if (lock === "lives") return true;
+    lock.leave();
+    return false;
+  };
+}
+
+/**
  * ShowProcess shows others that this process lives, until the returned function is called, and ends the deadlines of those that have ended
  * by now.
  */

@@ -2,7 +2,7 @@
 import { requestStore } from "./calls/requests.ts";
 import { requestsOnReplica } from "./calls/requests-on-replica.ts";
 import type { PostgresOptions } from "./engines/postgres/database.ts";
-import { createShowProcess } from "./processes.ts";
+import { createMayLive, createShowProcess } from "./processes.ts";
 import { type ReconcileOptions, reconciled } from "./proof/proof.ts";
 import { proveAndRepair } from "./proof/repair.ts";
 import { overScope, type Storage } from "./storage.ts";
@@ -15,7 +15,7 @@ export type { PostgresOptions } from "./engines/postgres/database.ts";
  */
 export async function openStorageOnPostgres(options: PostgresOptions): Promise<Storage> {
   const { openPostgres } = await import("./engines/postgres/database.ts");
-  const { scope, openBooks, state, replica, folder, ...others } = await openPostgres(options);
+  const { scope, openBooks, state, replica, folder, isSteady, ...others } = await openPostgres(options);
   const stores = overScope(scope);
   const findings = (asked: ReconcileOptions = {}) => proveAndRepair(scope.db, { now: state.now(), ...asked });
   return {
@@ -25,6 +25,7 @@ export async function openStorageOnPostgres(options: PostgresOptions): Promise<S
     // What it writes in place of a journal is a part of the books.
     openBooks: () => openBooks,
     showProcess: createShowProcess(folder, stores),
+    mayLive: createMayLive(folder, isSteady),
     database: state,
     findings,
     reconcile: (asked) => reconciled(findings(asked)),

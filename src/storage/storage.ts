@@ -35,7 +35,7 @@ import { type AuditEventStore, auditEventStore } from "./people/audit-events.ts"
 import { type LinkStore, linkStore } from "./people/links.ts";
 import { type SessionStore, sessionStore } from "./people/sessions.ts";
 import { type UserStore, userStore } from "./people/users.ts";
-import { createShowProcess, type ShowProcess } from "./processes.ts";
+import { createMayLive, createShowProcess, type MayLive, type ShowProcess } from "./processes.ts";
 import type { Finding } from "./proof/finding.ts";
 import { type Proof, type ReconcileOptions, type Reconciliation, reconciled } from "./proof/proof.ts";
 
@@ -79,6 +79,7 @@ export interface Storage extends Stores, Changes {
   available(keyId: string): MaybePromise<Available>;
   /** Shows other processes that this one lives, by whose name keys are claimed and responses made. */
   readonly showProcess: ShowProcess;
+  readonly mayLive: MayLive;
   /** Counts the lines and parts of journals that were set aside for an operator. */
   journalRejects(): number;
   readonly retention: RetentionStore;
@@ -115,6 +116,7 @@ export function storageOver(path: string, { db, engine }: Awaited<ReturnType<typ
     ...stores,
     ...moneyOver(engine),
     showProcess: createShowProcess(engine.segments.folder, stores),
+    mayLive: createMayLive(engine.segments.folder),
     // Other processes were told before the change was answered.
     allKnow: async () => {},
     ...changes,

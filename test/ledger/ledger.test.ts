@@ -154,7 +154,7 @@ describe("a hold whose process died", () => {
     const t = await ledgerOf({ balance: 100 });
     await t.ledger.hold(holdRequest("r1", 60, 60, t.now()));
     const other = await ledgerOf({}, t.database);
-    t.database.forgetProcesses();
+    await t.database.forgetProcesses();
     await liveOn(other, holdMs - 1);
     expect(await heldOf(t)).toEqual([{ held: 60 }]);
     await liveOn(other, 1);
@@ -178,7 +178,7 @@ describe("a hold whose process died", () => {
     const t = await ledgerOf({ balance: 100 });
     await t.ledger.hold(holdRequest("r1", 60, 60, t.now()));
     const other = await ledgerOf({}, t.database);
-    t.database.forgetProcesses();
+    await t.database.forgetProcesses();
     await liveOn(other, holdMs);
     expect(await other.ledger.hold(holdRequest("r2", 80, 80, other.now()))).toMatchObject({ kind: "held" });
     expect(await t.ledger.capture(endedCall("r1", 50, t.now()))).toEqual({ cost: 20, waived: 30 });

@@ -1,14 +1,17 @@
 /** Deadlines of what processes have under way: those of a process that has ended pass at once, and no others. */
 import { beforeEach, expect, test } from "vitest";
+import { newId } from "../../src/runtime/ids.ts";
+import { knownEnd } from "../../src/storage/answers/node-deadlines.ts";
 import type { Storage } from "../../src/storage/storage.ts";
-import { newTestDatabase } from "../support/storage/test-database.ts";
+import { dialect, newTestDatabase, type TestDatabase } from "../support/storage/test-database.ts";
 
 const now = Date.UTC(2026, 0, 2);
 const later = now + 60_000;
+let database: TestDatabase;
 let storage: Storage;
 
 beforeEach(async () => {
-  const database = await newTestDatabase();
+  database = await newTestDatabase();
   storage = await database.open();
   await storage.accounts.insert({ id: "acc_1", name: "one", created_at: 1 });
   return async () => {
@@ -42,6 +45,23 @@ test("claims of processes that have ended may be made anew, but for those that w
   expect(await replays.claim(claimOf("e", "req_3"))).toEqual({ kind: "running" });
 });
 
+test("a process may live whose lock is kept, and one of which nothing is known where deadlines mean little", async () => {
+  const errors: unknown[] = [];
+  const shown = { node: newId("nod"), clock: Date.now, onError: (error: unknown) => void errors.push(error) };
+  const end = storage.showProcess(shown);
+  expect(await storage.mayLive(shown.node)).toBe(true);
+  end();
+  if (dialect === "postgres") {
+    await database.exec(`INSERT INTO nodes (node, version, started_at, steady_since, alive_until)
+      VALUES ('n', '', 0, now_ms(), now_ms() + 90000)`);
+    // It may have had no time yet to move its deadline on.
+    expect(await storage.mayLive(shown.node)).toBe(true);
+    await database.exec("UPDATE nodes SET steady_since = now_ms() - 31000");
+  }
+  expect(await storage.mayLive(shown.node)).toBe(false);
+  expect(errors).toEqual([]);
+});
+
 test("responses of processes that have ended have failed, but for those that are over", async () => {
   const { backgroundResponses } = storage;
   const rows = [
@@ -53,5 +73,5 @@ test("responses of processes that have ended have failed, but for those that are
   await backgroundResponses.endOf(["a", "c", "d"], now + 1);
   expect(await backgroundResponses.running(now + 1)).toEqual(["b"]);
   const deadlines = rows.map(async ({ id }) => (await backgroundResponses.find("acc_1", id, now))?.alive_until);
-  expect(await Promise.all(deadlines)).toEqual([now + 1, later, later, later, now]);
+  expect(await Promise.all(deadlines)).toEqual([knownEnd, later, later, later, now]);
 });

@@ -210,6 +210,7 @@ describe.each(["within a process", "in two processes"])("%s", (where) => {
         node: `nod_${i + 2}`,
         now: now + 2 * minute,
         expiresAt: now + 3 * minute,
+        endedNode: claimed[0]?.kind === "claimed" ? "nod_1" : "nod_2",
       }),
     );
     expect(again.map(({ kind }) => kind).sort()).toEqual(["claimed", "running"]);
@@ -246,10 +247,11 @@ describe("calls of one process under the same Idempotency-Key", () => {
     requestHash,
     requestId,
   });
+  const mayLive = async () => false;
   const forever = { aborted: false, addEventListener() {}, removeEventListener() {} } as unknown as AbortSignal;
 
   test("that come at once are made one after the other, and the second gets the first one's answer", async () => {
-    const claim = createClaims({ store: storage.replays, node: "n", clock: () => now, onError: () => {} });
+    const claim = createClaims({ store: storage.replays, node: "n", mayLive, clock: () => now, onError: () => {} });
     const [first, second] = [claim(asking("req_1"), forever), claim(asking("req_2"), forever)];
     const held = await first;
     if (!("end" in held)) throw new Error("the first was not made");
@@ -275,7 +277,7 @@ describe("calls of one process under the same Idempotency-Key", () => {
     };
     const store = { ...storage.replays, free, renew };
     let at = now;
-    const claim = createClaims({ store, node: "n", clock: () => at, onError: () => {} });
+    const claim = createClaims({ store, node: "n", mayLive, clock: () => at, onError: () => {} });
     const [failed, runs] = [await claim(asking("req_1"), forever), await claim(asking("req_2", "r", "l"), forever)];
     if (!("end" in failed && "end" in runs)) throw new Error("they were not made");
     failed.end();
@@ -286,12 +288,12 @@ describe("calls of one process under the same Idempotency-Key", () => {
     const ask = async (keyHash: string) =>
       (await storage.replays.claim({ ...asking("req_3", "r", keyHash), ...elsewhere })).kind;
     expect(await ask("l")).toBe("running");
-    expect(await ask("k")).toBe("claimed");
+    expect(await ask("k")).toBe("expired");
     runs.end();
   });
 
   test("are told by what the database has whose request is the wrong one, and not by who asked first", async () => {
-    const claim = createClaims({ store: storage.replays, node: "n", clock: () => now, onError: () => {} });
+    const claim = createClaims({ store: storage.replays, node: "n", mayLive, clock: () => now, onError: () => {} });
     const made = await claim(asking("req_1", "right"), forever);
     if (!("end" in made)) throw new Error("it was not made");
     await made.keep(Buffer.from("answer"));

@@ -61,8 +61,7 @@ export function createHoldCredit(ledger: Ledger, modelRates?: Pick<ModelRates, "
     }
     return andThen(hold.boundOutput as MaybePromise<BoundOutput>, (boundOutput) => {
       hold.isMade = true;
-      call.onReserved?.();
-      return boundOutput(operation, request, fitting?.outputBound ?? "max_tokens");
+      return andThen(call.onReserved?.(), () => boundOutput(operation, request, fitting?.outputBound ?? "max_tokens"));
     });
   };
 }

@@ -2,13 +2,14 @@
  * Claims idempotency keys for running calls: one call at a time under each key. A second call in the same process waits for the
  * first; in another process it is refused, and may be repeated in a moment.
  *
- * The claim of a process that died expires when its holds do. While calls run, a timer extends their claims, and no others: one that
+ * The claim of a process that died expires when its holds do, unless the process may live. While calls run, a timer extends their claims, and no others: one that
  * the database did not let end expires too. Without calls there is no timer.
  */
 import { cancelled, idempotencyConflict, idempotencyRunning, replayTooLarge } from "../../call/refusals.ts";
 import { holdMs, sweepMs } from "../../ledger/contract.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
-import type { Claim, ReplayStore } from "../../storage/answers/replays.ts";
+import type { Claim, Claimed, ReplayStore } from "../../storage/answers/replays.ts";
+import type { MayLive } from "../../storage/processes.ts";
 
 /** StoredAnswer is the stored answer of an earlier call, and the id of that call. */
 export interface StoredAnswer {
@@ -28,6 +29,7 @@ export interface ClaimsOptions {
   readonly store: ReplayStore;
   /** The id of this process among those that share the database. */
   readonly node: string;
+  readonly mayLive: MayLive;
   /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
   /** Called with errors that no caller waits for. */
@@ -50,7 +52,7 @@ interface RunningCall {
 }
 
 export function createClaims(options: ClaimsOptions): ClaimKey {
-  const { store, node, clock } = options;
+  const { node, clock } = options;
   const running = createRunningCalls(options);
 
   /** Claims a key that no call of this process claims or has claimed. From its first moment on no other does. */
@@ -62,7 +64,7 @@ export function createClaims(options: ClaimsOptions): ClaimKey {
     try {
       const now = clock();
       const claim: Claim = { ...asking, node, now, expiresAt: now + holdMs };
-      const claimed = await store.claim(claim);
+      const claimed = await claimUnlessLives(claim, options);
       return claimed.kind === "claimed" ? held(claim, call, () => running.leave(place), options) : claimed;
     } finally {
       if (!call.over) running.leave(place);
@@ -79,9 +81,17 @@ export function createClaims(options: ClaimsOptions): ClaimKey {
     }
     const claimed = await claimNow(asking, place);
     if ("end" in claimed || claimed.kind === "answered") return claimed;
-    if (claimed.kind === "running") throw idempotencyRunning();
+    if (claimed.kind === "running" || claimed.kind === "expired") throw idempotencyRunning();
     throw claimed.kind === "conflict" ? idempotencyConflict() : replayTooLarge();
   };
+}
+
+/** claimUnlessLives claims a key, also that of a process which does not live any more. */
+async function claimUnlessLives(claim: Claim, { store, mayLive }: ClaimsOptions): Promise<Claimed> {
+  const claimed = await store.claim(claim);
+  if (claimed.kind !== "expired") return claimed;
+  const { node, ifLives } = claimed;
+  return (await mayLive(node)) ? ifLives : store.claim({ ...claim, endedNode: node });
 }
 
 /** The calls of this process that claim keys or have claimed them, by account and key. While there are any, their claims are extended. */

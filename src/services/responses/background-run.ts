@@ -90,27 +90,28 @@ export class BackgroundRun {
   }
 
   /**
-   * begin calls the model and resolves when the hold is placed and the run is stored. Throws a Refusal if it cannot
-   * begin.
+   * begin calls the model and resolves when the hold is placed and the run is stored. The model is asked once it is
+   * stored: what nobody can ask for costs nothing. Throws a Refusal if it cannot begin.
    */
   async begin(): Promise<void> {
     const { call, ask } = this.#request;
-    const { store, node, room, clock, keepMs, aliveMs, maxPerAccount } = this.#options;
-    const reserved = Promise.withResolvers<void>();
+    const { room } = this.#options;
     const leave = () => this.#signal.abort();
     // If the caller disconnects before it gets the id, the run is abandoned.
     call.signal.addEventListener("abort", leave, { once: true });
     if (call.signal.aborted) leave();
-    const own: Call = { ...call, signal: this.#signal, body: room, onReserved: reserved.resolve };
+    const stored = Promise.withResolvers<void>();
+    let storing: Promise<void> | undefined;
     let answer: Promise<Answer<typeof ResponseStreamEventSchema>>;
     try {
       const response = this.#textOf(this.#response);
-      answer = (async () => ask(own))();
+      const onReserved = () => {
+        storing ??= this.#storeQueued(response).then(stored.resolve);
+        return storing;
+      };
+      answer = (async () => ask({ ...call, signal: this.#signal, body: room, onReserved }))();
       answer.catch(() => {});
-      await Promise.race([reserved.promise, answer]);
-      const now = clock();
-      const row = { id: this.id, account_id: this.accountId, node, created_at: now, response };
-      await store.insert({ ...row, expires_at: now + keepMs, alive_until: now + aliveMs }, maxPerAccount);
+      await Promise.race([stored.promise, answer]);
     } catch (error) {
       this.#signal.abort();
       this.#finished.resolve();
@@ -122,6 +123,13 @@ export class BackgroundRun {
     this.#emit("response.queued", {});
     void this.#run(answer).then(this.#finished.resolve);
     this.#deferCapture(call);
+  }
+
+  async #storeQueued(response: string): Promise<void> {
+    const { store, node, clock, keepMs, aliveMs, maxPerAccount } = this.#options;
+    const now = clock();
+    const row = { id: this.id, account_id: this.accountId, node, created_at: now, response };
+    await store.insert({ ...row, expires_at: now + keepMs, alive_until: now + aliveMs }, maxPerAccount);
   }
 
   /** #deferCapture delays the capture of the caller's call until the run is over. */

@@ -8,7 +8,9 @@
  */
 import { backgroundInterrupted, backgroundTooMany } from "../../call/refusals.ts";
 import type { BackgroundResponse, BackgroundStore } from "../../storage/answers/background-responses.ts";
+import { knownEnd } from "../../storage/answers/node-deadlines.ts";
 import { holdMs, sweepMs } from "../../storage/money/books.ts";
+import type { MayLive } from "../../storage/processes.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { type BackgroundCall, BackgroundRun } from "./background-run.ts";
 import type { Room } from "./event-log.ts";
@@ -18,6 +20,7 @@ export interface BackgroundOptions {
   readonly store: BackgroundStore;
   /** node identifies this process among those that share the database. */
   readonly node: string;
+  readonly mayLive: MayLive;
   readonly limits: BackgroundLimits;
   readonly rooms: { open(accountId: string): Room };
   /** settings returns the limits of stored responses (`responses.ts`). */
@@ -104,15 +107,25 @@ export class Background {
   async stateOf(accountId: string, id: string): Promise<JsonObject | undefined> {
     const now = this.#options.clock();
     const row = await this.#options.store.find(accountId, id, now);
-    return row && responseStateOf(row, now);
+    return row && responseStateOf(row, await this.#isMade(row, now));
   }
 
   /**
    * delete deletes a background response that is over. Resolves to false if it still runs, or the account has none
    * with the id.
    */
-  delete(accountId: string, id: string): Promise<boolean> {
-    return this.#options.store.delete(accountId, id, this.#options.clock());
+  async delete(accountId: string, id: string): Promise<boolean> {
+    const { store, clock } = this.#options;
+    const now = clock();
+    const row = await store.find(accountId, id, now);
+    if (row && (await this.#isMade(row, now))) return false;
+    return store.delete(accountId, id, now);
+  }
+
+  /** #isMade reports whether a process makes the response, for all that is known. */
+  async #isMade({ is_over, alive_until, node }: BackgroundResponse, now: number): Promise<boolean> {
+    if (is_over === 1 || alive_until === knownEnd) return false;
+    return alive_until > now || this.#options.mayLive(node);
   }
 
   /** cancel cancels a run, in whichever process it runs. */
@@ -196,9 +209,9 @@ export class Background {
 }
 
 /** responseStateOf returns a background response's current state: it has failed if its process died. */
-function responseStateOf(row: BackgroundResponse, now: number): JsonObject {
+function responseStateOf(row: BackgroundResponse, isMade: boolean): JsonObject {
   const response = JSON.parse(row.response) as JsonObject;
   if (row.is_over === 1) return response;
   if (row.is_cancelled === 1) return cancelledJson(response);
-  return row.alive_until <= now ? failedJson(response, backgroundInterrupted()) : response;
+  return isMade ? response : failedJson(response, backgroundInterrupted());
 }

@@ -8,9 +8,12 @@ import type { Database } from "../engines/scope.ts";
 export interface NodeDeadlines {
   /** running returns the nodes that have rows whose deadlines have not passed. `now` is in milliseconds since 1970. */
   running(now: number): Promise<string[]>;
-  /** endOf says that the processes of these nodes have ended: their deadlines pass now, in milliseconds since 1970. */
+  /** endOf says that the processes of these nodes have ended: their deadlines that have not passed become `knownEnd`. */
   endOf(nodes: readonly string[], now: number): Promise<void>;
 }
+
+/** knownEnd is the deadline of a process that is known to have ended, whatever the clock says. */
+export const knownEnd = 0;
 
 /** nodeDeadlines takes the column of the deadline, and the condition of a row that is under way. */
 export function nodeDeadlines(
@@ -29,7 +32,7 @@ export function nodeDeadlines(
     },
     async endOf(nodes, now) {
       await sql`
-        UPDATE ${table} SET ${deadline} = ${now}
+        UPDATE ${table} SET ${deadline} = ${knownEnd}
         WHERE node IN (${sql.join(nodes)}) AND ${isUnderWay} AND ${deadline} > ${now}`.execute(db);
     },
   };

@@ -2,7 +2,8 @@
  * Answers under an Idempotency-Key, kept for a day, and claims of calls that are to be answered.
  *
  * A call that runs has claimed its key, so that no other process makes it too. Its process moves the claim's deadline on; once the
- * deadline has passed, since the process died or could not end the claim, any process may claim the key. Rows older than a day are not
+ * deadline has passed, since the process died or could not end the claim, any process may claim the key that has made sure that the other
+ * does not live: the clock may have been set forward. Rows older than a day are not
  * found, and are deleted whenever a key is claimed, some at a time. Answers are stored as given: encrypted, for the request that they are
  * for.
  */
@@ -10,7 +11,7 @@ import { type Selectable, sql } from "kysely";
 import { dayMs } from "../../runtime/time/durations.ts";
 import { changed, type Database, type Scope } from "../engines/scope.ts";
 import type { ReplayTable } from "../schema-answers.ts";
-import { type NodeDeadlines, nodeDeadlines } from "./node-deadlines.ts";
+import { knownEnd, type NodeDeadlines, nodeDeadlines } from "./node-deadlines.ts";
 
 export interface Claim {
   readonly accountId: string;
@@ -24,6 +25,8 @@ export interface Claim {
   /** now is in milliseconds since 1970. */
   readonly now: number;
   readonly expiresAt: number;
+  /** A process that is known not to live: a claim of it whose deadline has passed is taken over. */
+  readonly endedNode?: string;
 }
 
 export type Claimed =
@@ -32,6 +35,8 @@ export type Claimed =
   | { readonly kind: "conflict" }
   /** The call runs, in this process or another. */
   | { readonly kind: "running" }
+  /** The deadline of the claim of another process has passed. If that lives, the key stands as `ifLives` says. */
+  | { readonly kind: "expired"; readonly node: string; readonly ifLives: Exclude<Claimed, { kind: "expired" }> }
   | { readonly kind: "answered"; readonly requestId: string; readonly answer: Buffer }
   | { readonly kind: "too_large" };
 
@@ -111,7 +116,11 @@ async function claim(scope: Scope, init: Claim): Promise<Claimed> {
     const row = await rowOf(db, init).selectAll().executeTakeFirst();
     // Its call ended between the two statements.
     if (!row) return claim(scope, init);
-    if (!isOver(row, init)) return found(row, init);
+    if (!isOver(row, init)) {
+      const { state, node, expires_at } = row;
+      const standing = found(row, init);
+      return state === running && expires_at <= now ? { kind: "expired", node, ifLives: standing } : standing;
+    }
     await db
       .updateTable("replays")
       .set(values)
@@ -187,10 +196,15 @@ async function addSize(db: Database, account_id: string, size: number): Promise<
  * behind.
  */
 function isOver({ state, node, created_at, expires_at }: Row, claim: Claim): boolean {
-  return state === running ? expires_at <= claim.now || node === claim.node : created_at <= claim.now - keptMs;
+  if (state !== running) return created_at <= claim.now - keptMs;
+  if (node === claim.node || expires_at === knownEnd) return true;
+  return expires_at <= claim.now && node === claim.endedNode;
 }
 
-function found({ request_hash, request_id, state, answer }: Row, { requestHash }: Claim): Claimed {
+function found(
+  { request_hash, request_id, state, answer }: Row,
+  { requestHash }: Claim,
+): Exclude<Claimed, { kind: "expired" }> {
   if (request_hash !== requestHash) return { kind: "conflict" };
   if (state === running) return { kind: "running" };
   return state === answered && answer ? { kind: "answered", requestId: request_id, answer } : { kind: "too_large" };

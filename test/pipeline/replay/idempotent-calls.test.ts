@@ -392,11 +392,27 @@ describe("with several processes", () => {
     expect(upstream.received).toHaveLength(1);
   });
 
+  test("one that lives keeps what it has begun where the clock is set forward", async () => {
+    const other = await startAnother();
+    upstream.script = undefined;
+    const first = ask();
+    const exchange = await upstream.next();
+    now += 7_200_000;
+    expect((await ask(chat, { at: other, headers: { "x-gateway-timeout": "5" } })).status).toBe(409);
+    answerAsAny(exchange);
+    expect((await first).status).toBe(200);
+    expect(isReplay(await ask(chat, { at: other }))).toBe(true);
+    expect(upstream.received).toHaveLength(1);
+    expect(await rows()).toMatchObject([{ state: 1 }]);
+  });
+
   test("what one that died had begun is anybody's after ninety seconds, and its late answer changes nothing", async () => {
     const other = await startAnother();
     upstream.script = undefined;
     const first = ask();
     const exchange = await upstream.next();
+    // From here on nobody sees that this gateway lives.
+    await gateway.database.forgetProcesses();
     now += 89_999;
     expect((await ask(chat, { at: other })).status).toBe(409);
     now += 1;

@@ -8,7 +8,7 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import OpenAI from "openai";
 import { pino } from "pino";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { startGateway } from "../../../src/composition/gateway.ts";
@@ -195,6 +195,21 @@ describe("a response in the background", () => {
     await accept();
     await until(payer, body.id, "completed");
     expect(await standing(payer)).toEqual({ spent: paid, holds: 0, held: 0, outcomes: [1] });
+  });
+
+  test("that cannot be stored when it is to begin is asked of no model, and costs nothing", async () => {
+    const payer = await account();
+    const before = upstream.received.length;
+    const insert = vi.spyOn(gateway.storage.backgroundResponses, "insert").mockImplementation(async () => {
+      // A model that were asked meanwhile would have answered by then.
+      const isAsked = () => upstream.received.length > before;
+      for (let turns = 0; turns < 50 && !isAsked(); turns++) await delay(10);
+      throw new Error("no more room");
+    });
+    onTestFinished(() => insert.mockRestore());
+    expect((await begin(payer)).status).toBe(500);
+    expect(upstream.received.length).toBe(before);
+    expect(await standing(payer)).toEqual({ spent: 0, holds: 0, held: 0, outcomes: [Outcome.FAILED] });
   });
 
   test("is its account's alone", async () => {
@@ -562,7 +577,9 @@ test("one that another process makes is told of here, and ended there", async ()
     port: 0,
     metrics: undefined,
   };
-  const other = await startGateway({ config, storage, log: pino({ level: "silent" }), clock: () => now });
+  // Its clock is ahead, as where it was set forward a moment ago.
+  const ahead = now + 7_200_000;
+  const other = await startGateway({ config, storage, log: pino({ level: "silent" }), clock: () => ahead });
   const there = { ...gateway, baseUrl: `http://127.0.0.1:${other.port}/v1` };
   expect((await get(payer, body.id, there)).body.status).toBe("in_progress");
   const followed = await ask(payer, `/responses/${body.id}?stream=true`, undefined, {}, there);

@@ -51,7 +51,7 @@ export async function openMoney(now: number): Promise<RealMoney> {
     };
   };
   const processes = [await open(), await open()];
-  database.forgetProcesses();
+  await database.forgetProcesses();
   const storageOf = (process: number) => (processes[process] as MoneyProcess).storage;
   await storageOf(0).accounts.insert({ id: accountId, name: "one", created_at: 1 });
   const secret = { secret_hash: "h", secret_mask: "m" };

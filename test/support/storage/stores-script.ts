@@ -258,10 +258,10 @@ async function answersKept({ responses, backgroundResponses, replays, idempotenc
   await ask("too large", replays.claim(claim(2)));
   await ask("claim a third", replays.claim(claim(3)));
   await ask("renew", replays.renew("nod_1", ["req_3"], t0 + 5000));
-  await ask(
-    "one whose process died",
-    replays.claim(claim(3, { now: t0 + 6000, expiresAt: t0 + 9000, node: "nod_2", requestId: "req_4" })),
-  );
+  const late = { now: t0 + 6000, expiresAt: t0 + 9000, node: "nod_2", requestId: "req_4" };
+  await ask("one whose process may have died", replays.claim(claim(3, late)));
+  await ask("the same for another request", replays.claim(claim(3, { ...late, requestHash: "s" })));
+  await ask("one whose process died", replays.claim(claim(3, { ...late, endedNode: "nod_1" })));
   const once = (fingerprint: string, id: string) =>
     idempotency.once({ scope: "s", key: "k", fingerprint }, t0, async () => id);
   await ask("once", once("f", "led_1"));

@@ -13,6 +13,7 @@ import { copyFile, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
+import { spoolFolder } from "../../../src/storage/engines/postgres/database.ts";
 import type { Session } from "../../../src/storage/engines/postgres/session.ts";
 import type { Storage } from "../../../src/storage/storage.ts";
 import { openAt } from "./open-again.ts";
@@ -53,9 +54,9 @@ export interface TestDatabase {
   setClock(now: number): Promise<void>;
   /**
    * Has nobody see any more which processes live that work on it, as of those on another machine: their deadlines alone count. A test that
-   * has a process die or stand still within its own needs that on SQLite, where each shows that it lives by a lock.
+   * has a process die or stand still within its own needs that, for each shows that it lives by a lock.
    */
-  forgetProcesses(): void;
+  forgetProcesses(): Promise<void>;
   /** Runs statements that read, on one state of the database. */
   read<T>(work: (query: TestDatabase["query"]) => Promise<T>): Promise<T>;
   /** Returns every row, by the names of tables. */
@@ -108,11 +109,7 @@ function inFile(dataDir: string, path: string, removeFolder: () => Promise<void>
     query: run,
     exec: async (sql) => void opened().exec(sql),
     setClock: async () => {},
-    forgetProcesses() {
-      const folder = `${path}.notes`;
-      for (const name of existsSync(folder) ? readdirSync(folder) : [])
-        if (name.endsWith(".lock")) rmSync(join(folder, name));
-    },
+    forgetProcesses: async () => removeLocks(`${path}.notes`),
     read: (work) => inTurn(() => within(run, "BEGIN", work)),
     contents: () => contentsOf(run, "SELECT name FROM sqlite_schema WHERE type = 'table'"),
     async remove() {
@@ -160,7 +157,11 @@ function onServer(
       void (await run(
         `CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT ${now}::bigint $$`,
       )),
-    forgetProcesses: () => {},
+    async forgetProcesses() {
+      removeLocks(join(dataDir, spoolFolder));
+      // Deadlines count once a node has been there for half a minute.
+      await run("UPDATE nodes SET steady_since = 0");
+    },
     read: (work) => inTurn(() => within(run, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", work)),
     contents: () => contentsOf(run, "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()"),
     async remove() {
@@ -170,6 +171,11 @@ function onServer(
       await removeFolder();
     },
   };
+}
+
+function removeLocks(folder: string): void {
+  for (const name of existsSync(folder) ? readdirSync(folder) : [])
+    if (/\.(?:lock|calls)$/.test(name)) rmSync(join(folder, name));
 }
 
 /** Returns what runs one work after another: all are transactions of one connection. */

@@ -19,7 +19,7 @@ import { openPostgresBooks } from "./books/books.ts";
 import { call } from "./books/call.ts";
 import { available } from "./books/functions/available.ts";
 import { recall } from "./books/functions/leases.ts";
-import { merge } from "./books/functions/upkeep.ts";
+import { merge, steadyMs } from "./books/functions/upkeep.ts";
 import { databaseId, type LeftBehindOptions, openSpool, writeLeftBehind } from "./books/spool.ts";
 import { connectServer } from "./connection.ts";
 import { type Counts, createCounts } from "./counts.ts";
@@ -77,6 +77,8 @@ export interface Opened extends Pick<Management, "db">, Changes {
   recall(accountId: string): Promise<boolean>;
   /** Resolves once every node has heard of what was changed before, or goes by nothing that it knew. */
   allKnow(): Promise<void>;
+  /** Resolves to whether a node has renewed its deadline for so long that others had the time to, too. */
+  isSteady(): Promise<boolean>;
   /** Counts what was set aside on this machine for an operator. */
   journalRejects(): number;
   /** folder is where what is kept on this machine is, and the locks of its processes. */
@@ -151,6 +153,7 @@ async function openOver(server: Server, watcher: Watcher, options: PostgresOptio
     available: (keyId) => availableTo(guarded, keyId),
     recall: (accountId) => recallAll(guarded, accountId, counts),
     allKnow: () => delay(knownMs),
+    isSteady: () => isSteady(guarded),
     journalRejects: rejects.count,
     folder,
     version: watcher.version,
@@ -197,6 +200,11 @@ async function watchLeftBehind(options: LeftBehindOptions, watcher: Pick<Watcher
       await writing;
     },
   };
+}
+
+async function isSteady(server: Pick<Server, "pool">): Promise<boolean> {
+  const sql = `SELECT 1 FROM nodes WHERE alive_until > now_ms() AND steady_since <= now_ms() - ${steadyMs} LIMIT 1`;
+  return (await onPool(server, (session) => session.query(sql))).length > 0;
 }
 
 async function availableTo(server: Pick<Server, "pool">, keyId: string): Promise<Available> {

@@ -4,12 +4,14 @@
  * While the server does not answer nobody waits for it, and an error of a connection says that the database is away, whatever the
  * system calls it. What can be done again is done again, and nobody hears of it: a connection is asked for until the server counts as
  * away; outside a transaction, a read whose connection broke goes to another one, and a statement that met another (a ring of
- * locks) is repeated. A write whose connection broke may have been done, and fails.
+ * locks, or a lock that it had no more time for) is repeated, and rejects with a LockedError at last. A write whose connection broke may have been done, and fails.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { PostgresPool, PostgresPoolClient } from "kysely";
 import { retry } from "../../../runtime/time/retry.ts";
-import { AwayError, isConflict, isConnectionError } from "./errors.ts";
+import { LockedError } from "../../../runtime/write-trouble.ts";
+import { maxWaitMs } from "../../money/books.ts";
+import { AwayError, isConflict, isConnectionError, isLocked } from "./errors.ts";
 import { within } from "./silence.ts";
 
 export interface GuardedPoolOptions {
@@ -24,8 +26,11 @@ export interface GuardedPoolOptions {
  * how long anything waits while the server does not count as away; in milliseconds.
  */
 const [againMs, mostMs] = [1000, 60_000];
-/** maxConflicts is how often a statement is repeated that met another. */
-const maxConflicts = 10;
+/**
+ * maxConflicts is how often a statement is repeated that met another, and maxLocked how often one that has waited a second for a lock in
+ * vain: as often as a transaction.
+ */
+const [maxConflicts, maxLocked] = [10, maxWaitMs / 1000 - 1];
 /** The first pause before that, and the longest, in milliseconds. */
 const [firstPauseMs, maxPauseMs] = [5, 100];
 
@@ -79,17 +84,17 @@ function guardedClient(
   async function repeated(sql: string, values?: readonly unknown[]) {
     const isRepeatable = reads.test(sql) || begins.test(sql);
     const until = performance.now() + againMs;
-    for (let conflicts = 0; ; onRepeat()) {
+    for (let repeats = 0; ; onRepeat()) {
       try {
         return await place.ask(sql, values);
       } catch (error) {
         const isBroken = place.isBroken();
         if (isBroken && (!isRepeatable || isAway() || performance.now() > until)) throw asAway(error);
-        if (!isBroken && (!isConflict(error) || ++conflicts > maxConflicts)) throw error;
+        if (!isBroken && ++repeats > mostRepeats(error)) throw mostRepeats(error) > 0 ? new LockedError(error) : error;
       }
       if (place.isBroken()) await place.renew();
       // By chance, so that two which met do not meet again.
-      else await delay(Math.random() * Math.min(firstPauseMs * 2 ** conflicts, maxPauseMs));
+      else await delay(Math.random() * Math.min(firstPauseMs * 2 ** repeats, maxPauseMs));
     }
   }
 
@@ -104,6 +109,12 @@ function guardedClient(
   }
 
   return Object.assign(Object.create(first) as PostgresPoolClient, { query, release: place.release });
+}
+
+/** mostRepeats is how often a statement is repeated outside a transaction: it was undone because of others. */
+function mostRepeats(error: unknown): number {
+  if (isConflict(error)) return maxConflicts;
+  return isLocked(error) ? maxLocked : 0;
 }
 
 /** createPlace holds one connection. Once it broke, `ask` rejects with an AwayError until `renew` has put another in its place. */

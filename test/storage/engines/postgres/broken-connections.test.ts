@@ -6,6 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createLeasedLedger } from "../../../../src/ledger/leases/leased-ledger.ts";
 import { newId } from "../../../../src/runtime/ids.ts";
+import { LockedError, troubleOf } from "../../../../src/runtime/write-trouble.ts";
 import { AwayError } from "../../../../src/storage/engines/postgres/errors.ts";
 import { guardedPool } from "../../../../src/storage/engines/postgres/guarded-pool.ts";
 import type { Storage } from "../../../../src/storage/storage.ts";
@@ -131,6 +132,34 @@ describe.skipIf(!postgresPrograms)("connections to Postgres that break", () => {
     other.close();
     expect(repeats).toBeGreaterThan(0);
     expect(await query(url, "SELECT number FROM pairs ORDER BY id")).toEqual([{ number: 11 }, { number: 11 }]);
+    await server.pool.end();
+  });
+
+  test("a single statement that waits for a lock in vain is repeated, and is told as locked at last", async () => {
+    const server = serverAt(url);
+    const other = await server.connect();
+    const repeated: (() => void)[] = [];
+    const pool = guardedPool(server.pool, { isAway: () => false, onRepeat: () => repeated.shift()?.() });
+    const client = await pool.connect();
+    await client.query("SET lock_timeout = '50ms'", []);
+    const lock = async () => {
+      await other.query("BEGIN");
+      await other.query("SELECT 1 FROM accounts FOR UPDATE");
+    };
+    const rename = (name: string) => client.query("UPDATE accounts SET name = $1", [name]);
+    await lock();
+    const isRepeated = new Promise<void>((resolve) => repeated.push(resolve));
+    const renamed = rename("waited");
+    await isRepeated;
+    await other.query("COMMIT");
+    await renamed;
+    expect(await query(url, "SELECT name FROM accounts")).toEqual([{ name: "waited" }]);
+    await lock();
+    const error: unknown = await rename("never").catch((error: unknown) => error);
+    expect([error, troubleOf(error)]).toEqual([expect.any(LockedError), "locked"]);
+    await other.query("COMMIT");
+    client.release();
+    other.close();
     await server.pool.end();
   });
 

@@ -396,6 +396,11 @@ describe.skipIf(!postgresPrograms)("two nodes on Postgres at once", () => {
       running: 11,
     });
     expect(await atOnce((stores, i) => kindOf(stores.replays.claim(claim(20 + i, now + 5000))))).toEqual({
+      expired: 12,
+    });
+    const { node: endedNode } = (await one().replays.claim(claim(40, now + 5000))) as { node: string };
+    const take = (i: number) => ({ ...claim(40 + i, now + 5000), endedNode });
+    expect(await atOnce((stores, i) => kindOf(stores.replays.claim(take(i))))).toEqual({
       claimed: 1,
       running: 11,
     });

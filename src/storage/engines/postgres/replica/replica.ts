@@ -110,6 +110,7 @@ function createLook(server: Server, { primary, database, maxLagMs }: ReplicaPart
       return watch.see("it does not tell how far it is: it has to be a streaming replica", undefined);
     lag.replicaAt(answer.position as number);
     const ms = lag.ms();
+    if (lag.isAhead()) return watch.see("it has what the primary has not: it follows another server", undefined);
     if (ms === undefined) return watch.see("it has not caught up yet", undefined);
     watch.see(ms > maxLagMs ? `it is ${Math.round(ms / 1000)} s behind` : undefined, ms);
   };

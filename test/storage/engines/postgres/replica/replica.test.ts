@@ -52,6 +52,22 @@ describe("how far a replica is behind", () => {
     lag.replicaAt(50);
     expect(lag.ms()).toBe(0);
   });
+
+  test("is unknown of one that has what a primary that took over has not, also once that has as much", () => {
+    const other = createLag(() => time);
+    const look = (primary: number, replica: number) => {
+      other.primaryAt(primary);
+      other.replicaAt(replica);
+      return [other.ms(), other.isAhead()];
+    };
+    expect(look(100, 110)).toEqual([0, false]);
+    expect(look(110, 120)).toEqual([0, false]);
+    expect(look(120, 130)).toEqual([0, false]);
+    for (const primary of [40, 100, 129]) expect(look(primary, 130)).toEqual([undefined, true]);
+    for (const primary of [131, 500]) expect(look(primary, 130)).toEqual([undefined, false]);
+    // It was made anew of the new primary.
+    expect(look(600, 600)).toEqual([0, false]);
+  });
 });
 
 describe.skipIf(!postgresPrograms)("a streaming replica", () => {

@@ -77,7 +77,7 @@ END`,
  * steadyMs is how long a node has renewed its deadline without a gap before it expires what others hold: after a common outage they come
  * first.
  */
-const steadyMs = 30_000;
+export const steadyMs = 30_000;
 /** batch is how many holds expire in one transaction. */
 const batch = 500;
 
