@@ -6,8 +6,8 @@
  *
  * The number of delayed answers is bounded, and so is what is remembered of addresses.
  */
-import { LRUCache } from "lru-cache";
 import type { Signal } from "../runtime/caller-abort.ts";
+import { createGrownCache } from "../runtime/memory/grown-cache.ts";
 import { neighbourhoodOf, networkOf } from "../runtime/net/networks.ts";
 import type { Limiter, Rate } from "./limiter.ts";
 
@@ -57,7 +57,7 @@ const reportAll: Rate = { capacity: 60, windowMs: 60_000 };
 const maxCounted = 10_000;
 
 export function createGuesses({ limiter, settings, wait = waitFor }: GuessOptions): Guesses {
-  const seen = new LRUCache<string, true>({ max: maxSeen });
+  const seen = createGrownCache<true>(maxSeen);
   const unreported = new Map<string, number>();
   let waiting = 0;
 

@@ -99,17 +99,27 @@ export interface Storage extends Stores, Changes {
   close(): Promise<void>;
 }
 
-/** openStorage opens the database file, making it if need be, and brings it up to date. */
-export async function openStorage(path: string, durability?: Durability): Promise<Storage> {
-  return storageOver(path, await openDatabase(path, durability));
+/** ProveFile proves the sums of the database file at a path: yields what is found, and returns what was proved. */
+export type ProveFile = (path: string, options: ReconcileOptions) => AsyncGenerator<Finding, Proof>;
+
+/**
+ * openStorage opens the database file, making it if need be, and brings it up to date. `prove` proves its sums; default: a thread, so that calls
+ * go on meanwhile.
+ */
+export async function openStorage(path: string, durability?: Durability, prove?: ProveFile): Promise<Storage> {
+  return storageOver(path, await openDatabase(path, durability), prove);
 }
 
 /** storageOver returns the stores over an open database, whose file is at a path. */
-export function storageOver(path: string, { db, engine }: Awaited<ReturnType<typeof openDatabase>>): Storage {
+export function storageOver(
+  path: string,
+  { db, engine }: Awaited<ReturnType<typeof openDatabase>>,
+  prove: ProveFile = reconcileApart,
+): Storage {
   const { scope, changes, writable } = engine;
   const findings = (options: ReconcileOptions = {}) => {
-    engine.read(() => {}); // Flushes: the thread sees only what is posted.
-    return reconcileApart(path, options);
+    engine.read(() => {}); // Flushes: another connection sees only what is posted.
+    return prove(path, options);
   };
   const stores = overScope(scope);
   return {

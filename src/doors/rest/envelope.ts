@@ -3,10 +3,11 @@
  *
  * One field of an answer becomes `data`. Its other fields are put beside that, and so are the code and parameter of a refusal.
  */
-import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import type { DescMethod } from "@bufbuild/protobuf";
 import { access, Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import { ReasonSchema } from "../../../gen/modelgateway/v1/errors_pb.ts";
 import type { Refusal } from "../../call/refusals.ts";
+import { methodOption } from "../../runtime/method-option.ts";
 import type { JsonObject } from "../../wire/json.ts";
 
 export interface Envelope {
@@ -20,7 +21,7 @@ const ownKeys = ["statusCode", "message", "data"];
 
 /** envelopeOf returns the envelope of an RPC's answers, or undefined where they have none. Throws if the RPC lacks an option for it. */
 export function envelopeOf(method: DescMethod): Envelope | undefined {
-  const { family, dataField, done, bodyField } = getOption(method, access);
+  const { family, dataField, done, bodyField } = methodOption(method, access);
   if (family !== Family.ADMIN) return undefined;
   if (method.methodKind === "server_streaming") {
     if (bodyField === "") throw new Error(`${method} is a stream, which has no envelope, and has no \`body_field\``);

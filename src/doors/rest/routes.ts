@@ -3,9 +3,10 @@
  *
  * A broken rule, or one that clashes with another, throws here and stops the start.
  */
-import { type DescMethod, type DescService, getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
+import { type DescMethod, type DescService, hasOption, ScalarType } from "@bufbuild/protobuf";
 import { http } from "../../../gen/google/api/annotations_pb.ts";
 import { access, Caller, Family } from "../../../gen/modelgateway/v1/access_pb.ts";
+import { methodOption } from "../../runtime/method-option.ts";
 import { type Envelope, envelopeOf } from "./envelope.ts";
 import { compilePath, isLiteral, matchPath, type PathTemplate } from "./path-template.ts";
 
@@ -53,14 +54,14 @@ export interface Routes {
 export function compileRoutes(services: readonly DescService[]): Routes {
   const all: Route[] = [];
   for (const method of services.flatMap((service) => service.methods)) {
-    const { family, caller } = getOption(method, access);
+    const { family, caller } = methodOption(method, access);
     if (caller === Caller.UNSPECIFIED) throw new Error(`${method} does not say who may call it`);
     if (!hasOption(method, http)) continue;
     if (family === Family.UNSPECIFIED) throw new Error(`${method} has a path but no family`);
     if (method.methodKind === "client_streaming" || method.methodKind === "bidi_streaming") {
       throw new Error(`${method} has a path, but its requests are a stream`);
     }
-    const rule = getOption(method, http);
+    const rule = methodOption(method, http);
     for (const { pattern, body } of [rule, ...rule.additionalBindings]) {
       if (pattern.case === undefined || pattern.case === "custom")
         throw new Error(`${method} has a rule without a method`);
@@ -82,7 +83,7 @@ function templateOf(method: DescMethod, text: string): PathTemplate {
 }
 
 function addMethod(all: Route[], method: DescMethod, httpMethod: string, template: PathTemplate): void {
-  const { family, selectedBy, eitherFamily, bodyField } = getOption(method, access);
+  const { family, selectedBy, eitherFamily, bodyField } = methodOption(method, access);
   for (const { name } of template.variables) {
     if (!method.input.fields.some((field) => field.name === name)) throw new Error(`${method} has no field {${name}}`);
   }
@@ -109,7 +110,7 @@ function checkRoute({ unary, stream, selectedBy }: Route): void {
     throw new Error(`${stream} shares its path and has no boolean \`selected_by\` field "${selectedBy}"`);
   }
   if (unary.input !== stream.input) throw new Error(`${stream} shares its path but not its request with ${unary}`);
-  if (getOption(unary, access).caller !== getOption(stream, access).caller) {
+  if (methodOption(unary, access).caller !== methodOption(stream, access).caller) {
     throw new Error(`${stream} shares its path but not its callers with ${unary}`);
   }
 }

@@ -1,12 +1,5 @@
 /** Holds what all RPC protocols share: a message becomes a request, and a failure becomes a ConnectError with an ErrorDetail. */
-import {
-  create,
-  type DescMessage,
-  type DescMethod,
-  getOption,
-  type Message,
-  type MessageShape,
-} from "@bufbuild/protobuf";
+import { create, type DescMessage, type DescMethod, type Message, type MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { access } from "../../../gen/modelgateway/v1/access_pb.ts";
 import { ErrorDetailSchema } from "../../../gen/modelgateway/v1/errors_pb.ts";
@@ -15,6 +8,7 @@ import type { BodyRoom } from "../../call/call.ts";
 import type { DocumentFault } from "../../call/refusal.ts";
 import { asRefusal, malformedBody, type Refusal } from "../../call/refusals.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
+import { methodOption } from "../../runtime/method-option.ts";
 import { WireFault } from "../../wire/fault.ts";
 import { type JsonValue, longJson, readLongRequest } from "../../wire/json.ts";
 import { checkBinary } from "../../wire/long/binary-bounds.ts";
@@ -133,7 +127,7 @@ export function asConnectError(error: unknown, call: RpcCall): ConnectError {
 
 function detailOf(refusal: Refusal, { id, method }: NamedCall) {
   const { reason, param = "", status, upstream, documentFaults, conflict } = refusal;
-  const isOwn = upstream?.family === getOption(method, access).family;
+  const isOwn = upstream?.family === methodOption(method, access).family;
   return {
     desc: ErrorDetailSchema,
     value: create(ErrorDetailSchema, {

@@ -7,7 +7,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2Stream } from "node:http2";
-import { type DescMessage, type DescService, getOption, type MessageShape } from "@bufbuild/protobuf";
+import type { DescMessage, DescService, MessageShape } from "@bufbuild/protobuf";
 import {
   Code,
   ConnectError,
@@ -25,6 +25,7 @@ import {
 import { access, Caller as Least } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Peer } from "../../call/call.ts";
 import { internal } from "../../call/refusals.ts";
+import { methodOption } from "../../runtime/method-option.ts";
 import { binaryOptions } from "../../wire/json.ts";
 import { discard } from "../body/body.ts";
 import type { Inflate } from "../body/inflate.ts";
@@ -75,7 +76,7 @@ export function createRpcDoor(options: RpcOptions): RpcDoor {
     serves: (path) => handlers.has(path),
     needsCredential(path) {
       const method = methods.get(path)?.method;
-      return method !== undefined && getOption(method, access).caller !== Least.ANYONE;
+      return method !== undefined && methodOption(method, access).caller !== Least.ANYONE;
     },
     async handle(req, res, id, path) {
       const own = methods.get(path);
@@ -125,7 +126,7 @@ function methodsOf(services: readonly DescService[], maxBytes: number) {
 }
 
 function maxBytesOf(service: DescService, maxBytes: number): number {
-  const isOpen = service.methods.some((method) => getOption(method, access).caller === Least.ANYONE);
+  const isOpen = service.methods.some((method) => methodOption(method, access).caller === Least.ANYONE);
   return isOpen ? Math.min(openMaxBytes, maxBytes) : maxBytes;
 }
 

@@ -1,22 +1,16 @@
 /**
  * Authorizes a caller: to call an RPC, by its credential, and to use a model, by the permissions of its key.
  */
-import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import type { DescMethod } from "@bufbuild/protobuf";
 import { type Access, access, Caller as Least } from "../../../gen/modelgateway/v1/access_pb.ts";
 import type { Caller, Rights } from "../../call/call.ts";
 import { modelNotPermitted, permissionDenied } from "../../call/refusals.ts";
+import { methodOption } from "../../runtime/method-option.ts";
 import type { Model } from "../../targets/catalog.ts";
 
-const accesses = new Map<DescMethod, Access>();
-
-/** accessOf returns the access option of an RPC. It is decoded once, which takes longer than all else here. */
+/** accessOf returns the access option of an RPC. */
 export function accessOf(method: DescMethod): Access {
-  let found = accesses.get(method);
-  if (!found) {
-    found = getOption(method, access);
-    accesses.set(method, found);
-  }
-  return found;
+  return methodOption(method, access);
 }
 
 interface Needed {

@@ -2,12 +2,12 @@
  * KnownKeys caches the keys that have called. A key is read from the database once, and again when it may have been changed there, or its
  * account, by whatever process: so a revoked key is refused from the next call on.
  */
-import { LRUCache } from "lru-cache";
 import { type AddressList, addressList } from "../../call/address-list.ts";
 import type { Caller } from "../../call/call.ts";
 import { type Tier, tierOf } from "../../call/tiers.ts";
 import { isUnchanged, type Ledger, limitOf } from "../../ledger/contract.ts";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
+import { createGrownCache } from "../../runtime/memory/grown-cache.ts";
 import type { KeyStore, KeyWithAccount } from "../../storage/keys.ts";
 import type { Changes } from "../../storage/money/books.ts";
 import { allowedIpsOf, limitsOf } from "./key-limits.ts";
@@ -61,9 +61,9 @@ export function createKnownKeys(options: KnownKeysOptions): KnownKeys {
   const { credit } = ledger;
   const know = createKnow(options);
   const asOfNow = createAsOfNow(options);
-  const known = new LRUCache<string, KnownKey>({ max: maxKnown });
+  const known = createGrownCache<KnownKey>(maxKnown);
   /** Hashes that belong to no key: a client that sends one again costs no query. */
-  const unknown = new LRUCache<string, true>({ max: maxUnknown });
+  const unknown = createGrownCache<true>(maxUnknown);
   /** reading is what is being read: calls by the same key that come together read it once. */
   const reading = new Map<string, Promise<KnownKey | undefined>>();
   let seen = changes.version();

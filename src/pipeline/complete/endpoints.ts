@@ -1,10 +1,11 @@
 /**
  * The model endpoints by public path, from the HTTP rules of the contract: the operation of each, and the form of its answer.
  */
-import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
+import { type DescMethod, hasOption } from "@bufbuild/protobuf";
 import { http } from "../../../gen/google/api/annotations_pb.ts";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { type Form, type Operation, operations } from "../../call/operations.ts";
+import { methodOption } from "../../runtime/method-option.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { accessOf } from "../admit/authorize.ts";
 
@@ -40,6 +41,6 @@ const endpoints = new Map(
 );
 
 function pathsOf(method: DescMethod): string[] {
-  const rule = getOption(method, http);
+  const rule = methodOption(method, http);
   return [rule, ...rule.additionalBindings].flatMap(({ pattern }) => (pattern.case === "post" ? [pattern.value] : []));
 }
