@@ -1,5 +1,6 @@
 /** Checks a document against a schema, and says what a value should have been in the words of YAML instead of the validator's. */
-import type { z } from "zod";
+import { z } from "zod";
+import { nearestWord } from "../runtime/words/nearest-word.ts";
 import type { ConfigDocument, Fault, Path } from "./document.ts";
 import { type FaultReason, type Problem, problem, problemOf } from "./fault-texts.ts";
 
@@ -18,7 +19,7 @@ export function checkDocument<S extends z.ZodType>(
   if (document.value !== undefined) {
     for (const path of forbiddenKeys(document.value, []))
       found.push(document.keyFaultAt(path, problem("KEY_FORBIDDEN")));
-    const result = schema.safeParse(document.value);
+    const result = schema.safeParse(document.value, { error: keysThere });
     data = result.data;
     if (!result.success) found.push(...document.excused);
     for (const issue of result.error?.issues ?? []) found.push(...faultsOf(issue, document));
@@ -30,11 +31,24 @@ export function checkDocument<S extends z.ZodType>(
 
 function faultsOf(issue: z.core.$ZodIssue, document: ConfigDocument): Fault[] {
   const { path } = issue;
-  if (issue.code === "unrecognized_keys")
+  if (issue.code === "unrecognized_keys") {
+    const there = issue.message.split(" ");
     return issue.keys
       .filter((key) => key !== forbidden)
-      .map((key) => document.keyFaultAt([...path, key], problem("KEY_UNKNOWN")));
+      .map((key) => document.keyFaultAt([...path, key], problemOfKey(key, there)));
+  }
   return document.isUnset(path) ? [] : [document.faultAt(path, problemOfIssue(issue))];
+}
+
+/** keysThere words an issue of unknown keys as the keys that there are. The validator's own words are for all other issues. */
+const keysThere: z.core.$ZodErrorMap = ({ code, inst }) => {
+  if (code !== "unrecognized_keys" || !(inst instanceof z.ZodObject)) return undefined;
+  return Object.keys(inst.shape).join(" ");
+};
+
+function problemOfKey(key: string, there: readonly string[]): Problem {
+  const near = nearestWord(key, there);
+  return near === undefined ? problem("KEY_UNKNOWN") : problem("KEY_MISSPELT", { near });
 }
 
 /** problemOfIssue returns the problem of an issue: the schema's own where it has one. */

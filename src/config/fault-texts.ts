@@ -19,6 +19,7 @@ export const faultTexts = {
   // Keys and types.
   MISSING: "is missing",
   KEY_UNKNOWN: "there is no such key",
+  KEY_MISSPELT: "there is no such key; is <near> meant?",
   KEY_FORBIDDEN: "this name is JavaScript's own, and cannot be given: choose another",
   BOOLEAN_EXPECTED: "expected true or false, unquoted",
   NUMBER_WITHIN_EXPECTED: "expected a whole number from <least> to <most>",

@@ -263,7 +263,7 @@ models:
     kind: image
 `;
     expect(await faultsOf(text, { PORT: "70000", LOG_LEVEL: "verbose" })).toEqual([
-      "2: prot: there is no such key",
+      "2: prot: there is no such key; is port meant?",
       "3: port: expected a number, unquoted",
       "4: log_level: expected one of debug, info, warn, error, silent",
       "5: max_body_bytes: expected at least 1024",
@@ -341,7 +341,7 @@ models:
   test("with the file and the line in front, one fault a line", async () => {
     await writeFile(written.file, "prot: 1\nhots: 2\n");
     expect(() => loadConfig(written.file, {})).toThrow(
-      `${written.file}:1: prot: there is no such key\n${written.file}:2: hots: there is no such key`,
+      `${written.file}:1: prot: there is no such key; is port meant?\n${written.file}:2: hots: there is no such key; is host meant?`,
     );
   });
 
@@ -719,6 +719,9 @@ describe("the profile of an upstream", () => {
     expect(await profile("{ operations: { chat: chat } }")).toHaveLength(1);
     expect(await profile("{ system: last }")).toHaveLength(1);
     expect(await profile("{ max: 1 }")).toEqual(["5: upstreams[0].profile.max: there is no such key"]);
+    expect(await profile("{ eforts: [] }")).toEqual([
+      "5: upstreams[0].profile.eforts: there is no such key; is efforts meant?",
+    ]);
     expect(await profile("{ models: [{ match: [] }] }")).toHaveLength(1);
     expect((await faultsOf(at("    vendor: nobody\n")))[0]).toMatch(
       /^5: upstreams\[0\]\.vendor: there is no vendor "nobody"; there are alibaba, /,

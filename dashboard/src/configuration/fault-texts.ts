@@ -41,6 +41,7 @@ export const faultInChinese = tellReasons(FaultReason, {
     `无法读取 ${variable}_FILE 指向的文件：${fileProblems.get(code) ?? code}`,
   MISSING: "缺少此项",
   KEY_UNKNOWN: "没有此配置项",
+  KEY_MISSPELT: ({ near }) => `没有此配置项，是否应为 ${near}？`,
   KEY_FORBIDDEN: "不能使用此名称（JavaScript 的保留名称），请改用其他名称",
   BOOLEAN_EXPECTED: "应为 true 或 false，不加引号",
   NUMBER_WITHIN_EXPECTED: ({ least, most }) => `应为 ${least} 至 ${most} 之间的整数`,
