@@ -9,7 +9,15 @@ import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../g
 import { CallList, type CallPiece } from "../../call/tools/call-list.ts";
 import { isEmptyList, plainInput, ToolInput } from "../../call/tools/tool-input.ts";
 import { type ChatWord, callsSomething, chatWordOf, isFinished } from "../../providers/usage/finish-word.ts";
-import { isObject, type JsonObject, type JsonValue, listOrEmpty, mappedList, textOrEmpty } from "../../wire/json.ts";
+import {
+  isFilledText,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listOrEmpty,
+  mappedList,
+  textOrEmpty,
+} from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { translateStream } from "../translate-stream.ts";
 import { byForm, type Translated } from "../translation.ts";
@@ -189,13 +197,14 @@ class StreamedCalls {
     const id = known ? "" : call.id;
     const isUsable = piece.index === call.index && (isText || read.input === "") && input === read.input;
     const hasBegun = known !== undefined || (isObject(piece.function) && typeof piece.type === "string");
-    if (isUsable && name === read.name && id === read.id && hasBegun) return piece;
-    const { name: _, arguments: __, id: ___, function: called, ...rest } = piece;
+    if (isUsable && name === read.name && id === read.id && hasBegun && !hasBlank(piece)) return piece;
+    const { name: _, arguments: __, id: ___, function: called, type, ...rest } = piece;
     const told = { ...(isObject(called) ? called : {}), arguments: input };
     const { name: ____, ...unnamed } = told as JsonObject;
     return {
       ...rest,
       index: call.index,
+      ...(isFilledText(type) ? { type } : {}),
       ...(id === "" ? {} : { id, type: "function" }),
       function: name === "" ? unnamed : { ...unnamed, name },
     };
@@ -212,6 +221,11 @@ class StreamedCalls {
     const ownId = isFirst ? id : `call_${this.#answerId}_${choice}_${own}`;
     return calls.add(piece, { index: own, id: ownId, name: "", input: new ToolInput() });
   }
+}
+
+/** hasBlank reports an empty id, type or name in place of none, as Alibaba's and others' further pieces have: some clients begin a call by it. */
+function hasBlank({ id, type, function: called }: JsonObject): boolean {
+  return id === "" || type === "" || (isObject(called) && called.name === "");
 }
 
 function pieceOf(piece: JsonObject): CallPiece {

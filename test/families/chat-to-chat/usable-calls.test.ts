@@ -97,6 +97,10 @@ const streams: Readonly<Record<string, readonly [pieces: readonly Json[], told: 
     ],
     [got, other],
   ],
+  "an empty id, type and name in further pieces": [
+    [call("", { index: 0 }), ...['{"a"', ":1}"].map((args) => piece(args, { index: 0, id: "", type: "" }, ""))],
+    [got],
+  ],
   "its id and name in each piece": [[call('{"a"', { index: 0 }), call(":1}", { index: 0 })], [got]],
   "an id of its own in each piece": [[call('{"a"', { index: 0 }), call(":1}", { index: 0, id: "call_2" })], [got]],
   "its input twice": [[call("", { index: 0 }), piece('{"a":1}', { index: 0 }), piece('{"a":1}', { index: 0 })], [got]],
@@ -127,8 +131,12 @@ test.each(Object.entries(streams))("a streamed call with %s", async (_, [pieces,
       chatChunk({}, "tool_calls"),
       usageChunk(),
     );
-  const message = await client().chat.completions.stream(asked).finalMessage();
-  expect(told(message)).toEqual(expected);
+  const stream = client().chat.completions.stream(asked);
+  stream.on("chunk", ({ choices }) => {
+    for (const { id, type, function: called } of choices[0]?.delta.tool_calls ?? [])
+      expect([id, type, called?.name]).not.toContain("");
+  });
+  expect(told(await stream.finalMessage())).toEqual(expected);
 });
 
 describe.each([false, true])("a call that ends by a plain stop, streamed: %s", (isStreamed) => {
