@@ -143,8 +143,9 @@ export function httpNotUnderstood(status: number): Refusal {
 /** Tells clients not to retry: they would retry on the status, and the same request would be refused again. */
 const permanent = { "x-should-retry": "false" };
 
+const bearer = { "www-authenticate": "Bearer" };
 /** Claude Code repeats a 401 ten times over minutes, without a word to its user, unless it is told that this is in vain. */
-const challenge = { ...permanent, "www-authenticate": "Bearer" };
+const challenge = { ...permanent, ...bearer };
 
 export function missingApiKey(): Refusal {
   return new Refusal(
@@ -175,9 +176,10 @@ export function keyDisabled(): Refusal {
   return new Refusal(Reason.INVALID_API_KEY, message, { headers: challenge });
 }
 
+/** keyExpired does not say that repeating is in vain: clients that get keys from a program of their user's get the next one, and repeat. */
 export function keyExpired(): Refusal {
   const message = "This API key has expired. Use another one.";
-  return new Refusal(Reason.INVALID_API_KEY, message, { headers: challenge });
+  return new Refusal(Reason.INVALID_API_KEY, message, { headers: bearer });
 }
 
 export function accountSuspended(): Refusal {

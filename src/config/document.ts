@@ -17,7 +17,7 @@ import {
 } from "yaml";
 import { codeOf, fileRemedy } from "../runtime/write-trouble.ts";
 import { type FaultReason, type Problem, problem } from "./fault-texts.ts";
-import { faultOfShape, tooDeep } from "./yaml-shape.ts";
+import { faultOfShape, repeatedKeys, tooDeep } from "./yaml-shape.ts";
 
 /** Fault is one mistake in a configuration, and its place. */
 export interface Fault {
@@ -98,7 +98,8 @@ export function readYaml(
   excusedKeys: ReadonlySet<unknown> = none,
 ): ConfigDocument {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  // The parser would compare each key with all before it in its map.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
   const line = (offset: number) => lines.linePos(offset).line;
   const faults: Fault[] = [...document.errors, ...document.warnings].map(({ pos, code, message }) => ({
     file,
@@ -119,12 +120,16 @@ export function readYaml(
       for (const one of missing) told.push({ file, line: line(node.range?.[0] ?? 0), ...placed("", one) });
     },
   });
+  for (const node of repeatedKeys(document)) {
+    const what = yamlProblem("DUPLICATE_KEY", "Map keys must be unique");
+    faults.push({ file, line: line(node.range?.[0] ?? 0), ...placed("", what) });
+  }
   let value: unknown;
-  // A duplicate key leaves a value that can still be checked; other errors do not.
-  const isReadable = document.errors.every(({ code }) => code === "DUPLICATE_KEY");
+  // A repeated key leaves a value that can still be checked; the parser's errors do not.
+  const isReadable = document.errors.length === 0;
   const fault = isReadable ? faultOfShape(document) : undefined;
   if (fault) {
-    const what = yamlProblem("RESOURCE_EXHAUSTION", fault.text);
+    const what = yamlProblem(fault.code, fault.text);
     faults.push({ file, line: line(fault.node.range?.[0] ?? 0), ...placed("", what) });
   } else if (isReadable) value = document.toJS({ maxAliasCount: -1 }) ?? {};
   const at = (path: Path) => nodeAt(document.contents, path);

@@ -7,8 +7,8 @@ import { dirname, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { publish, removeLeft, syncFile, syncFolder, unusedName } from "../runtime/files/durable-files.ts";
 import { codeOf, StorageError } from "../runtime/write-trouble.ts";
-import { foreignPart } from "./engines/sqlite/backup/foreign-parts.ts";
-import { readBackup, unpackBackup } from "./engines/sqlite/backup/read-backup.ts";
+import { foreignTrigger } from "./engines/sqlite/backup/foreign-parts.ts";
+import { readBackup, refusePart, unpackBackup } from "./engines/sqlite/backup/read-backup.ts";
 import { connect, isUnused, keepAlone, usedError } from "./engines/sqlite/database.ts";
 import { stay } from "./engines/sqlite/moving/end.ts";
 import { makeFolders } from "./engines/sqlite/new-file.ts";
@@ -136,13 +136,11 @@ async function proveIn(staging: string, recover: (storage: Storage) => Promise<v
   return reconciled(proveFile(staging, {}));
 }
 
-/** refuseForeign throws a StorageError where a back-up has what no gateway has made. */
+/** refuseForeign throws a StorageError where a back-up has triggers that no gateway has made. */
 async function refuseForeign(staging: string): Promise<void> {
   const copy = connect(staging);
   try {
-    const part = await foreignPart(copy);
-    if (part !== undefined)
-      throw new StorageError(`the back-up has ${part}, which no gateway has made. Use another copy of it`);
+    refusePart(await foreignTrigger(copy));
   } finally {
     copy.close();
   }

@@ -310,6 +310,16 @@ describe("a mistake changes nothing, and says in one line what to do:", () => {
       "INSERT INTO backup_journal VALUES (char(27) || '[2J', 1, 'x')",
       "no gateway has: \\u{1b}[2J\n",
     ],
+    ...Object.fromEntries(
+      ["moves", "CHANGES", "journals", "set_aside"].map((name) => [
+        `a view that never ends in the place of ${name}`,
+        [
+          `PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON; DROP TABLE ${name}; CREATE VIEW ${name} AS
+            WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS id, x AS version FROM n ORDER BY x`,
+          `the view ${name}, which no gateway has made`,
+        ] as const,
+      ]),
+    ),
     "a trigger": [
       "CREATE TRIGGER more AFTER UPDATE ON accounts BEGIN UPDATE accounts SET balance = 1e9; END",
       "the trigger more, which no gateway has made",

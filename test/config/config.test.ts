@@ -391,13 +391,14 @@ models:
     ["a quote that is never closed", 'host: "a\nport: 1\n', 3],
     ["a tab as indentation", "upstreams:\n\t- name: a\n", 2],
     ["two documents", "port: 1\n---\nport: 2\n", 2],
-    ["an anchor that does not exist", "port: 1\nhost: *nowhere\n", undefined],
+    ["an anchor that does not exist", "port: 1\nhost: *nowhere\n", 2],
+    ["an anchor that comes later", "host: *later\nmodels: &later []\n", 1],
     ["a tag that means nothing", "port: 1\nhost: !secret x\n", 2],
   ] as const) {
     test(`of a text that is no YAML: ${name}`, async () => {
       const faults = await faultsOf(text);
       expect(faults.length).toBeGreaterThan(0);
-      if (line !== undefined) expect(faults.join("\n")).toMatch(new RegExp(`^${line}: `, "m"));
+      expect(faults.join("\n")).toMatch(new RegExp(`^${line}: `, "m"));
     });
   }
 
@@ -424,6 +425,11 @@ models:
       "thousands of names",
       many(4_000, (i) => `k${i}: &k${i} 1\n`) + many(4_000, (i) => `l${i}: *k${i}\n`),
       /^5001: aliases that/,
+    ],
+    [
+      "tens of thousands of keys, and one of them again",
+      `${many(30_000, (i) => `k${i}: 1\n`)}k7: 1\n`,
+      /^30001: .*Map keys must be unique/,
     ],
     ["lists in lists", `models: ${"[".repeat(200)}${"]".repeat(200)}\n`, /^1: values that are nested too deeply$/],
     ["lists in lists beyond any stack", `models: ${"[".repeat(20_000)}\n`, /^1: values that are nested too deeply$/],

@@ -104,7 +104,6 @@ export function setHead(res: ServerResponse, head: AnswerHeaders): void {
 
 const streamHeaders = {
   "content-type": "text/event-stream; charset=utf-8",
-  "cache-control": "no-cache",
   "x-accel-buffering": "no",
 };
 
@@ -119,7 +118,9 @@ export async function writeStream(
   const { frames, end, keepAlive } = framesOf(family);
   const open = (headers: AnswerHeaders = {}) => {
     if (res.headersSent) return;
-    res.writeHead(200, { ...head, ...headers, ...streamHeaders });
+    // The head of an answer to GET forbids caches more than streams need.
+    const caching = head?.["cache-control"] ?? "no-cache";
+    res.writeHead(200, { ...head, ...headers, ...streamHeaders, "cache-control": caching });
     flattenHead(res);
   };
   let wroteAt = performance.now();

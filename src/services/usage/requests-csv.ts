@@ -19,8 +19,11 @@ import type { LabelsOf } from "./key-labels.ts";
  * Source: UAX #15.
  */
 const signs = "=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b\u207c\u207a\u207b\u208c\u208a\u208b";
-/** formulas are the places before what looks like one, behind what spreadsheets pass over at the beginning of a cell. */
-const formulas = new RegExp(`(^|[;\\t\\r\\n])([\\p{White_Space}\\p{Cc}\\p{Cf}"]*?)(?=[${signs}\\t\\r])`, "gu");
+/**
+ * formulas are the places before what looks like one, behind what spreadsheets pass over at the beginning of a cell. What is passed over
+ * ends with its line, where the next begins: thus each character is read once.
+ */
+const formulas = new RegExp(`(^|[;\\t\\r\\n])([[\\p{White_Space}\\p{Cc}\\p{Cf}"]--\\n]*?)(?=[${signs}\\t\\r])`, "gv");
 
 type Cell = (value: string | number) => string | number;
 

@@ -463,8 +463,8 @@ describe("a refusal for money, rate or permission is written", () => {
     });
     expect(body(Family.ADMIN)).toMatchObject({ statusCode: status, message: refusal.message, data: null });
     expect(JSON.parse(refusalFrame(Family.ADMIN, refusal, "req_1", 0).toString())).toEqual(body(Family.ADMIN));
-    // Clients repeat a 409 by themselves, and some a 401, and it would not help.
-    const isPermanent = [401, 402, 409].includes(status);
+    // Clients repeat a 409 by themselves, and some a 401, and it would not help, unless they get the next key first.
+    const isPermanent = [401, 402, 409].includes(status) && refusal.message !== errors.keyExpired().message;
     expect(refusal.headers["x-should-retry"]).toBe(isPermanent ? "false" : undefined);
   });
 

@@ -201,6 +201,18 @@ describe("of another account", () => {
     expect((await say("big", goingOn(json.id))).json.id).toBe(json.id);
   });
 
+  test("is lost whatever the type of the thread is called", async () => {
+    const { json } = await say("big", begun);
+    const bare = json.id.replace(/_[\da-f]{32}$/, "");
+    const { apiKey } = await openAccount(gateway);
+    const typed = (type: string | null, id: string) => ({ ...begun, thread: { type, previous_message_id: id } });
+    for (const type of ["create", "fork", null])
+      for (const id of [json.id, bare]) expectLost(await say("big", typed(type, id), apiKey));
+    expect(upstream.received.length).toBe(1);
+    await say("big", typed("fork", json.id));
+    expect(upstream.lastAsked).toMatchObject({ thread: { type: "fork", previous_message_id: "msg_v1" } });
+  });
+
   test("goes on for the SDK by the id of a streamed message", async () => {
     const client = new Anthropic({ apiKey: gateway.apiKey, baseURL: gateway.rootUrl, maxRetries: 0 });
     const { id } = await client.beta.messages.stream({ model: "big", ...begun } as never).finalMessage();

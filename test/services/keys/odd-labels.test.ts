@@ -108,6 +108,12 @@ describe("odd tags and owners", () => {
     },
   );
 
+  test("that are long and blank are written in one pass", () => {
+    const owner = `${"\n".repeat(100_000)}a`;
+    const line = csvLines([call], () => ({ id: "", tags: [], owner }));
+    expect(line.endsWith(`"${owner}"\r\n`)).toBe(true);
+  });
+
   test("stand in the CSV of calls in one cell each, which no spreadsheet evaluates, and in no metric", async () => {
     const { data } = await create({ tags: odd, owner: '=HYPERLINK(1);=HYPERLINK(2);"=HYPERLINK(3)' });
     const called = await fetch(`${gateway.baseUrl}/chat/completions`, {

@@ -311,6 +311,11 @@ describe("a stream in the background", () => {
       const query = after < 0 ? "" : `&starting_after=${after}`;
       expect(await events(payer, `/responses/${id}?stream=true${query}`)).toEqual(told.slice(after + 1));
     }
+    const headers = { authorization: `Bearer ${payer.apiKey}` };
+    const again = await fetch(`${gateway.baseUrl}/responses/${id}?stream=true`, { headers });
+    await again.text();
+    expect(again.headers.get("content-type")).toMatch(/^text\/event-stream/);
+    expect(again.headers.get("cache-control")).toBe("no-store");
   });
 
   test("is taken up where it was left, by several at once, while it is made", async () => {

@@ -80,7 +80,8 @@ function createCodes(key: string, account: string, areOnMessages: boolean): Code
 function vendorsIds(asked: JsonObject, codes: Codes): Changes {
   const { thread, diagnostics, container } = asked;
   const changes: Record<string, JsonValue> = {};
-  if (isObject(thread) && continuesThread(asked)) {
+  // Whatever its type is called: the vendor may find a thread by an id of a type to come.
+  if (isObject(thread) && (continuesThread(asked) || (thread.previous_message_id ?? null) !== null)) {
     const previous_message_id = codes.take(thread.previous_message_id);
     if (previous_message_id === undefined) throw threadNotFound();
     changes.thread = { ...thread, previous_message_id };

@@ -11,26 +11,38 @@ interface Part {
   readonly sql: string;
 }
 
-/**
- * foreignPart returns such a part of an up-to-date database in words; undefined where there is none. Triggers of the gateway's own names
- * become its own, whatever they do.
- */
-export function foreignPart(database: RawConnection): Promise<string | undefined> {
+/** foreignTable returns in words what stands in the place of a table, and is none; undefined where nothing does. Reads no table. */
+export function foreignTable(database: RawConnection): Promise<string | undefined> {
   return withNew((made) => {
-    const own = new Map(partsOf(made).map((part) => [part.name, part]));
-    const parts = partsOf(database);
-    const found = parts.find(({ type, name, sql }) => {
-      const expected = own.get(name)?.type;
-      return type === "trigger" ? expected !== type : expected !== undefined && (expected !== type || isVirtual(sql));
+    const own = partsByName(made);
+    const found = partsOf(database).find(({ type, name, sql }) => {
+      const expected = own.get(nameIn(name))?.type;
+      return type !== "trigger" && expected !== undefined && (expected !== type || isVirtual(sql));
     });
-    if (found) return `the ${found.type} ${legible(found.name)}`;
-    for (const { type, name, sql } of parts) {
-      const expected = own.get(name)?.sql;
-      if (type !== "trigger" || expected === undefined || expected === sql) continue;
-      database.exec(`DROP TRIGGER "${name}"; ${expected}`);
+    return found && named(found);
+  });
+}
+
+/**
+ * foreignTrigger returns a trigger of an up-to-date database in words that the gateway does not make; undefined where there is none. Those
+ * of the gateway's own names become its own, whatever they do.
+ */
+export function foreignTrigger(database: RawConnection): Promise<string | undefined> {
+  return withNew((made) => {
+    const own = partsByName(made);
+    const triggers = partsOf(database).filter(({ type }) => type === "trigger");
+    const found = triggers.find(({ name }) => own.get(nameIn(name))?.type !== "trigger");
+    if (found) return named(found);
+    for (const { name, sql } of triggers) {
+      const expected = own.get(nameIn(name))?.sql;
+      if (expected !== sql) database.exec(`DROP TRIGGER "${name}"; ${expected}`);
     }
     return undefined;
   });
+}
+
+function named({ type, name }: Part): string {
+  return `the ${type} ${legible(name)}`;
 }
 
 function isVirtual(sql: string): boolean {
@@ -39,4 +51,13 @@ function isVirtual(sql: string): boolean {
 
 function partsOf(database: RawConnection): Part[] {
   return database.prepare("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL").all() as Part[];
+}
+
+function partsByName(database: RawConnection): ReadonlyMap<string, Part> {
+  return new Map(partsOf(database).map((part) => [nameIn(part.name), part]));
+}
+
+/** nameIn returns a name as SQLite compares it. */
+function nameIn(name: string): string {
+  return name.toLowerCase();
 }

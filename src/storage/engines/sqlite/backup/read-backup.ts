@@ -6,6 +6,7 @@ import { fileRemedy, isWrongPath, NamedFileError, StorageError } from "../../../
 import { journalFolder } from "../../../journal/segments.ts";
 import { connect, type RawConnection } from "../database.ts";
 import { unknownMigrations } from "../migrate.ts";
+import { foreignTable } from "./foreign-parts.ts";
 import { type BackupHeader, dropTables, faultOfBytes, type HeadFault } from "./format.ts";
 import type { JournalLine } from "./snapshot.ts";
 
@@ -32,6 +33,7 @@ export async function readBackup(file: string, name = file): Promise<BackupHeade
   try {
     const header = headerIn(backup);
     if (!header) throw new StorageError(`${name} ${notOurs}`);
+    refusePart(await foreignTable(backup));
     const unknown = await unknownMigrations(backup);
     if (unknown.length > 0)
       throw new StorageError(
@@ -41,6 +43,12 @@ export async function readBackup(file: string, name = file): Promise<BackupHeade
   } finally {
     backup.close();
   }
+}
+
+/** refusePart throws a StorageError where a back-up has what no gateway has made. `part` is that in words. */
+export function refusePart(part: string | undefined): void {
+  if (part === undefined) return;
+  throw new StorageError(`the back-up has ${part}, which no gateway has made. Use another copy of it`);
 }
 
 /** ownTables are the tables that are read before the rest of a file is compared with what the gateway makes. */
