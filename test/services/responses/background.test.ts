@@ -580,6 +580,7 @@ test("one whose process has died is told as failed, and can be forgotten", async
     output: [],
   });
   await gateway.storage.backgroundResponses.insert({ ...dead, id: "resp_dead", alive_until: now - 1, response }, 100);
+  await gateway.database.countDeadlines();
   expect((await get(payer, "resp_dead")).body).toMatchObject({ status: "failed", error: { code: "server_error" } });
   expect((await cancel(payer, "resp_dead")).status).toBe(200);
   expect((await ask(payer, "/responses/resp_dead", undefined, { method: "DELETE" })).status).toBe(200);
