@@ -200,6 +200,9 @@ describe("a response in the background", () => {
 
   test("that cannot be stored when it is to begin is asked of no model, and costs nothing", async () => {
     const payer = await account();
+    // The key may ask the model once, and has not asked it.
+    const model_rates = JSON.stringify([{ model: "gpt", requests: 1 }]);
+    await gateway.storage.keys.update(payer.accountId, payer.keyId, { model_rates });
     const before = upstream.received.length;
     const insert = vi.spyOn(gateway.storage.backgroundResponses, "insert").mockImplementation(async () => {
       // A model that were asked meanwhile would have answered by then.
@@ -211,6 +214,12 @@ describe("a response in the background", () => {
     expect((await begin(payer)).status).toBe(500);
     expect(upstream.received.length).toBe(before);
     expect(await standing(payer)).toEqual({ spent: 0, holds: 0, held: 0, outcomes: [Outcome.FAILED] });
+    insert.mockRestore();
+    upstream.script = answer;
+    const { status, body } = await begin(payer);
+    expect(status).toBe(200);
+    await until(payer, body.id, "completed");
+    expect((await begin(payer)).status).toBe(429);
   });
 
   test("whose end cannot be stored at first is told as it ended later, and can be forgotten", async () => {
