@@ -56,7 +56,10 @@ test("a process may live whose lock is kept, and one of which nothing is known w
       VALUES ('n', '', 0, now_ms(), now_ms() + 90000)`);
     // It may have had no time yet to move its deadline on.
     expect(await storage.mayLive(shown.node)).toBe(true);
-    await database.exec("UPDATE nodes SET steady_since = now_ms() - 31000");
+    // The clock was set forward by more than a minute, and the node had no time yet to move its deadline on.
+    await database.exec("UPDATE nodes SET steady_since = now_ms() - 200000, alive_until = now_ms() + 25000");
+    expect(await storage.mayLive(shown.node)).toBe(true);
+    await database.exec("UPDATE nodes SET steady_since = now_ms() - 31000, alive_until = now_ms() + 90000");
   }
   expect(await storage.mayLive(shown.node)).toBe(false);
   expect(errors).toEqual([]);

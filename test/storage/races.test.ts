@@ -6,8 +6,10 @@ import { asRefusal } from "../../src/call/refusals.ts";
 import { holdMs, sweepMs } from "../../src/ledger/contract.ts";
 import { createClaims } from "../../src/pipeline/replay/replay-claims.ts";
 import { addUser } from "../../src/services/people/add-user.ts";
+import type { Claim } from "../../src/storage/answers/replays.ts";
 import type { NewKey } from "../../src/storage/keys.ts";
 import type { Storage } from "../../src/storage/storage.ts";
+import { eventually } from "../support/eventually.ts";
 import { newTestDatabase, type TestDatabase } from "../support/storage/test-database.ts";
 
 let database: TestDatabase;
@@ -266,30 +268,49 @@ describe("calls of one process under the same Idempotency-Key", () => {
     expect(await second).toMatchObject({ requestId: "req_1", answer: Buffer.from("answer") });
   });
 
-  test("have their claims moved on as long as they run, and none that the database did not let end", async () => {
+  test("have their claims moved on as long as they run, and those that the database did not let end are ended later", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
-    const free = () => Promise.reject(new Error("the database is away"));
-    const renewed = Promise.withResolvers<void>();
-    const renew: typeof storage.replays.renew = (...of) => {
-      renewed.resolve(storage.replays.renew(...of));
-      return renewed.promise;
+    let isAway = true;
+    const unlessAway = async (work: () => Promise<void>) => {
+      if (isAway) throw new Error("the database is away");
+      await work();
     };
-    const store = { ...storage.replays, free, renew };
+    const free: typeof storage.replays.free = (of) => unlessAway(() => storage.replays.free(of));
+    const renew = vi.fn(storage.replays.renew);
+    // The third claim is made, and nobody hears of it.
+    const lost = async (of: Claim) => {
+      const claimed = await storage.replays.claim(of);
+      if (of.requestId === "req_3") throw new Error("the connection broke");
+      return claimed;
+    };
+    const errors = vi.fn();
+    const store = { ...storage.replays, free, renew, claim: lost };
     let at = now;
-    const claim = createClaims({ store, node: "n", mayLive, clock: () => at, onError: () => {} });
+    const claim = createClaims({ store, node: "n", mayLive, clock: () => at, onError: errors });
     const [failed, runs] = [await claim(asking("req_1"), forever), await claim(asking("req_2", "r", "l"), forever)];
     if (!("end" in failed && "end" in runs)) throw new Error("they were not made");
+    await expect(claim(asking("req_3", "r", "m"), forever)).rejects.toThrow("broke");
     failed.end();
-    at += minute;
-    vi.advanceTimersByTime(sweepMs);
-    await renewed.promise;
+    await eventually(() => expect(errors).toHaveBeenCalledTimes(1));
+    const beat = async () => {
+      at += minute;
+      vi.advanceTimersByTime(sweepMs);
+      await renew.mock.results.at(-1)?.value;
+    };
+    await beat();
+    // One says for all that the database is away.
+    await eventually(() => expect(errors).toHaveBeenCalledTimes(2));
     const elsewhere = { node: "m", now: now + holdMs, expiresAt: now + 2 * holdMs };
     const ask = async (keyHash: string) =>
-      (await storage.replays.claim({ ...asking("req_3", "r", keyHash), ...elsewhere })).kind;
+      (await storage.replays.claim({ ...asking("req_4", "r", keyHash), ...elsewhere })).kind;
+    expect([await ask("k"), await ask("l"), await ask("m")]).toEqual(["expired", "running", "expired"]);
+    isAway = false;
+    await beat();
+    await eventually(async () => expect([await ask("k"), await ask("m")]).toEqual(["claimed", "claimed"]));
     expect(await ask("l")).toBe("running");
-    expect(await ask("k")).toBe("expired");
     runs.end();
+    await eventually(() => expect(vi.getTimerCount()).toBe(0));
   });
 
   test("are told by what the database has whose request is the wrong one, and not by who asked first", async () => {

@@ -35,7 +35,7 @@ export type HoldCredit = <W extends Wire>(
 
 /**
  * createHoldCredit creates what holds the credit of calls. A request of a model is taken from its key's own rates for it before anything is
- * held, and given back where the hold is refused.
+ * held, and given back where the hold is refused, or the model is not asked after it.
  */
 export function createHoldCredit(ledger: Ledger, modelRates?: Pick<ModelRates, "take" | "giveBack">): HoldCredit {
   return (modelCall, candidate, request) => {
@@ -61,7 +61,13 @@ export function createHoldCredit(ledger: Ledger, modelRates?: Pick<ModelRates, "
     }
     return andThen(hold.boundOutput as MaybePromise<BoundOutput>, (boundOutput) => {
       hold.isMade = true;
-      return andThen(call.onReserved?.(), () => boundOutput(operation, request, fitting?.outputBound ?? "max_tokens"));
+      const reserved =
+        call.onReserved &&
+        catchError(call.onReserved, (error): never => {
+          modelRates?.giveBack(call.caller, model);
+          throw error;
+        });
+      return andThen(reserved, () => boundOutput(operation, request, fitting?.outputBound ?? "max_tokens"));
     });
   };
 }

@@ -2,8 +2,9 @@
  * Claims idempotency keys for running calls: one call at a time under each key. A second call in the same process waits for the
  * first; in another process it is refused, and may be repeated in a moment.
  *
- * The claim of a process that died expires when its holds do, unless the process may live. While calls run, a timer extends their claims, and no others: one that
- * the database did not let end expires too. Without calls there is no timer.
+ * The claim of a process that died expires when its holds do, and no claim of a process that lives does. So a process ends each claim that it
+ * has made: one that the database did not let end is ended later. While there are calls or such claims, a timer extends the claims of calls,
+ * and ends the others.
  */
 import { cancelled, idempotencyConflict, idempotencyRunning, replayTooLarge } from "../../call/refusals.ts";
 import { holdMs, sweepMs } from "../../ledger/contract.ts";
@@ -64,8 +65,14 @@ export function createClaims(options: ClaimsOptions): ClaimKey {
     try {
       const now = clock();
       const claim: Claim = { ...asking, node, now, expiresAt: now + holdMs };
-      const claimed = await claimUnlessLives(claim, options);
-      return claimed.kind === "claimed" ? held(claim, call, () => running.leave(place), options) : claimed;
+      const claimed = await claimUnlessLives(claim, options).catch((error: unknown): never => {
+        // The key may be claimed all the same, where the connection broke.
+        running.freeLater(claim);
+        throw error;
+      });
+      if (claimed.kind !== "claimed") return claimed;
+      const free = () => void running.free(claim);
+      return held(claim, call, { store: options.store, free, leave: () => running.leave(place) });
     } finally {
       if (!call.over) running.leave(place);
       resolve();
@@ -94,30 +101,75 @@ async function claimUnlessLives(claim: Claim, { store, mayLive }: ClaimsOptions)
   return (await mayLive(node)) ? ifLives : store.claim({ ...claim, endedNode: node });
 }
 
-/** The calls of this process that claim keys or have claimed them, by account and key. While there are any, their claims are extended. */
+/** mostUnknown is how many claims are ended later of which nobody knows whether they were made. */
+const mostUnknown = 1000;
+
+/** createRunningCalls keeps the calls of this process that claim keys or have claimed them, by account and key, and extends or ends their claims. */
 function createRunningCalls({ store, node, clock, onError }: ClaimsOptions) {
   const calls = new Map<string, RunningCall>();
-  let renewing: NodeJS.Timeout | undefined;
+  /** left are claims of calls that are over, which the database did not let end. */
+  const left = new Set<Claim>();
+  let timer: NodeJS.Timeout | undefined;
+  const start = () => {
+    timer ??= setInterval(renew, sweepMs).unref();
+  };
+  const stop = () => {
+    if (calls.size + left.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+  const leave = (claim: Claim) => {
+    left.add(claim);
+    start();
+  };
+  const free = async (claim: Claim): Promise<boolean> => {
+    try {
+      await store.free(claim);
+      left.delete(claim);
+      stop();
+      return true;
+    } catch (error) {
+      onError(error);
+      leave(claim);
+      return false;
+    }
+  };
+  const freeLeft = async () => {
+    // The database does not let the others end either.
+    for (const claim of left) if (!(await free(claim))) return;
+  };
   const renew = () => {
     const requestIds = Array.from(calls.values(), ({ requestId }) => requestId);
     void store.renew(node, requestIds, clock() + holdMs).catch(onError);
+    void freeLeft();
   };
   return {
     at: (place: string) => calls.get(place),
     enter(place: string, call: RunningCall): void {
       calls.set(place, call);
-      renewing ??= setInterval(renew, sweepMs).unref();
+      start();
     },
     leave(place: string): void {
       calls.delete(place);
-      if (calls.size > 0) return;
-      clearInterval(renewing);
-      renewing = undefined;
+      stop();
+    },
+    /** Ends the claim of a call that was not answered, now or later. It never rejects. */
+    free,
+    /** Ends a claim of which nobody knows whether it was made. */
+    freeLater(claim: Claim): void {
+      // Those that come once the database is away claim nothing.
+      if (left.size < mostUnknown) leave(claim);
     },
   };
 }
 
-function held(claim: Claim, call: RunningCall, leave: () => void, { store, onError }: ClaimsOptions): HeldClaim {
+/** HeldParts ends the claim, and says that the call is over. */
+interface HeldParts extends Pick<ClaimsOptions, "store"> {
+  free(): void;
+  leave(): void;
+}
+
+function held(claim: Claim, call: RunningCall, { store, free, leave }: HeldParts): HeldClaim {
   const { promise, resolve } = Promise.withResolvers<void>();
   call.over = promise;
   let isKept = false;
@@ -129,7 +181,7 @@ function held(claim: Claim, call: RunningCall, leave: () => void, { store, onErr
     end() {
       if (isOver) return;
       isOver = true;
-      if (!isKept) void store.free(claim).catch(onError);
+      if (!isKept) free();
       leave();
       resolve();
     },

@@ -68,6 +68,7 @@ export class BackgroundRun {
   #response: JsonObject;
   #stopReason: Refusal | "cancelled" | undefined;
   #failure: unknown;
+  #unstoredEnd: string | undefined;
   readonly #finished = Promise.withResolvers<void>();
 
   constructor(of: BackgroundCall, options: BackgroundRunOptions) {
@@ -80,9 +81,14 @@ export class BackgroundRun {
     this.log = of.isStreamed ? new EventLog(this.id, room, (bytes) => takeRoom(room, bytes)) : undefined;
   }
 
-  /** over resolves when the end has been stored, or the run could not begin. It never rejects. */
+  /** over resolves when the end has been stored or could not be, or the run could not begin. It never rejects. */
   get over(): Promise<void> {
     return this.#finished.promise;
+  }
+
+  /** unstoredEnd is the last state of a run that is over, where that could not be stored. */
+  get unstoredEnd(): string | undefined {
+    return this.#unstoredEnd;
   }
 
   get response(): JsonObject {
@@ -164,7 +170,7 @@ export class BackgroundRun {
       // The caller has the complete response: a later error changes nothing.
       if (this.#isComplete()) return;
       this.#failure = error;
-      await this.#storeFailure(error).catch(this.#options.onError);
+      await this.#storeFailure(error);
     } finally {
       this.log?.end();
     }
@@ -232,13 +238,19 @@ export class BackgroundRun {
     return text;
   }
 
-  /** #storeFailure stores the end of a run that failed or was cancelled. */
+  /** #storeFailure stores the end of a run that failed or was cancelled. It does not reject where that cannot be stored. */
   async #storeFailure(error: unknown): Promise<void> {
     const isCancelled = this.#stopReason === "cancelled";
     const failure = this.#stopReason && this.#stopReason !== "cancelled" ? this.#stopReason : asRefusal(error);
     this.#response = isCancelled ? cancelledJson(this.#response) : failedJson(this.#response, failure);
     this.#emit(isCancelled ? "response.cancelled" : "response.failed", {});
-    await this.#options.store.end(this.id, JSON.stringify(this.#response));
+    const text = JSON.stringify(this.#response);
+    try {
+      await this.#options.store.end(this.id, text);
+    } catch (failed) {
+      this.#unstoredEnd = text;
+      this.#options.onError(failed);
+    }
   }
 
   #emit(type: string, more: JsonObject): void {

@@ -2,9 +2,9 @@
  * Background runs the background responses of this process. Their number is limited in total and for each account, and
  * so are the bytes of their requests and events.
  *
- * While a run is active, its deadline is renewed and cancellations from other processes are polled; without runs there
- * are no timers. The events of finished runs are kept for some minutes, and dropped earlier if active runs need the
- * room.
+ * While a run is active, its deadline is renewed and cancellations from other processes are polled. Others take a run of a
+ * process that lives for active, so an end that could not be stored is stored later. Without runs and such ends there are
+ * no timers. The events of finished runs are kept for some minutes, and dropped earlier if active runs need the room.
  */
 import { backgroundInterrupted, backgroundTooMany } from "../../call/refusals.ts";
 import type { BackgroundResponse, BackgroundStore } from "../../storage/answers/background-responses.ts";
@@ -55,6 +55,8 @@ export class Background {
   readonly #runs = new Map<string, BackgroundRun>();
   /** #ended are finished runs whose events are kept, oldest first. */
   readonly #ended = new Map<string, Ended>();
+  /** #unstored are the last states of runs whose ends could not be stored, by their ids. */
+  readonly #unstored = new Map<string, string>();
   #pollTimer: NodeJS.Timeout | undefined;
   #renewTimer: NodeJS.Timeout | undefined;
 
@@ -86,6 +88,7 @@ export class Background {
       throw error;
     }
     void run.over.then(() => {
+      if (run.unstoredEnd !== undefined) this.#unstored.set(run.id, run.unstoredEnd);
       this.#forget(run);
       room.releaseAnswers();
       if (run.log) this.#keepEvents(run, room);
@@ -167,7 +170,15 @@ export class Background {
 
   #forget(run: BackgroundRun): void {
     this.#runs.delete(run.id);
-    if (this.#runs.size === 0) this.#stopTimers();
+    this.#stopIdleTimers();
+  }
+
+  async #storeEnds(): Promise<void> {
+    for (const [id, response] of this.#unstored) {
+      await this.#options.store.end(id, response);
+      this.#unstored.delete(id);
+    }
+    this.#stopIdleTimers();
   }
 
   #keepEvents(run: BackgroundRun, room: Room): void {
@@ -196,12 +207,16 @@ export class Background {
     const listen = async () => {
       for (const id of await store.cancelled(node)) this.#runs.get(id)?.cancel();
     };
-    const renew = () => void store.renew([...this.#runs.keys()], clock() + holdMs).catch(onError);
+    const renew = () => {
+      void store.renew([...this.#runs.keys()], clock() + holdMs).catch(onError);
+      void this.#storeEnds().catch(onError);
+    };
     this.#pollTimer ??= setInterval(() => void listen().catch(onError), cancelPollMs).unref();
     this.#renewTimer ??= setInterval(renew, sweepMs).unref();
   }
 
-  #stopTimers(): void {
+  #stopIdleTimers(): void {
+    if (this.#runs.size + this.#unstored.size > 0) return;
     clearInterval(this.#pollTimer);
     clearInterval(this.#renewTimer);
     this.#pollTimer = this.#renewTimer = undefined;

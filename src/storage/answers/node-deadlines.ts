@@ -1,6 +1,6 @@
 /**
- * Deadlines of what processes have under way, in a table whose rows name the process. A row whose deadline has passed is nobody's: its
- * process has died, or could not end it.
+ * Deadlines of what processes have under way, in a table whose rows name the process. A row whose deadline has passed is nobody's, unless its
+ * process may live (`../processes.ts`). So a process that lives ends each of its rows, later where it cannot at once.
  */
 import { type RawBuilder, sql } from "kysely";
 import type { Database } from "../engines/scope.ts";

@@ -1,11 +1,10 @@
 /**
  * Answers under an Idempotency-Key, kept for a day, and claims of calls that are to be answered.
  *
- * A call that runs has claimed its key, so that no other process makes it too. Its process moves the claim's deadline on; once the
- * deadline has passed, since the process died or could not end the claim, any process may claim the key that has made sure that the other
- * does not live: the clock may have been set forward. Rows older than a day are not
- * found, and are deleted whenever a key is claimed, some at a time. Answers are stored as given: encrypted, for the request that they are
- * for.
+ * A call that runs has claimed its key, so that no other process makes it too. Its process moves the claim's deadline on. Once the
+ * deadline has passed, another process may claim the key if it has made sure that the first does not live: the clock may have been set
+ * forward. Rows older than a day are not found, and are deleted whenever a key is claimed, some at a time. Answers are stored as given:
+ * encrypted, for the request that they are for.
  */
 import { type Selectable, sql } from "kysely";
 import { dayMs } from "../../runtime/time/durations.ts";

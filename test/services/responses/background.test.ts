@@ -13,6 +13,7 @@ import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { startGateway } from "../../../src/composition/gateway.ts";
 import { type Config, loadConfig } from "../../../src/config/config.ts";
+import { sweepMs } from "../../../src/ledger/contract.ts";
 import { binaryOptions, type JsonObject } from "../../../src/wire/json.ts";
 import { eventsOf } from "../../support/clients/endpoints.ts";
 import { environment } from "../../support/environment.ts";
@@ -199,6 +200,9 @@ describe("a response in the background", () => {
 
   test("that cannot be stored when it is to begin is asked of no model, and costs nothing", async () => {
     const payer = await account();
+    // The key may ask the model once, and has not asked it.
+    const model_rates = JSON.stringify([{ model: "gpt", requests: 1 }]);
+    await gateway.storage.keys.update(payer.accountId, payer.keyId, { model_rates });
     const before = upstream.received.length;
     const insert = vi.spyOn(gateway.storage.backgroundResponses, "insert").mockImplementation(async () => {
       // A model that were asked meanwhile would have answered by then.
@@ -210,6 +214,32 @@ describe("a response in the background", () => {
     expect((await begin(payer)).status).toBe(500);
     expect(upstream.received.length).toBe(before);
     expect(await standing(payer)).toEqual({ spent: 0, holds: 0, held: 0, outcomes: [Outcome.FAILED] });
+    insert.mockRestore();
+    upstream.script = answer;
+    const { status, body } = await begin(payer);
+    expect(status).toBe(200);
+    await until(payer, body.id, "completed");
+    expect((await begin(payer)).status).toBe(429);
+  });
+
+  test("whose end cannot be stored at first is told as it ended later, and can be forgotten", async () => {
+    // Its timers are stopped, and begin with the next run.
+    await eventually(() => expect(gateway.counts().background).toBe(0));
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const end = vi.spyOn(gateway.storage.backgroundResponses, "end").mockRejectedValueOnce(new Error("no more room"));
+    onTestFinished(() => end.mockRestore());
+    upstream.script = (exchange) => exchange.json(500, { error: { message: "broken inside" } });
+    const payer = await account();
+    const { body } = await begin(payer);
+    await eventually(() => expect(gateway.counts().background).toBe(0));
+    expect(end).toHaveBeenCalledTimes(1);
+    vi.advanceTimersByTime(sweepMs);
+    const { error } = await until(payer, body.id, "failed");
+    expect(error?.message).toContain("broken inside");
+    expect((await ask(payer, `/responses/${body.id}`, undefined, { method: "DELETE" })).status).toBe(200);
+    vi.advanceTimersByTime(sweepMs);
+    expect(end).toHaveBeenCalledTimes(2);
   });
 
   test("is its account's alone", async () => {
@@ -564,6 +594,7 @@ test("one whose process has died is told as failed, and can be forgotten", async
     output: [],
   });
   await gateway.storage.backgroundResponses.insert({ ...dead, id: "resp_dead", alive_until: now - 1, response }, 100);
+  await gateway.database.countDeadlines();
   expect((await get(payer, "resp_dead")).body).toMatchObject({ status: "failed", error: { code: "server_error" } });
   expect((await cancel(payer, "resp_dead")).status).toBe(200);
   expect((await ask(payer, "/responses/resp_dead", undefined, { method: "DELETE" })).status).toBe(200);

@@ -57,6 +57,8 @@ export interface TestDatabase {
    * has a process die or stand still within its own needs that, for each shows that it lives by a lock.
    */
   forgetProcesses(): Promise<void>;
+  /** Has deadlines count of processes of which nothing is known, as on Postgres once a node has been there for half a minute. */
+  countDeadlines(): Promise<void>;
   /** Runs statements that read, on one state of the database. */
   read<T>(work: (query: TestDatabase["query"]) => Promise<T>): Promise<T>;
   /** Returns every row, by the names of tables. */
@@ -110,6 +112,7 @@ function inFile(dataDir: string, path: string, removeFolder: () => Promise<void>
     exec: async (sql) => void opened().exec(sql),
     setClock: async () => {},
     forgetProcesses: async () => removeLocks(`${path}.notes`),
+    countDeadlines: async () => {},
     read: (work) => inTurn(() => within(run, "BEGIN", work)),
     contents: () => contentsOf(run, "SELECT name FROM sqlite_schema WHERE type = 'table'"),
     async remove() {
@@ -142,6 +145,7 @@ function onServer(
     return [...(await (await session).query(numbered, values))] as T[];
   }
   const variables = { DATA_DIR: dataDir, DATABASE_URL: url };
+  const countDeadlines = async () => void (await run("UPDATE nodes SET steady_since = 0"));
   return {
     ...{ dataDir, url, variables },
     get path(): string {
@@ -159,9 +163,9 @@ function onServer(
       )),
     async forgetProcesses() {
       removeLocks(join(dataDir, spoolFolder));
-      // Deadlines count once a node has been there for half a minute.
-      await run("UPDATE nodes SET steady_since = 0");
+      await countDeadlines();
     },
+    countDeadlines,
     read: (work) => inTurn(() => within(run, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", work)),
     contents: () => contentsOf(run, "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()"),
     async remove() {

@@ -19,7 +19,7 @@ import { openPostgresBooks } from "./books/books.ts";
 import { call } from "./books/call.ts";
 import { available } from "./books/functions/available.ts";
 import { recall } from "./books/functions/leases.ts";
-import { merge, steadyMs } from "./books/functions/upkeep.ts";
+import { merge, selectSteady } from "./books/functions/upkeep.ts";
 import { databaseId, type LeftBehindOptions, openSpool, writeLeftBehind } from "./books/spool.ts";
 import { connectServer } from "./connection.ts";
 import { type Counts, createCounts } from "./counts.ts";
@@ -203,8 +203,7 @@ async function watchLeftBehind(options: LeftBehindOptions, watcher: Pick<Watcher
 }
 
 async function isSteady(server: Pick<Server, "pool">): Promise<boolean> {
-  const sql = `SELECT 1 FROM nodes WHERE alive_until > now_ms() AND steady_since <= now_ms() - ${steadyMs} LIMIT 1`;
-  return (await onPool(server, (session) => session.query(sql))).length > 0;
+  return (await onPool(server, (session) => session.query(selectSteady))).length > 0;
 }
 
 async function availableTo(server: Pick<Server, "pool">, keyId: string): Promise<Available> {

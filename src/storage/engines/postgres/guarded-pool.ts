@@ -4,7 +4,8 @@
  * While the server does not answer nobody waits for it, and an error of a connection says that the database is away, whatever the
  * system calls it. What can be done again is done again, and nobody hears of it: a connection is asked for until the server counts as
  * away; outside a transaction, a read whose connection broke goes to another one, and a statement that met another (a ring of
- * locks, or a lock that it had no more time for) is repeated, and rejects with a LockedError at last. A write whose connection broke may have been done, and fails.
+ * locks, or a lock that it had no more time for) is repeated, and rejects with a LockedError at last. A write whose connection broke may
+ * have been done, and fails.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { PostgresPool, PostgresPoolClient } from "kysely";

@@ -77,7 +77,12 @@ END`,
  * steadyMs is how long a node has renewed its deadline without a gap before it expires what others hold: after a common outage they come
  * first.
  */
-export const steadyMs = 30_000;
+const steadyMs = 30_000;
+/** gapMs is how long after one renewal of a node the next makes a gap. */
+const gapMs = 2 * steadyMs;
+/** selectSteady finds a node that has renewed its deadline without a gap for long enough, up to this moment: also by a clock that was set forward since. */
+export const selectSteady = `SELECT 1 FROM nodes
+  WHERE alive_until - ${holdMs} >= now_ms() - ${gapMs} AND steady_since <= now_ms() - ${steadyMs} LIMIT 1`;
 /** batch is how many holds expire in one transaction. */
 const batch = 500;
 
@@ -146,7 +151,7 @@ BEGIN
   INSERT INTO nodes (node, version, configuration, started_at, steady_since, alive_until)
     VALUES (p_node, p_version, p_configuration, v_now, v_now, v_now + ${holdMs})
     ON CONFLICT (node) DO UPDATE SET version = excluded.version, configuration = excluded.configuration, alive_until = excluded.alive_until,
-      steady_since = CASE WHEN nodes.alive_until - ${holdMs} < v_now - ${2 * steadyMs} THEN v_now ELSE nodes.steady_since END;
+      steady_since = CASE WHEN nodes.alive_until - ${holdMs} < v_now - ${gapMs} THEN v_now ELSE nodes.steady_since END;
   -- Those that somebody works on at this moment have their turn the next time: they have time until then.
   UPDATE holds h SET expires_at = v_now + ${holdMs} WHERE h.request_id IN (
     SELECT request_id FROM holds WHERE node = p_node AND expires_at < v_now + ${holdMs - sweepMs} FOR NO KEY UPDATE SKIP LOCKED);
