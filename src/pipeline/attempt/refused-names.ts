@@ -113,13 +113,17 @@ const saysNoSchema =
   /\btools\b[^\w]{1,9}\d{1,6}\b[^{}]{0,60}\binput_schema\b[^{}]{0,40}(?:field required|missing|is required)|\btools? requires?\b.{0,60}\binput_schema\b/i;
 
 /**
- * How servers say that a model does not reason. A word behind it says that they speak of a degree or a kind. Sources: Ollama
+ * How servers say that a model does not reason. A word behind it says that they speak of a degree, a kind or a part of it. Sources: Ollama
  * (server/routes.go), SGLang (entrypoints/openai/serving_chat.py), https://github.com/CherryHQ/cherry-studio/pull/18744
  */
+const ofAspect =
+  "(?:(?:effort|level|budget|type|mode|kind|content|item|block|token|trace)s?|summar(?:y|ies)|history|with|when|and|in)";
+const aKind = "(?:adaptive|interleaved|preserved|budgeted|manual)";
+const leaving = "(?:disabling|turning off|switching off)";
 const saysNoReasoning = new RegExp(
   [
-    String.raw`\b(?:does not|doesn't|do not|don't) support (?:extended )?(?:thinking|reasoning)\b(?![-_. ]*(?:[("'\`]|\w*\s?(?:effort|level|budget|type|mode|with|when|and|in)\b))`,
-    String.raw`(?<!adaptive )\b(?:thinking|reasoning) is not supported (?:for|by|with|on) (?:the |this )?(?:selected )?models?\b`,
+    String.raw`\b(?:does not|doesn't|do not|don't) support (?:extended )?(?:thinking|reasoning)\b(?![-_. ]{0,9}(?:[("'\`]|(?:\w{1,40} )?${ofAspect}\b))`,
+    String.raw`(?<!\b(?:${aKind}|${leaving}) )\b(?:thinking|reasoning) is not supported (?:for|by|with|on) (?:the |this )?(?:selected )?models?\b`,
   ].join("|"),
   "i",
 );
@@ -128,6 +132,7 @@ const saysAlwaysReasons = new RegExp(
   [
     String.raw`\b(?:reasoning|thinking)\b.{0,80}\b(?:is mandatory|always[- ]on|(?:cannot|can't|can not) be (?:disabled|turned off|switched off))`,
     String.raw`\bonly works in thinking mode|\benable_thinking\b.{0,40}\brestricted to true`,
+    String.raw`\b${leaving} (?:reasoning|thinking) is not supported`,
   ].join("|"),
   "is",
 );
