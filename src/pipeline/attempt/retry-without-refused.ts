@@ -189,7 +189,7 @@ function membersSaid(
     return [];
   };
   const placed = said.blocks.map((place) => typeAt(request, ...place));
-  const blocks = [...said.types, ...placed].flatMap((type) => blocksOf(request, type, operation) ?? []);
+  const blocks = blocksOf(request, new Set([...said.types, ...placed]), operation);
   const signatures = said.areSignatures ? signaturesOf(request) : [];
   const seals = [...(said.areSeals || said.areSignatures ? sealsOf(request) : []), ...signatures];
   const tools = said.areSchemaless ? schemalessOf(request, operation) : [];

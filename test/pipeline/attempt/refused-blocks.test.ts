@@ -7,8 +7,10 @@
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
+import { blocksOf } from "../../../src/call/request/refused-members.ts";
 import { ask } from "../../support/ask.ts";
 import { modelAt } from "../../support/gateway.ts";
+import { cpuMsOf } from "../../support/run/cpu-time.ts";
 import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
@@ -174,4 +176,29 @@ test("a refusal of what stands in a block is told as it came", async () => {
     go,
   ]);
   expect([status, times]).toEqual([400, 1]);
+});
+
+test("a fetched page is told with its text, and a fetched file without its bytes", async () => {
+  refuse(refusals["SGLang's"] as Refusal);
+  const page = (source: JsonObject) => ({
+    ...{ type: "web_fetch_tool_result", tool_use_id: "srvtoolu_1" },
+    content: { type: "web_fetch_result", url: "https://a.example", content: { type: "document", source } },
+  });
+  const written = { type: "text", media_type: "text/plain", data: "What stands there." };
+  const results = [page(written), page({ type: "base64", media_type: "application/pdf", data: "JVBERi0=" })];
+  const { status, sent } = await send([go, { role: "assistant", content: results }, go]);
+  expect(status).toBe(200);
+  const [first, second] = sent[1].content.map(({ text: told }: { text: string }) => told);
+  expect(first).toContain("What stands there.");
+  expect(second).toContain("application/pdf");
+  expect(second).not.toContain("JVBERi0=");
+});
+
+test("very many types that a refusal names are looked for in a long conversation in time", async () => {
+  const messages = Array.from({ length: 30_000 }, () => ({ role: "user", content: [text("a"), text("b")] }));
+  const types = new Set(Array.from({ length: 200 }, (_, i) => `t${i}`));
+  const cpuMs = await cpuMsOf(() => {
+    for (let times = 0; times < 10; times++) expect(blocksOf({ messages }, types, "messages")).toEqual([]);
+  });
+  expect(cpuMs).toBeLessThan(10_000);
 });
