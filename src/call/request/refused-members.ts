@@ -179,10 +179,21 @@ function isThought(item: JsonValue): boolean {
   return isObject(item) && item.type === "reasoning";
 }
 
-/** typeAt returns the type of a block; undefined where there is none. */
-export function typeAt({ messages }: JsonObject, turn: number, place: number): JsonValue | undefined {
+/** BlockPlace is where a server says that a type is none that it knows. */
+export interface BlockPlace {
+  readonly turn: number;
+  /** The place of the block in the content of its turn. */
+  readonly block: number;
+  /** The words between that and the type: names of the server's own, or members of the block. */
+  readonly within: readonly string[];
+}
+
+/** typeAt returns the type of a block; undefined where there is none, and where the type is that of something in the block. */
+export function typeAt({ messages }: JsonObject, { turn, block: place, within }: BlockPlace): JsonValue | undefined {
   const block = blocksIn(Array.isArray(messages) ? messages[turn] : undefined)[place];
-  return isObject(block) ? block.type : undefined;
+  if (!isObject(block)) return undefined;
+  const isWithin = within.some((word) => word !== block.type && Object.hasOwn(block, word));
+  return isWithin ? undefined : block.type;
 }
 
 const pathOfTools = ["tools", "schemaless"] as const;

@@ -2,7 +2,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Refusal } from "../../call/refusals.ts";
 import type { Wanted } from "../../call/request/reasoning-switches.ts";
-import { dispensable } from "../../call/request/refused-members.ts";
+import { type BlockPlace, dispensable } from "../../call/request/refused-members.ts";
 import { isObject, parsedJson } from "../../wire/json.ts";
 
 export interface RefusedNames {
@@ -22,8 +22,8 @@ export interface RefusedNames {
   readonly areSchemaless: boolean;
   /** unwanted is what the model does not do, or cannot leave: reasoning, or none. */
   readonly unwanted: Wanted | undefined;
-  /** blocks are places of blocks whose type is none of those that the server knows: those of a turn, and in its content. */
-  readonly blocks: readonly (readonly [turn: number, block: number])[];
+  /** blocks are places of blocks whose type is none of those that the server knows. */
+  readonly blocks: readonly BlockPlace[];
 }
 
 type Paths = readonly (readonly string[])[];
@@ -192,11 +192,15 @@ function typesIn(said: readonly string[]): string[] {
 
 /** typeOfBlock finds what FastAPI and vLLM say of a block's type, with the names of types of their own between the places. */
 const typeOfBlock =
-  /messages\.(\d+)\.content\.(?:[^.:;\s]+\.){0,3}?(\d+)\.(?:(?!source\.)[^.:;\s]+\.){0,3}type(?::|', 'msg':) ["']?Input should be/g;
+  /messages\.(\d+)\.content\.(?:[^.:;\s]+\.){0,3}?(\d+)\.((?:[^.:;\s]+\.){0,3})type(?::|', 'msg':) ["']?Input should be/g;
 
-function blocksIn(said: string): [number, number][] {
+function blocksIn(said: string): BlockPlace[] {
   const places = [...said.matchAll(typeOfBlock)].slice(0, mostNames);
-  return places.map(([, turn, block]) => [Number(turn), Number(block)]);
+  return places.map(([, turn, block, within = ""]) => ({
+    turn: Number(turn),
+    block: Number(block),
+    within: wordsOf(within),
+  }));
 }
 
 function textsIn(json: JsonValue, depth = 0): string[] {

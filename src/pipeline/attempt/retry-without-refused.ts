@@ -188,7 +188,7 @@ function membersSaid(
     }
     return [];
   };
-  const placed = said.blocks.map((place) => typeAt(request, ...place));
+  const placed = said.blocks.map((place) => typeAt(request, place));
   const blocks = blocksOf(request, new Set([...said.types, ...placed]), operation);
   const signatures = said.areSignatures ? signaturesOf(request) : [];
   const seals = [...(said.areSeals || said.areSignatures ? sealsOf(request) : []), ...signatures];

@@ -157,6 +157,16 @@ test("a block in the result of a tool is told there", async () => {
   expect(sent[2].content).toEqual([{ ...result, content: [text("B\n\nhttps://b.example\n\nb")] }]);
 });
 
+test("a type with a member of its own name is one that is not known", async () => {
+  upstream.script = (exchange) =>
+    JSON.stringify(exchange.asked).includes('"thinking"')
+      ? exchange.json(400, ofAnthropic("messages.1.content.0.thinking.type: Input should be 'text'"))
+      : exchange.json(200, { type: "message", role: "assistant", content: [text("Yes.")], stop_reason: "end_turn" });
+  const thought = { type: "thinking", thinking: "Hm.", signature: "c2ln" };
+  const { status, dropped } = await send([go, { role: "assistant", content: [thought, text("Done.")] }, go]);
+  expect([status, dropped]).toEqual([200, "messages[1].content[0]"]);
+});
+
 test("a refusal of thinking that was sealed elsewhere, which names no type's list", async () => {
   upstream.script = (exchange) =>
     JSON.stringify(exchange.asked).includes("redacted_thinking")
@@ -167,11 +177,15 @@ test("a refusal of thinking that was sealed elsewhere, which names no type's lis
   expect([status, dropped]).toEqual([200, "messages[1].content[0]"]);
 });
 
-test("a refusal of what stands in a block is told as it came", async () => {
-  const said = "messages.0.content.0.document.source.type: Input should be 'base64', 'text' or 'url'";
+test.each([
+  "messages.0.content.0.document.source.type: Input should be 'base64', 'text' or 'url'",
+  "messages.0.content.0.document.cache_control.type: Input should be 'ephemeral'",
+  "messages.0.content.1.search_result.content.0.type: Input should be 'text'",
+])("a refusal of what stands in a block is told as it came: %s", async (said) => {
   upstream.script = (exchange) => exchange.json(400, ofAnthropic(said));
+  const document = { ...(pages[1] as JsonObject), cache_control: { type: "long" } };
   const { status, times } = await send([
-    { role: "user", content: [pages[1] as JsonObject, text("Read.")] },
+    { role: "user", content: [document, pages[0] as JsonObject, text("Read.")] },
     { role: "assistant", content: "Read." },
     go,
   ]);
