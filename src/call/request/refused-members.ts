@@ -11,7 +11,7 @@ import { hasCallsOrSignatures, withoutSignatures } from "./call-signatures.ts";
 import { blocksIn } from "./content-parts.ts";
 import { switchesFor, type Wanted } from "./reasoning-switches.ts";
 import { hasSchemaless, withSchemas } from "./schemaless-tools.ts";
-import { canBeTold, withToldBlocks } from "./told-blocks.ts";
+import { toldTypes, withToldBlocks } from "./told-blocks.ts";
 
 /** anyEntry stands in a path for the place in a list. */
 const anyEntry = "*";
@@ -115,18 +115,20 @@ export function memberAt(
 /** dispensable are the types of blocks without which a conversation says the same: what a model thought before. */
 export const dispensable: ReadonlySet<JsonValue | undefined> = new Set(["thinking", "redacted_thinking"]);
 
-/** blocksOf returns the blocks of a type that are left out, or told as texts; undefined where a request has none. It may be an outline. */
+/**
+ * blocksOf returns the blocks of these types that a request, which may be an outline, has, and that are left out or told as texts. All types
+ * are looked for at once: a refusal may name very many, and a conversation may be very long.
+ */
 export function blocksOf(
   { messages }: JsonObject,
-  type: JsonValue | undefined,
+  types: ReadonlySet<JsonValue | undefined>,
   operation: Operation,
-): RefusedMember | undefined {
-  if (!Array.isArray(messages)) return undefined;
+): RefusedMember[] {
+  if (!Array.isArray(messages)) return [];
   const isOfMessages = operation === "messages" || operation === "count_tokens";
-  const isAny = dispensable.has(type)
-    ? messages.some((turn) => hasBlock(turn, type))
-    : isOfMessages && canBeTold(messages, type);
-  return isAny ? { path: pathOfBlocks, of: type ?? null } : undefined;
+  const left = [...types.intersection(dispensable)].filter((type) => messages.some((turn) => hasBlock(turn, type)));
+  const told = isOfMessages ? toldTypes(messages, types.difference(dispensable)) : [];
+  return [...left, ...told].map((type) => ({ path: pathOfBlocks, of: type ?? null }));
 }
 
 /**
@@ -135,7 +137,7 @@ export function blocksOf(
  */
 export function sealsOf(request: JsonObject): RefusedMember[] {
   const { input, messages } = request;
-  const blocks = [...dispensable].flatMap((type) => blocksOf(request, type, "chat") ?? []);
+  const blocks = blocksOf(request, dispensable, "chat");
   const isBudgeted = isObject(request.thinking) && request.thinking.type === "enabled";
   const goesOn = blocks.length > 0 && isBudgeted && Array.isArray(messages) && hasBlock(messages.at(-1), "tool_result");
   const budget = goesOn ? ["thinking", "context_management"].filter((key) => Object.hasOwn(request, key)) : [];
@@ -177,10 +179,21 @@ function isThought(item: JsonValue): boolean {
   return isObject(item) && item.type === "reasoning";
 }
 
-/** typeAt returns the type of a block; undefined where there is none. */
-export function typeAt({ messages }: JsonObject, turn: number, place: number): JsonValue | undefined {
+/** BlockPlace is where a server says that a type is none that it knows. */
+export interface BlockPlace {
+  readonly turn: number;
+  /** The place of the block in the content of its turn. */
+  readonly block: number;
+  /** The words between that and the type: names of the server's own, or members of the block. */
+  readonly within: readonly string[];
+}
+
+/** typeAt returns the type of a block; undefined where there is none, and where the type is that of something in the block. */
+export function typeAt({ messages }: JsonObject, { turn, block: place, within }: BlockPlace): JsonValue | undefined {
   const block = blocksIn(Array.isArray(messages) ? messages[turn] : undefined)[place];
-  return isObject(block) ? block.type : undefined;
+  if (!isObject(block)) return undefined;
+  const isWithin = within.some((word) => word !== block.type && Object.hasOwn(block, word));
+  return isWithin ? undefined : block.type;
 }
 
 const pathOfTools = ["tools", "schemaless"] as const;

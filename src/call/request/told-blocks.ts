@@ -13,15 +13,21 @@ export const unshown = "(Something that was shown here earlier cannot be shown t
 /** plain are the types of blocks that every server of the API has to know. */
 const plain: ReadonlySet<JsonValue | undefined> = new Set(["text", "image", "tool_use", "tool_result"]);
 
-/** canBeTold reports whether a conversation has a block of this type that is told as a text. It may be an outline. */
-export function canBeTold(messages: readonly JsonValue[], type: JsonValue | undefined): boolean {
-  if (typeof type !== "string" || plain.has(type)) return false;
+/** toldTypes returns those of these types of which a conversation, which may be an outline, has a block that is told as a text. */
+export function toldTypes(
+  messages: readonly JsonValue[],
+  types: ReadonlySet<JsonValue | undefined>,
+): ReadonlySet<JsonValue> {
+  const [asked, found] = [types.difference(plain), new Set<JsonValue>()];
+  if (asked.size === 0) return found;
   const answered = lastAnswerIn(messages);
-  return messages.some((turn, i) =>
-    blocksIn(turn)
-      .flatMap((block) => [block, ...resultsIn(block)])
-      .some((block) => isObject(block) && block.type === type && (i <= answered || toldBlock(block) !== undefined)),
-  );
+  for (const [i, turn] of messages.entries()) {
+    for (const block of blocksIn(turn).flatMap((one) => [one, ...resultsIn(one)])) {
+      if (!isObject(block) || typeof block.type !== "string" || !asked.has(block.type)) continue;
+      if (i <= answered || (!found.has(block.type) && toldBlock(block) !== undefined)) found.add(block.type);
+    }
+  }
+  return found;
 }
 
 /**
@@ -89,12 +95,13 @@ function wordsOf({ type, name, input, title, context, source, content }: JsonObj
   return text === undefined ? undefined : paragraphs([title, context, text]);
 }
 
-/** wordsOfResult returns texts as they are, and all else as JSON without what only its server can read. */
+/** wordsOfResult returns texts as they are, and all else as JSON without what only its server can read, and without the bytes of files. */
 function wordsOfResult(content: JsonValue): string {
-  return (
-    textsOf(content) ??
-    JSON.stringify(content, (key, value) => (/^encrypted_/.test(key) || key === "data" ? undefined : value))
-  );
+  return textsOf(content) ?? JSON.stringify(content, readable);
+}
+
+function readable(this: JsonObject, key: string, value: JsonValue): JsonValue | undefined {
+  return /^encrypted_/.test(key) || (key === "data" && this.type !== "text") ? undefined : value;
 }
 
 /** textsOf returns undefined where a content has anything but texts. */

@@ -2,7 +2,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Refusal } from "../../call/refusals.ts";
 import type { Wanted } from "../../call/request/reasoning-switches.ts";
-import { dispensable } from "../../call/request/refused-members.ts";
+import { type BlockPlace, dispensable } from "../../call/request/refused-members.ts";
 import { isObject, parsedJson } from "../../wire/json.ts";
 
 export interface RefusedNames {
@@ -22,8 +22,8 @@ export interface RefusedNames {
   readonly areSchemaless: boolean;
   /** unwanted is what the model does not do, or cannot leave: reasoning, or none. */
   readonly unwanted: Wanted | undefined;
-  /** blocks are places of blocks whose type is none of those that the server knows: those of a turn, and in its content. */
-  readonly blocks: readonly (readonly [turn: number, block: number])[];
+  /** blocks are places of blocks whose type is none of those that the server knows. */
+  readonly blocks: readonly BlockPlace[];
 }
 
 type Paths = readonly (readonly string[])[];
@@ -113,13 +113,17 @@ const saysNoSchema =
   /\btools\b[^\w]{1,9}\d{1,6}\b[^{}]{0,60}\binput_schema\b[^{}]{0,40}(?:field required|missing|is required)|\btools? requires?\b.{0,60}\binput_schema\b/i;
 
 /**
- * How servers say that a model does not reason. A word behind it says that they speak of a degree or a kind. Sources: Ollama
+ * How servers say that a model does not reason. A word behind it says that they speak of a degree, a kind or a part of it. Sources: Ollama
  * (server/routes.go), SGLang (entrypoints/openai/serving_chat.py), https://github.com/CherryHQ/cherry-studio/pull/18744
  */
+const ofAspect =
+  "(?:(?:effort|level|budget|type|mode|kind|content|item|block|token|trace)s?|summar(?:y|ies)|history|with|when|and|in)";
+const aKind = "(?:adaptive|interleaved|preserved|budgeted|manual)";
+const leaving = "(?:disabling|turning off|switching off)";
 const saysNoReasoning = new RegExp(
   [
-    String.raw`\b(?:does not|doesn't|do not|don't) support (?:extended )?(?:thinking|reasoning)\b(?![-_. ]*(?:[("'\`]|\w*\s?(?:effort|level|budget|type|mode|with|when|and|in)\b))`,
-    String.raw`(?<!adaptive )\b(?:thinking|reasoning) is not supported (?:for|by|with|on) (?:the |this )?(?:selected )?models?\b`,
+    String.raw`\b(?:does not|doesn't|do not|don't) support (?:extended )?(?:thinking|reasoning)\b(?![-_. ]{0,9}(?:[("'\`]|(?:\w{1,40} )?${ofAspect}\b))`,
+    String.raw`(?<!\b(?:${aKind}|${leaving}) )\b(?:thinking|reasoning) is not supported (?:for|by|with|on) (?:the |this )?(?:selected )?models?\b`,
   ].join("|"),
   "i",
 );
@@ -128,6 +132,7 @@ const saysAlwaysReasons = new RegExp(
   [
     String.raw`\b(?:reasoning|thinking)\b.{0,80}\b(?:is mandatory|always[- ]on|(?:cannot|can't|can not) be (?:disabled|turned off|switched off))`,
     String.raw`\bonly works in thinking mode|\benable_thinking\b.{0,40}\brestricted to true`,
+    String.raw`\b${leaving} (?:reasoning|thinking) is not supported`,
   ].join("|"),
   "is",
 );
@@ -187,11 +192,15 @@ function typesIn(said: readonly string[]): string[] {
 
 /** typeOfBlock finds what FastAPI and vLLM say of a block's type, with the names of types of their own between the places. */
 const typeOfBlock =
-  /messages\.(\d+)\.content\.(?:[^.:;\s]+\.){0,3}?(\d+)\.(?:(?!source\.)[^.:;\s]+\.){0,3}type(?::|', 'msg':) ["']?Input should be/g;
+  /messages\.(\d+)\.content\.(?:[^.:;\s]+\.){0,3}?(\d+)\.((?:[^.:;\s]+\.){0,3})type(?::|', 'msg':) ["']?Input should be/g;
 
-function blocksIn(said: string): [number, number][] {
+function blocksIn(said: string): BlockPlace[] {
   const places = [...said.matchAll(typeOfBlock)].slice(0, mostNames);
-  return places.map(([, turn, block]) => [Number(turn), Number(block)]);
+  return places.map(([, turn, block, within = ""]) => ({
+    turn: Number(turn),
+    block: Number(block),
+    within: wordsOf(within),
+  }));
 }
 
 function textsIn(json: JsonValue, depth = 0): string[] {

@@ -120,12 +120,14 @@ async function furtherRefused(
   if (!tried.record || !(error instanceof Refusal) || !mayTellForms(error)) return undefined;
   const known = { refused: refused.forms, mistaken: mistaken.forms };
   const names = refusedNames(error);
+  const earlier = [...refused.members, ...mistaken.members];
+  const isNew = (one: RefusedMember) => !earlier.some((known) => isSameMember(known, one));
   // A switch of reasoning is refused for what it says, and not because it is unknown.
-  const isForm = plain && tried.candidate.operation === "chat" && !names?.unwanted;
+  const isSwitch = names !== undefined && reasoningOf(tried.translated.request.outline(), names.unwanted).some(isNew);
+  const isForm = plain && tried.candidate.operation === "chat" && !isSwitch;
   const forms = isForm && (await refusedForms(error, tried, known, plain));
   if (forms) return { ...refused, forms };
-  const earlier = [...refused.members, ...mistaken.members];
-  const done = toldDoneHere(error, tried).filter((one) => !earlier.some((known) => isSameMember(known, one)));
+  const done = toldDoneHere(error, tried).filter(isNew);
   if (done.length > 0) return { ...refused, members: [...refused.members, ...done] };
   return names && withNames({ refused, mistaken }, names, tried);
 }
@@ -186,12 +188,14 @@ function membersSaid(
     }
     return [];
   };
-  const placed = said.blocks.map((place) => typeAt(request, ...place));
-  const blocks = [...said.types, ...placed].flatMap((type) => blocksOf(request, type, operation) ?? []);
+  const placed = said.blocks.map((place) => typeAt(request, place));
+  const blocks = blocksOf(request, new Set([...said.types, ...placed]), operation);
   const signatures = said.areSignatures ? signaturesOf(request) : [];
   const seals = [...(said.areSeals || said.areSignatures ? sealsOf(request) : []), ...signatures];
   const tools = said.areSchemaless ? schemalessOf(request, operation) : [];
+  const marked = [...said.named.flatMap(firstOf), ...blocks, ...seals, ...tools];
+  if (marked.length > 0) return marked;
+  // What a server names is refused; that it speaks of reasoning may be in what it quotes of the request.
   const reasoning = reasoningOf(request, said.unwanted);
-  const marked = [...said.named.flatMap(firstOf), ...blocks, ...seals, ...tools, ...reasoning];
-  return marked.length > 0 ? marked : firstOf(said.further);
+  return reasoning.length > 0 ? reasoning : firstOf(said.further);
 }

@@ -33,7 +33,7 @@ export function* fitResponse(json: JsonObject, capabilities: Capabilities): Coop
     ? yield* itemsWithThoughts(named)
     : named;
   const demand = fitDemand({ ...json, ...marks } as JsonObject, capabilities);
-  const tools = yield* fitResponseTools(demand.changes.tools ?? marks.tools ?? json.tools, input, capabilities);
+  const tools = yield* fitResponseTools({ ...json, ...marks, ...demand.changes }.tools, input, capabilities);
   const changes: Changes = {
     ...boundIn(json, capabilities),
     ...marks,

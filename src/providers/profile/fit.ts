@@ -108,7 +108,7 @@ function* fitUsual(json: JsonObject, capabilities: Capabilities, isOwn: boolean)
   const marking = { taken: capabilities.cache_marks, dropped: [] as string[] };
   const marks = yield* marksBeside(json, marking);
   const demand = fitDemand({ ...json, ...marks } as JsonObject, capabilities);
-  const tools = yield* fitTools(demand.changes.tools ?? marks.tools ?? json.tools, capabilities);
+  const tools = yield* fitTools({ ...json, ...marks, ...demand.changes }.tools, capabilities);
   const unknown = unknownIn(json, capabilities).filter((key) => !Object.hasOwn(marks, key));
   const always = [...(capabilities.refuses ?? []), ...unknown];
   const refused = refusedIn(json, always, capabilities, effort.reasons);

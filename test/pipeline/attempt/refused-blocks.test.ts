@@ -7,8 +7,10 @@
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
+import { blocksOf } from "../../../src/call/request/refused-members.ts";
 import { ask } from "../../support/ask.ts";
 import { modelAt } from "../../support/gateway.ts";
+import { cpuMsOf } from "../../support/run/cpu-time.ts";
 import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 
@@ -155,6 +157,16 @@ test("a block in the result of a tool is told there", async () => {
   expect(sent[2].content).toEqual([{ ...result, content: [text("B\n\nhttps://b.example\n\nb")] }]);
 });
 
+test("a type with a member of its own name is one that is not known", async () => {
+  upstream.script = (exchange) =>
+    JSON.stringify(exchange.asked).includes('"thinking"')
+      ? exchange.json(400, ofAnthropic("messages.1.content.0.thinking.type: Input should be 'text'"))
+      : exchange.json(200, { type: "message", role: "assistant", content: [text("Yes.")], stop_reason: "end_turn" });
+  const thought = { type: "thinking", thinking: "Hm.", signature: "c2ln" };
+  const { status, dropped } = await send([go, { role: "assistant", content: [thought, text("Done.")] }, go]);
+  expect([status, dropped]).toEqual([200, "messages[1].content[0]"]);
+});
+
 test("a refusal of thinking that was sealed elsewhere, which names no type's list", async () => {
   upstream.script = (exchange) =>
     JSON.stringify(exchange.asked).includes("redacted_thinking")
@@ -165,13 +177,42 @@ test("a refusal of thinking that was sealed elsewhere, which names no type's lis
   expect([status, dropped]).toEqual([200, "messages[1].content[0]"]);
 });
 
-test("a refusal of what stands in a block is told as it came", async () => {
-  const said = "messages.0.content.0.document.source.type: Input should be 'base64', 'text' or 'url'";
+test.each([
+  "messages.0.content.0.document.source.type: Input should be 'base64', 'text' or 'url'",
+  "messages.0.content.0.document.cache_control.type: Input should be 'ephemeral'",
+  "messages.0.content.1.search_result.content.0.type: Input should be 'text'",
+])("a refusal of what stands in a block is told as it came: %s", async (said) => {
   upstream.script = (exchange) => exchange.json(400, ofAnthropic(said));
+  const document = { ...(pages[1] as JsonObject), cache_control: { type: "long" } };
   const { status, times } = await send([
-    { role: "user", content: [pages[1] as JsonObject, text("Read.")] },
+    { role: "user", content: [document, pages[0] as JsonObject, text("Read.")] },
     { role: "assistant", content: "Read." },
     go,
   ]);
   expect([status, times]).toEqual([400, 1]);
+});
+
+test("a fetched page is told with its text, and a fetched file without its bytes", async () => {
+  refuse(refusals["SGLang's"] as Refusal);
+  const page = (source: JsonObject) => ({
+    ...{ type: "web_fetch_tool_result", tool_use_id: "srvtoolu_1" },
+    content: { type: "web_fetch_result", url: "https://a.example", content: { type: "document", source } },
+  });
+  const written = { type: "text", media_type: "text/plain", data: "What stands there." };
+  const results = [page(written), page({ type: "base64", media_type: "application/pdf", data: "JVBERi0=" })];
+  const { status, sent } = await send([go, { role: "assistant", content: results }, go]);
+  expect(status).toBe(200);
+  const [first, second] = sent[1].content.map(({ text: told }: { text: string }) => told);
+  expect(first).toContain("What stands there.");
+  expect(second).toContain("application/pdf");
+  expect(second).not.toContain("JVBERi0=");
+});
+
+test("very many types that a refusal names are looked for in a long conversation in time", async () => {
+  const messages = Array.from({ length: 30_000 }, () => ({ role: "user", content: [text("a"), text("b")] }));
+  const types = new Set(Array.from({ length: 200 }, (_, i) => `t${i}`));
+  const cpuMs = await cpuMsOf(() => {
+    for (let times = 0; times < 10; times++) expect(blocksOf({ messages }, types, "messages")).toEqual([]);
+  });
+  expect(cpuMs).toBeLessThan(10_000);
 });

@@ -487,8 +487,11 @@ describe("a word of a refusal that is a member's name by chance", () => {
   });
 });
 
-test.each(["a", "a_", "'a", "a:", "field "])("a refusal of %j without end is read in time", async (piece) => {
-  const message = `unsupported parameter ${piece.repeat(10_000 / piece.length)}`;
+test.each([
+  ...["a", "a_", "'a", "a:", "field "].map((piece) => ["unsupported parameter", piece] as const),
+  ...["_", "-_", " a"].map((piece) => ["does not support thinking", piece] as const),
+])("a refusal of %s %j without end is read in time", async (said, piece) => {
+  const message = `${said} ${piece.repeat(10_000 / piece.length)}`;
   const refusal = { message, answered: Buffer.from(JSON.stringify({ error: { message } })) } as unknown as Refusal;
   const cpuMs = await cpuMsOf(() => {
     for (let times = 0; times < 30; times++) refusedNames(refusal);

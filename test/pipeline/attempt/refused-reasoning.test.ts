@@ -84,6 +84,10 @@ test.each<[string, string, JsonObject, JsonObject]>([
     ...(["/messages", { thinking: { type: "disabled" } }, adaptive] as const),
   ],
   [
+    "Disabling thinking is not supported for this model",
+    ...(["/messages", { thinking: { type: "disabled" } }, adaptive] as const),
+  ],
+  [
     "The value of the enable_thinking parameter is restricted to True.",
     ...(["/chat/completions", { enable_thinking: false }, { enable_thinking: true }] as const),
   ],
@@ -105,8 +109,30 @@ test.each([
   "The model does not support thinking with a forced tool",
   "adaptive thinking is not supported on this model",
   "This model does not support thinking type 'enabled'",
+  "This model does not support thinking budgets",
+  "This model does not support reasoning efforts other than 'low'",
+  "This model does not support reasoning summaries.",
+  "Interleaved thinking is not supported for this model",
 ])("a refusal of a degree or a kind is told as it came: %s", async (words) => {
   refuse(words, () => true);
   const { status, times } = await send("/messages", { ...message, ...adaptive });
   expect([status, times]).toEqual([400, 1]);
+});
+
+test("a refusal that names a member leaves the reasoning, whatever it quotes of the request", async () => {
+  const words =
+    "context_management: Extra inputs are not permitted, input: 'Why does this model not work? It does not support thinking.'";
+  refuse(words, ({ context_management: edits }) => edits !== undefined);
+  const asked = { ...message, ...adaptive, context_management: { edits: [] } };
+  expect(await send("/messages", asked)).toMatchObject({ status: 200, dropped: "context_management", times: 2 });
+  expect(upstream.lastAsked).toMatchObject(adaptive);
+});
+
+test("a refusal of a role that speaks of reasoning is one of the role, where no reasoning is asked for", async () => {
+  const isOther = ({ role }: JsonObject) => role === "developer";
+  refuse("Unknown role 'developer': this model does not support reasoning.", ({ messages }) =>
+    (messages as JsonObject[]).some(isOther),
+  );
+  const asked = { ...chat, messages: [{ role: "developer", content: "Be short." }, said] };
+  expect(await send("/chat/completions", asked)).toMatchObject({ status: 200, times: 2 });
 });

@@ -64,8 +64,9 @@ const failed = (message: RegExp) => ({ message: expect.stringMatching(message), 
 /** Splits what was read into what came before the error frame that ends it, and that error. */
 function brokenOff(text: string): { before: string; error: object } {
   const last = text.lastIndexOf("data: ");
-  expect(text.endsWith("\n\n")).toBe(true);
-  return { before: text.slice(0, last), error: JSON.parse(text.slice(last + 6)).error };
+  const end = "\nevent: error\n\n";
+  expect(text.endsWith(end)).toBe(true);
+  return { before: text.slice(0, last), error: JSON.parse(text.slice(last + 6, -end.length)).error };
 }
 
 describe("over the embedded model", () => {

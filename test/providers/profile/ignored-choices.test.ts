@@ -10,8 +10,14 @@ import { answerAsOpenAi } from "../../support/vendors.ts";
 const profile = vendors.find(({ name }) => name === "ollama")?.profile;
 const { upstream, gateway } = scriptedStage(
   (base_url) => ({
-    upstreams: [{ name: "ollama", kind: "openai", base_url, profile }],
-    models: [modelAt("ollama", "m", "qwen3")],
+    upstreams: [
+      { name: "ollama", kind: "openai", base_url, profile },
+      {
+        ...{ name: "fitted", kind: "openai", base_url },
+        profile: { ...profile, schemas: "rooted", operations: { chat: "/chat/completions", responses: "/responses" } },
+      },
+    ],
+    models: [modelAt("ollama", "m", "qwen3"), modelAt("fitted", "fitted", "qwen3")],
     embeddedModels: false,
   }),
   { script: answerAsOpenAi },
@@ -43,4 +49,20 @@ test.each<[string, JsonObject, string[], string | null]>([
     offered,
     left,
   ]);
+});
+
+const either = { anyOf: ["a", "b"].map((key) => ({ type: "object", properties: { [key]: { type: "string" } } })) };
+
+test.each<[string, JsonObject]>([
+  [
+    "/v1/chat/completions",
+    { messages: chat.messages, tools: [{ type: "function", function: { name: "f", parameters: either } }] },
+  ],
+  ["/v1/responses", { input: "hi", tools: [{ type: "function", name: "f", parameters: either }] }],
+])("no tools with schemas that were fitted, either, over %s", async (path, body) => {
+  await ask(gateway, path, { ...body, model: "fitted", tool_choice: "auto" });
+  expect(upstream.lastAsked.tools).toHaveLength(1);
+  expect(upstream.lastAsked.tools).not.toEqual(body.tools);
+  await ask(gateway, path, { ...body, model: "fitted", tool_choice: "none" });
+  expect(upstream.lastAsked.tools).toBe(undefined);
 });
