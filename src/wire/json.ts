@@ -12,6 +12,7 @@ import { maxDepth } from "./bounds.ts";
 import { WireFault } from "./fault.ts";
 import { isObject } from "./is-object.ts";
 import { build, type OmittedText } from "./scan/build.ts";
+import { parseJsonText } from "./scan/parse-json-text.ts";
 import { Pieces } from "./scan/pieces.ts";
 import { Scan } from "./scan/scan.ts";
 import type { Steps } from "./scan/steps.ts";
@@ -191,7 +192,7 @@ export function isFilledText(value: JsonValue | undefined): value is string {
 /** parsedJson returns the value of a text; undefined where it is not JSON. */
 export function parsedJson(text: string): JsonValue | undefined {
   try {
-    return JSON.parse(text) as JsonValue;
+    return parseJsonText(text);
   } catch {
     return undefined;
   }

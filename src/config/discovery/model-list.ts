@@ -4,6 +4,7 @@
  */
 import { discard, get, readBytes, TooLong } from "../../runtime/net/get.ts";
 import { lookupElsewhere } from "../../runtime/net/metadata-addresses.ts";
+import { parseJsonText } from "../../wire/scan/parse-json-text.ts";
 import { credentialOf } from "../catalogue/vendors.ts";
 import type { UpstreamConfig } from "../schema-models.ts";
 import { type ConnectionReason, connectionReason, hostOf } from "./connection-failure.ts";
@@ -150,7 +151,7 @@ function readList(text: string): ModelList {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text.replace(/^\uFEFF/, ""));
+    return parseJsonText(text.replace(/^\uFEFF/, ""));
   } catch {
     // The parser's message would quote the answer.
     throw new NoModelList("its answer is not JSON", "LIST_NOT_JSON");

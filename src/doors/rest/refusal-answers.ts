@@ -7,6 +7,7 @@
  */
 import { Family } from "../../../gen/modelgateway/v1/access_pb.ts";
 import { Reason, type Refusal } from "../../call/refusals.ts";
+import { parseJsonText } from "../../wire/scan/parse-json-text.ts";
 import { envelopedRefusal } from "./envelope.ts";
 
 export interface RefusalAnswer {
@@ -49,7 +50,7 @@ export function refusalMessage(refusal: Refusal, id: string): Buffer {
 /** readObject reads an error body. An upstream's own may have any form. */
 function readObject(body: Buffer): { readonly error?: unknown } {
   try {
-    return (JSON.parse(body.toString()) as object | null) ?? {};
+    return (parseJsonText(body.toString()) as object | null) ?? {};
   } catch {
     return {};
   }

@@ -16,6 +16,7 @@ import { readBinary } from "../../wire/long/read-binary.ts";
 import { checkWholeNumbers, readProtoJson } from "../../wire/long/read-proto-json.ts";
 import { writeLongMessage } from "../../wire/long/write-long.ts";
 import { jsonLength } from "../../wire/scan/json-length.ts";
+import { parseJsonText } from "../../wire/scan/parse-json-text.ts";
 import { Wire } from "../../wire/wire.ts";
 
 /**
@@ -62,7 +63,7 @@ function* jsonMessage(input: DescMessage, bytes: Buffer): CooperativeTask<Messag
 export function checkNumbers({ input }: DescMethod, bytes: Buffer): void {
   let json: JsonValue;
   try {
-    json = JSON.parse(utf8.decode(bytes));
+    json = parseJsonText(utf8.decode(bytes));
   } catch {
     return;
   }

@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { isObject, textOrEmpty } from "../../wire/json.ts";
+import { parseJsonText } from "../../wire/scan/parse-json-text.ts";
 import type { Accumulator } from "../dialect.ts";
 
 export function createEventAccumulator(operation: Operation): Accumulator | undefined {
@@ -102,7 +103,7 @@ function wholeOf({ begun, text, thinking, signature, input, citations }: Block):
     ...(text === "" ? {} : { text }),
     ...(thinking === "" ? {} : { thinking }),
     ...(signature === "" ? {} : { signature }),
-    ...(input === "" ? {} : { input: JSON.parse(input) as JsonValue }),
+    ...(input === "" ? {} : { input: parseJsonText(input) }),
     ...(citations.length === 0 ? {} : { citations }),
   };
 }

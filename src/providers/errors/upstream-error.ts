@@ -22,6 +22,7 @@ import {
   upstreamRefusedCredential,
   upstreamTimeout,
 } from "../../call/refusals.ts";
+import { parseJsonText } from "../../wire/scan/parse-json-text.ts";
 import { retryDelayIn } from "../upstream/retry-delay.ts";
 import { type ContextOverflow, readOverflow } from "./context-overflow.ts";
 import { detailCodeOf, type ErrorFields, readErrorBody, readErrorJson } from "./error-fields.ts";
@@ -142,7 +143,7 @@ function ownBody({ message, error }: ErrorFields, body: Buffer, status: number, 
   const text = body.toString();
   const typed = dialect.typed(error, status);
   if (typed === error && error.message === message) return Buffer.from(dialect.redact(text));
-  const json = JSON.parse(text) as JsonObject;
+  const json = parseJsonText(text) as JsonObject;
   return Buffer.from(dialect.redact(JSON.stringify({ ...json, error: { ...typed, message } })));
 }
 
@@ -161,7 +162,7 @@ function refusalOfOverflow(
 
 function overflowBody(body: Buffer, overflow: ContextOverflow, dialect: ErrorDialect) {
   const text = body.toString();
-  const json = JSON.parse(text) as { readonly error: JsonObject };
+  const json = parseJsonText(text) as { readonly error: JsonObject };
   const error = dialect.typed(json.error, 400);
   const isKnown = dialect.saysOverflow(error, overflow);
   const own =

@@ -2,6 +2,7 @@
 import { isAscii } from "node:buffer";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { WireFault } from "../fault.ts";
+import { parseJsonText } from "./parse-json-text.ts";
 import { backslash } from "./punctuation.ts";
 
 const spaces = 0x20202020;
@@ -17,7 +18,7 @@ export function readText(bytes: Uint8Array, from: number, to: number): string {
 /** parseText parses a value. Throws a WireFault without a path. */
 export function parseText(text: string): JsonValue {
   try {
-    return JSON.parse(text) as JsonValue;
+    return parseJsonText(text);
   } catch {
     // The parser's message quotes the text, which may be private.
     throw notJson();

@@ -13,11 +13,11 @@ import {
   isLoneSurrogate,
   isObject,
   type JsonObject,
-  type JsonValue,
   longJson,
   readLongRequest,
 } from "../../../wire/json.ts";
 import { withWholeCharacters } from "../../../wire/scan/lone-surrogates.ts";
+import { parseJsonText } from "../../../wire/scan/parse-json-text.ts";
 import { isThinking } from "../../call-signature.ts";
 import type { Dropped } from "../../paths/dropped.ts";
 import { upstreamName } from "../tool-names.ts";
@@ -111,8 +111,7 @@ function* argumentsOf(text: string): CooperativeTask<JsonObject> {
 function* objectIn(text: string): CooperativeTask<JsonObject | undefined> {
   if (text.trim() === "") return {};
   try {
-    const value =
-      text.length < longJson ? (JSON.parse(text) as JsonValue) : yield* readLongRequest(Buffer.from(text), undefined);
+    const value = text.length < longJson ? parseJsonText(text) : yield* readLongRequest(Buffer.from(text), undefined);
     yield* checkRawInSlices(value, argumentsDepth, { visited: 0 });
     if (isObject(value)) return value;
     if (value === null || isEmptyList(value)) return {};
