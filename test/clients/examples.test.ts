@@ -152,7 +152,7 @@ def call_wrongly(keys: keys_pb2_grpc.KeyServiceStub) -> None:
         ...{ content: "in time", own: "test", deadline: "DEADLINE_EXCEEDED", stream_deadline: "DEADLINE_EXCEEDED" },
         refused: ["INVALID_VALUE", 400, "metadata.simulate_delay_ms", null, false],
         busy: ["UPSTREAM_REFUSED", 429, "", 1, false],
-        other_key: ["INVALID_API_KEY", 401, "", null, false],
+        other_key: ["INVALID_API_KEY", 401, "", null, true],
         keys_asked: 6,
       },
       left: "left",
