@@ -1,6 +1,6 @@
 /**
- * Bounds how deep the values of a YAML text are nested, and what its aliases stand for, which must be there. A short text may name a long value many times, or a
- * value within itself: whoever reads it would read for minutes, or for ever.
+ * Bounds how deep the values of a YAML text are nested, and what its aliases stand for, which must be there. A short text may name a long
+ * value many times, or a value within itself: to read it would take minutes, or never end.
  */
 import { type Document, isAlias, isCollection, isPair, isScalar, type Node, visit } from "yaml";
 

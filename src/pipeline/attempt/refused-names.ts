@@ -112,14 +112,16 @@ export function refusedNames({ message, answered }: Refusal): RefusedNames | und
 const saysNoSchema =
   /\btools\b[^\w]{1,9}\d{1,6}\b[^{}]{0,60}\binput_schema\b[^{}]{0,40}(?:field required|missing|is required)|\btools? requires?\b.{0,60}\binput_schema\b/i;
 
-/**
- * How servers say that a model does not reason. A word behind it says that they speak of a degree, a kind or a part of it. Sources: Ollama
- * (server/routes.go), SGLang (entrypoints/openai/serving_chat.py), https://github.com/CherryHQ/cherry-studio/pull/18744
- */
+/** ofAspect are words behind `reasoning` by which a server speaks of a degree, a kind or a part of it; aKind are such words before it. */
 const ofAspect =
   "(?:(?:effort|level|budget|type|mode|kind|content|item|block|token|trace)s?|summar(?:y|ies)|history|with|when|and|in)";
 const aKind = "(?:adaptive|interleaved|preserved|budgeted|manual)";
+/** leaving are words for switching it off. */
 const leaving = "(?:disabling|turning off|switching off)";
+/**
+ * saysNoReasoning finds how servers say that a model does not reason. Sources: Ollama (server/routes.go), SGLang
+ * (entrypoints/openai/serving_chat.py), https://github.com/CherryHQ/cherry-studio/pull/18744
+ */
 const saysNoReasoning = new RegExp(
   [
     String.raw`\b(?:does not|doesn't|do not|don't) support (?:extended )?(?:thinking|reasoning)\b(?![-_. ]{0,9}(?:[("'\`]|(?:\w{1,40} )?${ofAspect}\b))`,
@@ -127,7 +129,10 @@ const saysNoReasoning = new RegExp(
   ].join("|"),
   "i",
 );
-/** How they say that it always does. Sources: https://github.com/earendil-works/pi/issues/8454, SGLang, Google, Alibaba */
+
+/**
+ * saysAlwaysReasons finds how they say that it always does. Sources: https://github.com/earendil-works/pi/issues/8454, SGLang, Google, Alibaba
+ */
 const saysAlwaysReasons = new RegExp(
   [
     String.raw`\b(?:reasoning|thinking)\b.{0,80}\b(?:is mandatory|always[- ]on|(?:cannot|can't|can not) be (?:disabled|turned off|switched off))`,
