@@ -4,7 +4,6 @@
  */
 import { discard, get, readBytes, TooLong } from "../../runtime/net/get.ts";
 import { lookupElsewhere } from "../../runtime/net/metadata-addresses.ts";
-import { parseJsonText } from "../../wire/scan/parse-json-text.ts";
 import { credentialOf } from "../catalogue/vendors.ts";
 import type { UpstreamConfig } from "../schema-models.ts";
 import { type ConnectionReason, connectionReason, hostOf } from "./connection-failure.ts";
@@ -151,7 +150,7 @@ function readList(text: string): ModelList {
 
 function parsed(text: string): unknown {
   try {
-    return parseJsonText(text.replace(/^\uFEFF/, ""));
+    return JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch {
     // The parser's message would quote the answer.
     throw new NoModelList("its answer is not JSON", "LIST_NOT_JSON");
