@@ -35,7 +35,7 @@ function faultsOf(issue: z.core.$ZodIssue, document: ConfigDocument): Fault[] {
     const there = issue.message.split(" ");
     return issue.keys
       .filter((key) => key !== forbidden)
-      .map((key) => document.keyFaultAt([...path, key], problemOfKey(key, there)));
+      .map((key, i) => document.keyFaultAt([...path, key], problemOfKey(key, i < mostMisspelt ? there : [])));
   }
   return document.isUnset(path) ? [] : [document.faultAt(path, problemOfIssue(issue))];
 }
@@ -46,6 +46,10 @@ const keysThere: z.core.$ZodErrorMap = ({ code, inst }) => {
   return Object.keys(inst.shape).join(" ");
 };
 
+/** mostMisspelt is of how many unknown keys of an object the nearest one is looked for. */
+const mostMisspelt = 20;
+
+/** problemOfKey returns the problem of an unknown key where these are there. */
 function problemOfKey(key: string, there: readonly string[]): Problem {
   const near = nearestWord(key, there);
   return near === undefined ? problem("KEY_UNKNOWN") : problem("KEY_MISSPELT", { near });

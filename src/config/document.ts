@@ -10,10 +10,12 @@ import {
   isScalar,
   LineCounter,
   type Node,
+  type Pair,
   type ParsedNode,
   parseDocument,
   type Scalar,
   visit,
+  type YAMLMap,
 } from "yaml";
 import { codeOf, fileRemedy } from "../runtime/write-trouble.ts";
 import { type FaultReason, type Problem, problem } from "./fault-texts.ts";
@@ -200,6 +202,17 @@ function keyAt(node: Node | null, step: PropertyKey | undefined): Node | null {
   return ((isMap(node) && step !== undefined && pairAt(node, step)?.key) || node) as Node | null;
 }
 
-function pairAt(node: Node, step: PropertyKey) {
-  return isMap(node) ? node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step)) : undefined;
+/** pairsOfMaps are the pairs of maps that were looked at, by their keys; of those that are repeated the first. */
+const pairsOfMaps = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>();
+
+function pairAt(node: Node, step: PropertyKey): Pair | undefined {
+  if (!isMap(node)) return undefined;
+  const pairs = pairsOfMaps.get(node) ?? pairsOf(node);
+  pairsOfMaps.set(node, pairs);
+  return pairs.get(String(step));
+}
+
+function pairsOf({ items }: YAMLMap): ReadonlyMap<string, Pair> {
+  const scalars = items.filter(({ key }) => isScalar(key)).toReversed();
+  return new Map(scalars.map((pair) => [String((pair.key as Scalar).value), pair]));
 }

@@ -4,7 +4,9 @@
  */
 export function nearestWord(word: string, words: Iterable<string>): string | undefined {
   const most = Math.min(2, Math.floor(word.length / 3));
-  const near = [...words].map((other) => ({ other, apart: lettersApart(word, other) }));
+  const near = Array.from(words)
+    .filter((other) => Math.abs(other.length - word.length) <= most)
+    .map((other) => ({ other, apart: lettersApart(word, other) }));
   const [first] = near.filter(({ apart }) => apart <= most).sort((a, b) => a.apart - b.apart);
   return first?.other;
 }
