@@ -25,14 +25,17 @@ const servers =
   "{away,broken-connections,budgets,connecting,database,due,fleet,ledgers,old-database,plans,properties,races,retention,replica/*}";
 
 /**
- * processes is what takes processes of its own: the gateway's commands, its workers and nodes while they are killed and cut off, servers
- * of Postgres and Redis, full disks, and speech, which is made on threads for minutes: `npm run test:processes`.
+ * processes is what takes processes of its own: the gateway's commands, its workers and nodes while they are killed and cut off, and while
+ * something changes for all of them, servers of Postgres and Redis, full disks, and speech, which is made on threads for minutes:
+ * `npm run test:processes`.
  */
 export const processes = [
   "test/commands/**/*.test.ts",
   "test/composition/**/*.test.ts",
   "test/embedded/**/*.test.ts",
+  "test/ledger/{changed-meanwhile,prices-changed}.test.ts",
   "test/limits/redis/**/*.test.ts",
+  "test/pipeline/admit/changed-keys.test.ts",
   "test/storage/engines/owner/**/*.test.ts",
   `test/storage/engines/postgres/${servers}.test.ts`,
   "test/storage/engines/sqlite/full-disk.test.ts",
