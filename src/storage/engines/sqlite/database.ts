@@ -14,7 +14,7 @@ import { createSegments, journalFolder, type Segments } from "../../journal/segm
 import { maxWaitMs } from "../../money/books.ts";
 import type { Tables } from "../../schema.ts";
 import type { Engine, Statement, WriteBehind } from "../engine.ts";
-import { isBusy, withoutWaiting } from "../lock-retry.ts";
+import { isBusy, whenUnlocked, withoutWaiting } from "../lock-retry.ts";
 import { refuseMoved } from "../moves.ts";
 import type { Database } from "../scope.ts";
 import { createWritable, type WritableWatch } from "../writable.ts";
@@ -142,11 +142,12 @@ export async function openDatabase(
     await showPresence({
       path,
       lock,
-      isOutdated: () => isOutdated(books),
+      // One that opens at the same moment may be reading the log that another process left, which a read does not wait for.
+      isOutdated: () => whenUnlocked(() => isOutdated(books)),
       update: () => migrate(books, plainOf(books)),
       onOutdated,
     });
-    await refuseMoved(plainOf(books), path);
+    await whenUnlocked(() => refuseMoved(plainOf(books), path));
     const stores = connect(path, { timeout: 0 });
     open.push(stores);
     set(stores, durability);
