@@ -103,11 +103,10 @@ export function readYaml(
   // The parser would compare each key with all before it in its map.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
   const line = (offset: number) => lines.linePos(offset).line;
-  const faults: Fault[] = [...document.errors, ...document.warnings].map(({ pos, code, message }) => ({
-    file,
-    line: line(pos[0]),
-    ...placed("", yamlProblem(code, message)),
-  }));
+  const faultOf = (what: Problem, offset = 0): Fault => ({ file, line: line(offset), ...placed("", what) });
+  const faults = [...document.errors, ...document.warnings].map(({ pos, code, message }) =>
+    faultOf(yamlProblem(code, message), pos[0]),
+  );
   const unset = new Set<Node>();
   const excused: Fault[] = [];
   visit(document, {
@@ -119,21 +118,17 @@ export function readYaml(
       const isExcused = isPair(top) && isScalar(top.key) && excusedKeys.has(top.key.value);
       if (isExcused) node.value = placeholder;
       const told = isExcused ? excused : faults;
-      for (const one of missing) told.push({ file, line: line(node.range?.[0] ?? 0), ...placed("", one) });
+      for (const one of missing) told.push(faultOf(one, node.range?.[0]));
     },
   });
-  for (const node of repeatedKeys(document)) {
-    const what = yamlProblem("DUPLICATE_KEY", "Map keys must be unique");
-    faults.push({ file, line: line(node.range?.[0] ?? 0), ...placed("", what) });
-  }
+  for (const { range } of repeatedKeys(document))
+    faults.push(faultOf(yamlProblem("DUPLICATE_KEY", "Map keys must be unique"), range?.[0]));
   let value: unknown;
   // A repeated key leaves a value that can still be checked; the parser's errors do not.
   const isReadable = document.errors.length === 0;
   const fault = isReadable ? faultOfShape(document) : undefined;
-  if (fault) {
-    const what = yamlProblem(fault.code, fault.text);
-    faults.push({ file, line: line(fault.node.range?.[0] ?? 0), ...placed("", what) });
-  } else if (isReadable) value = document.toJS({ maxAliasCount: -1 }) ?? {};
+  if (fault) faults.push(faultOf(yamlProblem(fault.code, fault.text), fault.node.range?.[0]));
+  else if (isReadable) value = document.toJS({ maxAliasCount: -1 }) ?? {};
   const at = (path: Path) => nodeAt(document.contents, path);
   const lineOf = (node: Node | null) => line(node?.range?.[0] ?? 0);
   return {

@@ -125,9 +125,8 @@ export function blocksOf(
   operation: Operation,
 ): RefusedMember[] {
   if (!Array.isArray(messages)) return [];
-  const isOfMessages = operation === "messages" || operation === "count_tokens";
   const left = [...types.intersection(dispensable)].filter((type) => messages.some((turn) => hasBlock(turn, type)));
-  const told = isOfMessages ? toldTypes(messages, types.difference(dispensable)) : [];
+  const told = isOfMessages(operation) ? toldTypes(messages, types.difference(dispensable)) : [];
   return [...left, ...told].map((type) => ({ path: pathOfBlocks, of: type ?? null }));
 }
 
@@ -146,10 +145,13 @@ export function sealsOf(request: JsonObject): RefusedMember[] {
   return found.map((one) => ({ ...one, isOnce: true }));
 }
 
+function isOfMessages(operation: Operation): boolean {
+  return operation === "messages" || operation === "count_tokens";
+}
+
 /** schemalessOf returns the tools of a request for a message that have no schema; none where all have one. It may be an outline. */
 export function schemalessOf(request: JsonObject, operation: Operation): RefusedMember[] {
-  const isOfMessages = operation === "messages" || operation === "count_tokens";
-  return isOfMessages && hasSchemaless(request) ? [{ path: pathOfTools, of: null }] : [];
+  return isOfMessages(operation) && hasSchemaless(request) ? [{ path: pathOfTools, of: null }] : [];
 }
 
 /**

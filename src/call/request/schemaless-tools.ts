@@ -5,6 +5,7 @@
 import { isObject, type JsonObject, type JsonValue, listOrEmpty } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import { clientToolOf } from "../tools/client-tools.ts";
+import { toolName } from "../tools/tool-name.ts";
 
 /** hasSchemaless reports whether a request, which may be an outline, has such tools. */
 export function hasSchemaless({ tools }: JsonObject): boolean {
@@ -19,7 +20,7 @@ export function withSchemas({ tools, tool_choice: choice }: JsonObject, dropped:
     if (described === undefined) dropped.push(`tools[${i}]`);
     return described ?? [];
   });
-  const isOther = isObject(choice) && choice.type === "tool" && !kept.some((tool) => nameOf(tool) === choice.name);
+  const isOther = isObject(choice) && choice.type === "tool" && !kept.some((tool) => toolName(tool) === choice.name);
   const isLost = isObject(choice) && (isOther || kept.length === 0);
   if (isLost && choice.type !== "auto" && choice.type !== "none") dropped.push("tool_choice");
   return { tools: kept.length > 0 ? kept : undefined, ...(isLost ? { tool_choice: undefined } : {}) };
@@ -35,8 +36,4 @@ function withSchema(tool: JsonObject & { readonly type: string }): JsonObject | 
   if (!known || name === null) return undefined;
   const { description, parameters } = known;
   return { name, description, input_schema: parameters, ...(mark ? { cache_control: mark } : {}) };
-}
-
-function nameOf(tool: JsonValue): JsonValue | undefined {
-  return isObject(tool) ? tool.name : undefined;
 }

@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
-import { isObject } from "../../wire/json.ts";
+import { isFilledText, isObject, textOrEmpty } from "../../wire/json.ts";
 import { blocksIn } from "./content-parts.ts";
 
 /** unshown stands in a turn that has been answered for what its model was shown, and another cannot be. */
@@ -88,10 +88,10 @@ function wordsOf({ type, name, input, title, context, source, content }: JsonObj
   if (type === "server_tool_use" || type === "mcp_tool_use") return `${name}: ${JSON.stringify(input ?? {})}`;
   if (type === "tool_result" || `${type}`.endsWith("_tool_result"))
     return `The result of the tool:\n\n${wordsOfResult(content ?? "")}`;
-  if (type === "compaction") return filled(content);
+  if (type === "compaction") return textOrEmpty(content) || undefined;
   if (type === "search_result") return paragraphs([title, source, textsOf(content)]);
   if (type !== "document" || !isObject(source)) return undefined;
-  const text = source.type === "text" ? filled(source.data) : textsOf(source.content);
+  const text = source.type === "text" ? textOrEmpty(source.data) || undefined : textsOf(source.content);
   return text === undefined ? undefined : paragraphs([title, context, text]);
 }
 
@@ -112,9 +112,5 @@ function textsOf(content: JsonValue | undefined): string | undefined {
 }
 
 function paragraphs(texts: readonly (JsonValue | undefined)[]): string | undefined {
-  return filled(texts.flatMap((text) => filled(text) ?? []).join("\n\n"));
-}
-
-function filled(text: JsonValue | undefined): string | undefined {
-  return typeof text === "string" && text !== "" ? text : undefined;
+  return texts.filter(isFilledText).join("\n\n") || undefined;
 }

@@ -195,7 +195,7 @@ function membersSaid(
   const tools = said.areSchemaless ? schemalessOf(request, operation) : [];
   const marked = [...said.named.flatMap(firstOf), ...blocks, ...seals, ...tools];
   if (marked.length > 0) return marked;
-  // What a server names is refused; that it speaks of reasoning may be in what it quotes of the request.
+  // A refusal may quote the request, and so speak of reasoning by chance. Where it names members, these alone are left out.
   const reasoning = reasoningOf(request, said.unwanted);
   return reasoning.length > 0 ? reasoning : firstOf(said.further);
 }

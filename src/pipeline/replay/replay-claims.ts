@@ -157,7 +157,7 @@ function createRunningCalls({ store, node, clock, onError }: ClaimsOptions) {
     free,
     /** Ends a claim of which nobody knows whether it was made. */
     freeLater(claim: Claim): void {
-      // Those that come once the database is away claim nothing.
+      // Few claims suffice: only those under way when the connection broke may have been made. Later ones are not.
       if (left.size < mostUnknown) leave(claim);
     },
   };

@@ -14,7 +14,7 @@ import { resourceNotFound, threadNotFound } from "../../../call/refusals.ts";
 import { continuesThread } from "../../../call/request/stored-thread.ts";
 import { isPromise, type MaybePromise } from "../../../runtime/maybe-promise.ts";
 import { forEach, pushStream } from "../../../runtime/push-stream.ts";
-import { isObject } from "../../../wire/json.ts";
+import { isObject, listOrEmpty } from "../../../wire/json.ts";
 import type { Changes } from "../../../wire/splice.ts";
 import type { Wire } from "../../../wire/wire.ts";
 import type { Attempt, Speak } from "../../contract.ts";
@@ -35,9 +35,9 @@ export function withOwnIds<O extends Operation>(speak: Speak<O>, secrets: readon
 }
 
 /** mayKeep reports whether the vendor keeps anything of a request that is found by an id. Code runs by tools of the vendor's. */
-function mayKeep({ thread, diagnostics, container, tools }: JsonObject): boolean {
-  if ((thread ?? diagnostics ?? container ?? null) !== null) return true;
-  return Array.isArray(tools) && tools.some(isVendorsTool);
+function mayKeep(asked: JsonObject): boolean {
+  const { container = null, tools } = asked;
+  return isFoundByMessage(asked) || container !== null || listOrEmpty(tools).some(isVendorsTool);
 }
 
 function isVendorsTool(tool: JsonValue): boolean {
@@ -80,7 +80,7 @@ function createCodes(key: string, account: string, areOnMessages: boolean): Code
 function vendorsIds(asked: JsonObject, codes: Codes): Changes {
   const { thread, diagnostics, container } = asked;
   const changes: Record<string, JsonValue> = {};
-  // Whatever its type is called: the vendor may find a thread by an id of a type to come.
+  // The id is checked whatever the type of the thread is: the vendor may add types that find a thread by an id.
   if (isObject(thread) && (continuesThread(asked) || (thread.previous_message_id ?? null) !== null)) {
     const previous_message_id = codes.take(thread.previous_message_id);
     if (previous_message_id === undefined) throw threadNotFound();
