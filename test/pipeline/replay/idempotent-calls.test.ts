@@ -445,6 +445,46 @@ describe("with several processes", () => {
   });
 });
 
+describe("a call that is charged before its answer could be stored", () => {
+  const failing = () => {
+    const keep = vi.spyOn(gateway.storage.replays, "keep").mockRejectedValue(new Error("connection lost"));
+    onTestFinished(() => keep.mockRestore());
+    return keep;
+  };
+
+  test("keeps its key, and its answer is stored before the repetition asks for it", async () => {
+    for (const request of [chat, streamedChat]) {
+      const other = await startAnother();
+      const key = String(request === chat);
+      const keep = failing();
+      const first = await ask(request, { key, at: other });
+      expect([first.status, (await ask(request, { key })).status]).toEqual([200, 409]);
+      expect((await ask(request, { key, at: other })).status).toBe(500);
+      keep.mockRestore();
+      const second = await ask(request, { key, at: other });
+      expect([isReplay(second), seen(second)]).toEqual([true, seen(first)]);
+      expect(isReplay(await ask(request, { key }))).toBe(true);
+    }
+    expect([upstream.received.length, (await books.of(payer)).requests.length]).toEqual([2, 2]);
+  });
+
+  test("is not made again where its process died before it was: a repetition is refused, and not charged", async () => {
+    const died = await startBeside();
+    failing();
+    expect((await ask(chat, { at: died })).status).toBe(200);
+    await died.close();
+    await gateway.database.forgetProcesses();
+    await gateway.database.countDeadlines();
+    now += 90_000;
+    for (let i = 0; i < 2; i++) {
+      const { status, headers, text } = await ask();
+      expect([status, headers["x-should-retry"], text.includes("answered and charged")]).toEqual([409, "false", true]);
+    }
+    expect((await ask(streamedChat)).text).toContain("another request");
+    expect([upstream.received.length, (await books.of(payer)).requests.length]).toEqual([1, 1]);
+  });
+});
+
 describe("what is kept", () => {
   const mebibyte = Array.from({ length: 1024 }, () => "x".repeat(1021));
   const longAnswer = (mebibytes: number) => {

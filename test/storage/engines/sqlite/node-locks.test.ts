@@ -49,7 +49,7 @@ async function show(node: string): Promise<() => void> {
     return nodes;
   };
   const stores = { replays, backgroundResponses: { endOf: backgroundResponses.endOf, running } };
-  const end = createShowProcess(folder, stores)({ node, clock: gateway.now, onError });
+  const end = createShowProcess(folder, stores)({ node, clock: gateway.now, onError, posted: Promise.resolve() });
   await promise;
   return end;
 }
@@ -98,7 +98,7 @@ describe("a process", () => {
       },
     };
     const endOther = createShowProcess(folder, { replays: late, backgroundResponses })({
-      ...{ node: other, clock: gateway.now, onError },
+      ...{ node: other, clock: gateway.now, onError, posted: Promise.resolve() },
     });
     const end = await show(starting);
     expect(await storage.replays.claim(claimOf(starting, "req_1"))).toEqual({ kind: "claimed" });
