@@ -119,9 +119,10 @@ interface LeftClaim {
 type RunningCalls = ReturnType<typeof createRunningCalls>;
 
 /** createRunningCalls keeps the calls of this process that claim keys or have claimed them, by account and key, and extends or ends their claims. */
-function createRunningCalls({ store, node, clock, onError }: ClaimsOptions) {
+function createRunningCalls(options: ClaimsOptions) {
+  const { store, node, clock, onError } = options;
   const calls = new Map<string, RunningCall>();
-  const left = createLeftClaims({ store, onError }, start);
+  const left = createLeftClaims(options, start);
   let timer: NodeJS.Timeout | undefined;
   function start(): void {
     timer ??= setInterval(renew, sweepMs).unref();
@@ -151,13 +152,14 @@ function createRunningCalls({ store, node, clock, onError }: ClaimsOptions) {
 }
 
 /** createLeftClaims ends claims, at once or later. `onLeft` is called where one is left: `endAll` has to be called from time to time. */
-function createLeftClaims({ store, onError }: Pick<ClaimsOptions, "store" | "onError">, onLeft: () => void) {
+function createLeftClaims({ store, clock, onError }: ClaimsOptions, onLeft: () => void) {
   const left = new Map<Claim, LeftClaim>();
+  const keepNow = (claim: Claim, answer: Buffer | undefined) => store.keep({ ...claim, now: clock() }, answer);
   const freeing = (claim: Claim): LeftClaim => ({ end: () => store.free(claim), bytes: 0 });
   const keeping = (claim: Claim, answer: Buffer | undefined): LeftClaim => {
     const waiting = left.values().reduce((sum, { bytes }) => sum + bytes, 0);
     const kept = waiting + (answer?.length ?? 0) > mostKeptLater ? undefined : answer;
-    return { end: () => store.keep(claim, kept), bytes: kept?.length ?? 0 };
+    return { end: () => keepNow(claim, kept), bytes: kept?.length ?? 0 };
   };
   const leave = (claim: Claim, how: LeftClaim) => {
     left.set(claim, how);
@@ -178,7 +180,7 @@ function createLeftClaims({ store, onError }: Pick<ClaimsOptions, "store" | "onE
       }),
     /** Stores the answer of a call that is charged, now or later. It never rejects. */
     keep: (claim: Claim, answer: Buffer | undefined): Promise<unknown> =>
-      store.keep(claim, answer).catch((error: unknown) => {
+      keepNow(claim, answer).catch((error: unknown) => {
         onError(error);
         leave(claim, keeping(claim, answer));
       }),

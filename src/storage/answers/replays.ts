@@ -45,7 +45,7 @@ export interface ReplayStore extends NodeDeadlines {
   /** Claims a key, unless its call is made or was answered. */
   claim(claim: Claim): Promise<Claimed>;
   /**
-   * Stores the answer of the call that has claimed the key; undefined stands for one that is too long. Resolves to false where another
+   * Stores the answer of the call that has claimed the key, at `now`; undefined stands for one that is too long. Resolves to false where another
    * call has claimed the key since.
    */
   keep(claim: Claim, answer: Buffer | undefined): Promise<boolean>;
@@ -56,6 +56,12 @@ export interface ReplayStore extends NodeDeadlines {
 }
 
 const keptMs = dayMs;
+
+/**
+ * abandonedMs is how long after its deadline a claim counts as that of a process which is gone, whose lock nobody here can see. It is long, for
+ * the clock may have been set forward while the call runs.
+ */
+const abandonedMs = 30 * dayMs;
 
 /** maxPerAccount is how many bytes of answers an account may have. An answer that does not fit counts as too long. */
 const maxPerAccount = 1024 ** 3;
@@ -157,7 +163,9 @@ async function forget(db: Database, now: number): Promise<void> {
     .selectFrom("replays")
     .select(["account_id", "key_hash"])
     .where("created_at", "<=", before)
-    .where((either) => either.or([either("state", "<>", running), either("expires_at", "<=", now)]))
+    .where((of) =>
+      of.or([of("state", "<>", running), of("expires_at", "=", knownEnd), of("expires_at", "<=", now - abandonedMs)]),
+    )
     .orderBy("created_at")
     .limit(batch);
   const gone = await db
@@ -170,10 +178,11 @@ async function forget(db: Database, now: number): Promise<void> {
 }
 
 async function keep(db: Database, init: Claim, answer: Buffer | undefined): Promise<boolean> {
-  const { accountId, requestId, node } = init;
+  const { accountId, requestId, node, now } = init;
   const own = rowToChange(db, init).where("request_id", "=", requestId).where("node", "=", node);
   const size = answer?.length ?? 0;
-  const kept = answer ? { state: answered, size, answer } : { state: tooLarge };
+  // From here on it is kept for a day, whatever the clock said when the call began.
+  const kept = { ...(answer ? { state: answered, size, answer } : { state: tooLarge }), created_at: now };
   if ((await changed(db, own.set(kept).where("state", "=", running))) === 0) return false;
   // The row of the sum is this transaction's own from here on, so that no two answers take the same room.
   if ((await addSize(db, accountId, size)) <= maxPerAccount) return true;

@@ -392,19 +392,27 @@ describe("with several processes", () => {
     expect(upstream.received).toHaveLength(1);
   });
 
-  test("one that lives keeps what it has begun where the clock is set forward", async () => {
-    const other = await startAnother();
-    upstream.script = undefined;
-    const first = ask();
-    const exchange = await upstream.next();
-    now += 7_200_000;
-    expect((await ask(chat, { at: other, headers: { "x-gateway-timeout": "5" } })).status).toBe(409);
-    answerAsAny(exchange);
-    expect((await first).status).toBe(200);
-    expect(isReplay(await ask(chat, { at: other }))).toBe(true);
-    expect(upstream.received).toHaveLength(1);
-    expect(await rows()).toMatchObject([{ state: 1 }]);
-  });
+  test.each([2, 48])(
+    "one that lives keeps what it has begun where the clock is set forward by %i hours",
+    async (hours) => {
+      const other = await startAnother();
+      upstream.script = undefined;
+      const first = ask();
+      const exchange = await upstream.next();
+      now += hours * 3_600_000;
+      // Each claim has some old ones forgotten.
+      upstream.script = answerAsAny;
+      for (let i = 0; i < 3; i++) await ask(chat, { key: `another-${i}`, at: other, by: await openAccount(gateway) });
+      expect((await ask(chat, { at: other, headers: { "x-gateway-timeout": "5" } })).status).toBe(409);
+      answerAsAny(exchange);
+      expect((await first).status).toBe(200);
+      expect((await ask(chat, { at: other })).headers["x-gateway-original-request-id"]).toBe(
+        (await first).headers["x-request-id"],
+      );
+      expect(upstream.received).toHaveLength(4);
+      expect(await rows()).toMatchObject([{ state: 1 }]);
+    },
+  );
 
   test("what one that died had begun is anybody's after ninety seconds, and its late answer changes nothing", async () => {
     const other = await startAnother();
