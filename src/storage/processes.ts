@@ -49,8 +49,13 @@ export interface ProcessStores {
 export function createShowProcess(folder: string, { replays, backgroundResponses }: ProcessStores): ShowProcess {
   return ({ node, clock, onError, posted }) => {
     const locks = createNodeLocks(folder, onError, "calls");
-    void posted.then(() => endGone(locks)).catch(onError);
-    return locks.keep(node);
+    let isShown = true;
+    void posted.then(() => (isShown ? endGone(locks) : undefined)).catch(onError);
+    const unlock = locks.keep(node);
+    return () => {
+      isShown = false;
+      unlock();
+    };
 
     async function endGone({ nodes, takeEnded }: NodeLocks): Promise<void> {
       const running = await Promise.all([replays.running(clock()), backgroundResponses.running(clock())]);
