@@ -509,11 +509,11 @@ export function idempotencyRunning(): Refusal {
   return new Refusal(Reason.IDEMPOTENCY_RUNNING, message, { headers: { "retry-after": "1" } });
 }
 
-/** replayTooLarge refuses a repetition of a call that was answered and charged, but whose answer was too long to be stored. */
-export function replayTooLarge(): Refusal {
+/** answerNotKept refuses a repetition of a call that was answered and charged, but whose answer is not stored. */
+export function answerNotKept(): Refusal {
   const message =
-    "The call under this `Idempotency-Key` was answered, and its answer was too long to be kept for a repetition. " +
-    "Send a new key to have it made, and charged, once more.";
+    "The call under this `Idempotency-Key` was answered and charged, and its answer is not kept for a repetition: it was too long, or the " +
+    "gateway ended before it was stored. Send a new key to have the call made, and charged, once more.";
   return new Refusal(Reason.IDEMPOTENCY_CONFLICT, message, { headers: permanent });
 }
 

@@ -116,9 +116,9 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   );
   listener = listening;
   const endLog = logTrouble(parts);
-  const endShowing = storage.showProcess({ node: shared.node, clock: parts.clock, onError });
-  // What processes before this one left reserved.
-  void ledger.sweep().catch(onError);
+  // What processes before this one left charged and reserved.
+  const posted = ledger.sweep().catch(onError);
+  const endShowing = storage.showProcess({ node: shared.node, clock: parts.clock, onError, posted });
   const checks = startChecks(parts, shared);
   // The owner of SQLite's file sees to it.
   const retention = parts.worker && !config.database ? undefined : startRetention(parts, shared);

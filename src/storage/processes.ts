@@ -11,6 +11,8 @@ export interface ProcessOptions {
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly onError: (error: unknown) => void;
+  /** Resolves once what processes that ended had journalled is in the database: which of their calls were answered shows only then. */
+  readonly posted: Promise<unknown>;
 }
 
 /**
@@ -45,10 +47,15 @@ export interface ProcessStores {
 
 /** `folder` is where the locks are: beside the database, or beside what is kept on this machine of one elsewhere. */
 export function createShowProcess(folder: string, { replays, backgroundResponses }: ProcessStores): ShowProcess {
-  return ({ node, clock, onError }) => {
+  return ({ node, clock, onError, posted }) => {
     const locks = createNodeLocks(folder, onError, "calls");
-    void endGone(locks).catch(onError);
-    return locks.keep(node);
+    let isShown = true;
+    void posted.then(() => (isShown ? endGone(locks) : undefined)).catch(onError);
+    const unlock = locks.keep(node);
+    return () => {
+      isShown = false;
+      unlock();
+    };
 
     async function endGone({ nodes, takeEnded }: NodeLocks): Promise<void> {
       const running = await Promise.all([replays.running(clock()), backgroundResponses.running(clock())]);

@@ -232,6 +232,7 @@ function tellUsage(attempt: CallAttempt, sent: Answer): Answer {
     operation,
     isAskedFor: wantsUsage(modelCall.operation, part.request.outline()),
     isUntold: () => meter.isUntold(),
+    told: () => meter.told(),
     count: () => modelCall.meter.measureAttempt(meter),
   });
   return { ...sent, frames };

@@ -2,7 +2,8 @@
  * Tells callers what a call used where its upstream does not: the counts that the call is charged for. Agents compact their conversations by
  * these, and SDKs of the Messages API fail where they are missing.
  *
- * Usage that an upstream tells stays unchanged, but that the end of a message repeats its input. A stream of chunks ends with one more chunk,
+ * Usage that an upstream tells stays unchanged, but that the end of a message repeats its input, and tells no less than was told before: the
+ * greatest counts. A stream of chunks ends with one more chunk,
  * for the usage, if its caller asked for that. Other streams tell usage in certain events: such an event is sent once its usage is counted.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
@@ -14,6 +15,7 @@ import {
   completedUsage,
   inputOfMessage,
   type TellingOperation,
+  tellsLess,
   tellsUsage,
 } from "../../providers/usage/write-usage.ts";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
@@ -30,6 +32,8 @@ export interface UsageSource {
   readonly isAskedFor: boolean;
   /** isUntold reports whether the upstream has told no usage so far, or none of its output. */
   readonly isUntold: () => boolean;
+  /** told returns what the upstream has told so far, by the greatest counts. */
+  readonly told: () => Usage;
   /** count returns what was used so far and is charged. */
   readonly count: () => MaybePromise<Usage>;
 }
@@ -104,13 +108,16 @@ async function completedEvents(batch: readonly Wire[], source: UsageSource): Pro
 }
 
 /** lacksUsage reports whether an event is one that tells usage, and does not. */
-function lacksUsage({ type, message, delta, usage }: JsonObject, { isUntold }: UsageSource): boolean {
+function lacksUsage({ type, message, delta, usage }: JsonObject, source: UsageSource): boolean {
+  const { isUntold, told } = source;
   switch (type) {
     case "message_start":
       return isObject(message) && !isObject(message.usage);
     case "message_delta":
       return (
-        isObject(delta) && isFinished(delta.stop_reason) && (!tellsInput(usage) || !tellsOutput(usage) || isUntold())
+        isObject(delta) &&
+        isFinished(delta.stop_reason) &&
+        (!tellsInput(usage) || !tellsOutput(usage) || isUntold() || tellsLess(usage, told()))
       );
     case "response.completed":
     case "response.incomplete":
@@ -133,17 +140,17 @@ function tellsOutput(usage: JsonValue | undefined): boolean {
 
 function completedEvent<O extends DescMessage>(
   event: Wire<O>,
-  { operation, isUntold }: UsageSource,
+  { operation, isUntold, told }: UsageSource,
   used: Usage,
 ): Wire<O> {
   const { type, message, response, usage } = event.json();
   const within = (outer: JsonValue | undefined, counts: Usage) => {
-    const told = isObject(outer) ? outer : {};
-    return { ...told, usage: completedUsage(told.usage, operation, counts) };
+    const others = isObject(outer) ? outer : {};
+    return { ...others, usage: completedUsage(others.usage, operation, counts) };
   };
   if (type === "message_start") return event.with({ message: within(message, { ...used, output: 0, reasoning: 0 }) });
   if (type === "message_delta") {
-    const lacksInputAlone = isObject(usage) && tellsOutput(usage) && !isUntold();
+    const lacksInputAlone = isObject(usage) && tellsOutput(usage) && !isUntold() && !tellsLess(usage, told());
     const whole = lacksInputAlone ? { ...usage, ...inputOfMessage(used) } : completedUsage(usage, operation, used);
     return event.with({ usage: whole });
   }

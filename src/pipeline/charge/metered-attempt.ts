@@ -22,6 +22,8 @@ export interface AttemptMeter extends Meter {
   hasContent(): boolean;
   /** Returns the output that the upstream reported by the end of the answer; undefined before the end, or without a report. */
   usageAtEnd(): Pick<Usage, "output" | "reasoning"> | undefined;
+  /** Returns what the upstream has reported so far. */
+  told(): Usage;
   /** Takes an estimate of hidden reasoning, for where no usage is reported. Output and reasoning together are `max` tokens at most. */
   reasoned(tokens: number, max: number): void;
   /** Reports whether the upstream reported any input or output. */
@@ -160,6 +162,11 @@ export class MeteredAttempt implements AttemptMeter {
     return this.hasEnded && output !== undefined ? { output, reasoning } : undefined;
   }
 
+  told(): Usage {
+    const { input = 0, output = 0, ...others } = this.usage;
+    return { ...others, input, output };
+  }
+
   reasoned(tokens: number, max: number): void {
     this.estimatedReasoning = tokens;
     this.maxOutput = max;
@@ -182,9 +189,7 @@ export class MeteredAttempt implements AttemptMeter {
 
   drop(): Usage | undefined {
     this.isDropped = true;
-    if (!this.hasUsage()) return undefined;
-    const { input = 0, output = 0, ...others } = this.usage;
-    return { ...others, input, output };
+    return this.hasUsage() ? this.told() : undefined;
   }
 }
 

@@ -3,14 +3,15 @@
  * first; in another process it is refused, and may be repeated in a moment.
  *
  * The claim of a process that died expires when its holds do, and no claim of a process that lives does. So a process ends each claim that it
- * has made: one that the database did not let end is ended later. While there are calls or such claims, a timer extends the claims of calls,
- * and ends the others.
+ * has made: one that the database did not let end is ended later, and an answer that it did not take is stored later, for its call is charged.
+ * While there are calls or such claims, a timer extends all of them, and ends the latter.
  */
-import { cancelled, idempotencyConflict, idempotencyRunning, replayTooLarge } from "../../call/refusals.ts";
+import { answerNotKept, cancelled, idempotencyConflict, idempotencyRunning } from "../../call/refusals.ts";
 import { holdMs, sweepMs } from "../../ledger/contract.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import type { Claim, Claimed, ReplayStore } from "../../storage/answers/replays.ts";
 import type { MayLive } from "../../storage/processes.ts";
+import { maxReplayBytes } from "./replay-text.ts";
 
 /** StoredAnswer is the stored answer of an earlier call, and the id of that call. */
 export interface StoredAnswer {
@@ -20,9 +21,9 @@ export interface StoredAnswer {
 
 /** HeldClaim is the claim of a key by one running call. */
 export interface HeldClaim {
-  /** Stores the call's answer; undefined where it is too long. */
-  keep(answer: Buffer | undefined): Promise<void>;
-  /** Ends the claim. Where no answer was stored, the key is free again. Later calls have no effect. */
+  /** Stores the answer of the call, which is charged; undefined where it is too long. It never rejects: it is stored now or later. */
+  keep(answer: Buffer | undefined): Promise<unknown>;
+  /** Ends the claim. Where no answer was to be stored, the key is free again. Later calls have no effect. */
   end(): void;
 }
 
@@ -63,6 +64,7 @@ export function createClaims(options: ClaimsOptions): ClaimKey {
     const call: RunningCall = { requestId, requestHash, decided, over: undefined };
     running.enter(place, call);
     try {
+      await running.endOf(asking);
       const now = clock();
       const claim: Claim = { ...asking, node, now, expiresAt: now + holdMs };
       const claimed = await claimUnlessLives(claim, options).catch((error: unknown): never => {
@@ -71,8 +73,7 @@ export function createClaims(options: ClaimsOptions): ClaimKey {
         throw error;
       });
       if (claimed.kind !== "claimed") return claimed;
-      const free = () => void running.free(claim);
-      return held(claim, call, { store: options.store, free, leave: () => running.leave(place) });
+      return held(claim, call, running, () => running.leave(place));
     } finally {
       if (!call.over) running.leave(place);
       resolve();
@@ -89,7 +90,7 @@ export function createClaims(options: ClaimsOptions): ClaimKey {
     const claimed = await claimNow(asking, place);
     if ("end" in claimed || claimed.kind === "answered") return claimed;
     if (claimed.kind === "running" || claimed.kind === "expired") throw idempotencyRunning();
-    throw claimed.kind === "conflict" ? idempotencyConflict() : replayTooLarge();
+    throw claimed.kind === "conflict" ? idempotencyConflict() : answerNotKept();
   };
 }
 
@@ -104,46 +105,40 @@ async function claimUnlessLives(claim: Claim, { store, mayLive }: ClaimsOptions)
 /** mostUnknown is how many claims are ended later of which nobody knows whether they were made. */
 const mostUnknown = 1000;
 
+/** mostKeptLater is how many bytes of answers wait to be stored, at most. An answer beyond that counts as too long. */
+const mostKeptLater = maxReplayBytes;
+
+/** LeftClaim is the claim of a call that is over, which the database did not let end. */
+interface LeftClaim {
+  /** Frees the key, or stores the answer. */
+  end(): Promise<unknown>;
+  /** How many bytes of an answer it has. */
+  readonly bytes: number;
+}
+
+type RunningCalls = ReturnType<typeof createRunningCalls>;
+
 /** createRunningCalls keeps the calls of this process that claim keys or have claimed them, by account and key, and extends or ends their claims. */
-function createRunningCalls({ store, node, clock, onError }: ClaimsOptions) {
+function createRunningCalls(options: ClaimsOptions) {
+  const { store, node, clock, onError } = options;
   const calls = new Map<string, RunningCall>();
-  /** left are claims of calls that are over, which the database did not let end. */
-  const left = new Set<Claim>();
+  const left = createLeftClaims(options, start);
   let timer: NodeJS.Timeout | undefined;
-  const start = () => {
+  function start(): void {
     timer ??= setInterval(renew, sweepMs).unref();
-  };
-  const stop = () => {
-    if (calls.size + left.size > 0) return;
+  }
+  function renew(): void {
+    const requestIds = Array.from([...calls.values(), ...left.claims()], ({ requestId }) => requestId);
+    void store.renew(node, requestIds, clock() + holdMs).catch(onError);
+    void left.endAll().then(stop);
+  }
+  function stop(): void {
+    if (calls.size > 0 || left.isAny()) return;
     clearInterval(timer);
     timer = undefined;
-  };
-  const leave = (claim: Claim) => {
-    left.add(claim);
-    start();
-  };
-  const free = async (claim: Claim): Promise<boolean> => {
-    try {
-      await store.free(claim);
-      left.delete(claim);
-      stop();
-      return true;
-    } catch (error) {
-      onError(error);
-      leave(claim);
-      return false;
-    }
-  };
-  const freeLeft = async () => {
-    // The database does not let the others end either.
-    for (const claim of left) if (!(await free(claim))) return;
-  };
-  const renew = () => {
-    const requestIds = Array.from(calls.values(), ({ requestId }) => requestId);
-    void store.renew(node, requestIds, clock() + holdMs).catch(onError);
-    void freeLeft();
-  };
+  }
   return {
+    ...left,
     at: (place: string) => calls.get(place),
     enter(place: string, call: RunningCall): void {
       calls.set(place, call);
@@ -153,35 +148,78 @@ function createRunningCalls({ store, node, clock, onError }: ClaimsOptions) {
       calls.delete(place);
       stop();
     },
+  };
+}
+
+/** createLeftClaims ends claims, at once or later. `onLeft` is called where one is left: `endAll` has to be called from time to time. */
+function createLeftClaims({ store, clock, onError }: ClaimsOptions, onLeft: () => void) {
+  const left = new Map<Claim, LeftClaim>();
+  const keepNow = (claim: Claim, answer: Buffer | undefined) => store.keep({ ...claim, now: clock() }, answer);
+  const freeing = (claim: Claim): LeftClaim => ({ end: () => store.free(claim), bytes: 0 });
+  const keeping = (claim: Claim, answer: Buffer | undefined): LeftClaim => {
+    const waiting = left.values().reduce((sum, { bytes }) => sum + bytes, 0);
+    const kept = waiting + (answer?.length ?? 0) > mostKeptLater ? undefined : answer;
+    return { end: () => keepNow(claim, kept), bytes: kept?.length ?? 0 };
+  };
+  const leave = (claim: Claim, how: LeftClaim) => {
+    left.set(claim, how);
+    onLeft();
+  };
+  const end = async (claim: Claim, how: LeftClaim) => {
+    await how.end();
+    left.delete(claim);
+  };
+  return {
+    claims: () => left.keys(),
+    isAny: () => left.size > 0,
     /** Ends the claim of a call that was not answered, now or later. It never rejects. */
-    free,
+    free: (claim: Claim): Promise<void> =>
+      store.free(claim).catch((error: unknown) => {
+        onError(error);
+        leave(claim, freeing(claim));
+      }),
+    /** Stores the answer of a call that is charged, now or later. It never rejects. */
+    keep: (claim: Claim, answer: Buffer | undefined): Promise<unknown> =>
+      keepNow(claim, answer).catch((error: unknown) => {
+        onError(error);
+        leave(claim, keeping(claim, answer));
+      }),
     /** Ends a claim of which nobody knows whether it was made. */
     freeLater(claim: Claim): void {
       // Few claims suffice: only those under way when the connection broke may have been made. Later ones are not.
-      if (left.size < mostUnknown) leave(claim);
+      if (left.size < mostUnknown) leave(claim, freeing(claim));
+    },
+    /** Ends what is left of a key before it is claimed anew. Rejects where the database does not let it end. */
+    async endOf({ accountId, keyHash }: Asking): Promise<void> {
+      for (const [claim, how] of left)
+        if (claim.keyHash === keyHash && claim.accountId === accountId) await end(claim, how);
+    },
+    /** Ends all that the database lets end. It never rejects. */
+    async endAll(): Promise<void> {
+      try {
+        for (const [claim, how] of left) await end(claim, how);
+      } catch (error) {
+        // The database does not let the others end either.
+        onError(error);
+      }
     },
   };
 }
 
-/** HeldParts ends the claim, and says that the call is over. */
-interface HeldParts extends Pick<ClaimsOptions, "store"> {
-  free(): void;
-  leave(): void;
-}
-
-function held(claim: Claim, call: RunningCall, { store, free, leave }: HeldParts): HeldClaim {
+function held(claim: Claim, call: RunningCall, running: RunningCalls, leave: () => void): HeldClaim {
   const { promise, resolve } = Promise.withResolvers<void>();
   call.over = promise;
-  let isKept = false;
+  let isAnswered = false;
   let isOver = false;
   return {
-    async keep(answer) {
-      isKept = await store.keep(claim, answer);
+    keep(answer) {
+      isAnswered = true;
+      return running.keep(claim, answer);
     },
     end() {
       if (isOver) return;
       isOver = true;
-      if (!isKept) free();
+      if (!isAnswered) void running.free(claim);
       leave();
       resolve();
     },

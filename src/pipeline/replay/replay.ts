@@ -105,13 +105,11 @@ function makingOf(
     recording,
     isAnswered: () => record.outcome === Outcome.ANSWERED,
     async keep(headers) {
-      try {
-        const recorded = recording.answer();
-        const replay = recorded && { model: record.model ?? "", headers, recorded };
-        await claim.keep(replay && (await sealReplay(replay, identity.secret, identity.keyHash)));
-      } catch (error) {
-        onError(error);
-      }
+      const recorded = recording.answer();
+      const replay = recorded && { model: record.model ?? "", headers, recorded };
+      const sealed = replay && sealReplay(replay, identity.secret, identity.keyHash);
+      // One that cannot be sealed stands as one that is too long: its call is charged all the same.
+      await claim.keep(await sealed?.catch((error: unknown) => void onError(error)));
     },
     end() {
       claim.end();

@@ -2,6 +2,7 @@
 import type { Operation } from "../../call/operations.ts";
 import { totalInput, type Usage } from "../../call/usage.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { countOf } from "./count.ts";
 
 /** TellingOperation is one whose answers tell usage. */
 export type TellingOperation = Exclude<Operation, "count_tokens" | "speech">;
@@ -95,6 +96,19 @@ function cachedOfMessage({ cacheRead, cacheWrite, cacheWriteHour }: Usage) {
 /** inputOfMessage returns the counts of a message's input, of the cache's where there is any. */
 export function inputOfMessage(used: Usage): JsonObject {
   return { input_tokens: used.input, ...whereAny(cachedOfMessage(used)) };
+}
+
+/**
+ * tellsLess reports whether the end of a message tells less of what it tells than was told before. Where it compacted, its sums leave that out,
+ * and are not compared.
+ */
+export function tellsLess(end: JsonValue | undefined, before: Usage): boolean {
+  if (!isObject(end) || Array.isArray(end.iterations)) return false;
+  const isLess = (counts: JsonObject) => {
+    const told = Object.entries(counts).filter(([name]) => countOf(end[name]) !== undefined);
+    return told.reduce((left, [name, count]) => left + Number(count) - Number(end[name]), 0) > 0;
+  };
+  return isLess({ output_tokens: before.output }) || isLess({ input_tokens: before.input, ...cachedOfMessage(before) });
 }
 
 /** responseUsage has all details that typed clients require, also those of which there is none. */

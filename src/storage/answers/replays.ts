@@ -3,11 +3,13 @@
  *
  * A call that runs has claimed its key, so that no other process makes it too. Its process moves the claim's deadline on. Once the
  * deadline has passed, another process may claim the key if it has made sure that the first does not live: the clock may have been set
- * forward. Rows older than a day are not found, and are deleted whenever a key is claimed, some at a time. Answers are stored as given:
+ * forward. A call that was answered and charged is not made again, though its process ended before it had stored the answer: it stands as
+ * one whose answer was too long. Rows older than a day are not found, and are deleted whenever a key is claimed, some at a time. Answers are stored as given:
  * encrypted, for the request that they are for.
  */
 import { type Selectable, sql } from "kysely";
 import { dayMs } from "../../runtime/time/durations.ts";
+import { answered as callAnswered } from "../calls/outcomes.ts";
 import { changed, type Database, type Scope } from "../engines/scope.ts";
 import type { ReplayTable } from "../schema-answers.ts";
 import { knownEnd, type NodeDeadlines, nodeDeadlines } from "./node-deadlines.ts";
@@ -43,7 +45,7 @@ export interface ReplayStore extends NodeDeadlines {
   /** Claims a key, unless its call is made or was answered. */
   claim(claim: Claim): Promise<Claimed>;
   /**
-   * Stores the answer of the call that has claimed the key; undefined stands for one that is too long. Resolves to false where another
+   * Stores the answer of the call that has claimed the key, at `now`; undefined stands for one that is too long. Resolves to false where another
    * call has claimed the key since.
    */
   keep(claim: Claim, answer: Buffer | undefined): Promise<boolean>;
@@ -54,6 +56,12 @@ export interface ReplayStore extends NodeDeadlines {
 }
 
 const keptMs = dayMs;
+
+/**
+ * abandonedMs is how long after its deadline a claim counts as that of a process which is gone, whose lock nobody here can see. It is long, for
+ * the clock may have been set forward while the call runs.
+ */
+const abandonedMs = 30 * dayMs;
 
 /** maxPerAccount is how many bytes of answers an account may have. An answer that does not fit counts as too long. */
 const maxPerAccount = 1024 ** 3;
@@ -115,17 +123,16 @@ async function claim(scope: Scope, init: Claim): Promise<Claimed> {
     const row = await rowOf(db, init).selectAll().executeTakeFirst();
     // Its call ended between the two statements.
     if (!row) return claim(scope, init);
+    if (row.state === running && isOver(row, init) && (await wasAnswered(db, row))) {
+      await rowToChange(db, init).set({ state: tooLarge }).execute();
+      return found({ ...row, state: tooLarge }, init);
+    }
     if (!isOver(row, init)) {
       const { state, node, expires_at } = row;
       const standing = found(row, init);
       return state === running && expires_at <= now ? { kind: "expired", node, ifLives: standing } : standing;
     }
-    await db
-      .updateTable("replays")
-      .set(values)
-      .where("account_id", "=", accountId)
-      .where("key_hash", "=", keyHash)
-      .execute();
+    await rowToChange(db, init).set(values).execute();
     await addSize(db, accountId, -row.size);
   }
   await forget(db, now);
@@ -134,6 +141,16 @@ async function claim(scope: Scope, init: Claim): Promise<Claimed> {
 
 function rowOf(db: Database, { accountId, keyHash }: Claim) {
   return db.selectFrom("replays").where("account_id", "=", accountId).where("key_hash", "=", keyHash);
+}
+
+function rowToChange(db: Database, { accountId, keyHash }: Claim) {
+  return db.updateTable("replays").where("account_id", "=", accountId).where("key_hash", "=", keyHash);
+}
+
+/** wasAnswered reports whether the call of a claim was charged as answered. */
+async function wasAnswered(db: Database, { request_id }: Row): Promise<boolean> {
+  const call = db.selectFrom("requests").select("id").where("id", "=", request_id).where("outcome", "=", callAnswered);
+  return (await call.executeTakeFirst()) !== undefined;
 }
 
 /**
@@ -146,7 +163,9 @@ async function forget(db: Database, now: number): Promise<void> {
     .selectFrom("replays")
     .select(["account_id", "key_hash"])
     .where("created_at", "<=", before)
-    .where((either) => either.or([either("state", "<>", running), either("expires_at", "<=", now)]))
+    .where((of) =>
+      of.or([of("state", "<>", running), of("expires_at", "=", knownEnd), of("expires_at", "<=", now - abandonedMs)]),
+    )
     .orderBy("created_at")
     .limit(batch);
   const gone = await db
@@ -159,15 +178,11 @@ async function forget(db: Database, now: number): Promise<void> {
 }
 
 async function keep(db: Database, init: Claim, answer: Buffer | undefined): Promise<boolean> {
-  const { accountId, keyHash, requestId, node } = init;
-  const own = db
-    .updateTable("replays")
-    .where("account_id", "=", accountId)
-    .where("key_hash", "=", keyHash)
-    .where("request_id", "=", requestId)
-    .where("node", "=", node);
+  const { accountId, requestId, node, now } = init;
+  const own = rowToChange(db, init).where("request_id", "=", requestId).where("node", "=", node);
   const size = answer?.length ?? 0;
-  const kept = answer ? { state: answered, size, answer } : { state: tooLarge };
+  // From here on it is kept for a day, whatever the clock said when the call began.
+  const kept = { ...(answer ? { state: answered, size, answer } : { state: tooLarge }), created_at: now };
   if ((await changed(db, own.set(kept).where("state", "=", running))) === 0) return false;
   // The row of the sum is this transaction's own from here on, so that no two answers take the same room.
   if ((await addSize(db, accountId, size)) <= maxPerAccount) return true;

@@ -4,6 +4,8 @@
  */
 import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, test } from "vitest";
+import { nothingUsed, type Usage } from "../../../src/call/usage.ts";
+import { writeUsage } from "../../../src/providers/usage/write-usage.ts";
 import { type CallFamily, call, familyNames } from "../../support/clients/families.ts";
 import { openAccount } from "../../support/payer.ts";
 import { eventStream, type ScriptedExchange } from "../../support/scripted-upstream.ts";
@@ -227,6 +229,8 @@ test("what an upstream tells stays as it is, with what is its own", async () => 
   expect(JSON.parse(counted.answer.text).usage).toMatchObject({ cost: 0.5, completion_tokens: counted.row?.output });
 });
 
+const messageUsage = (counts: Partial<Usage>) => writeUsage("messages", { ...nothingUsed, ...counts });
+
 test.each<[string, Json, Json, Json]>([
   ["once", { input_tokens: 9 }, { output_tokens: 2 }, { input_tokens: 9, output_tokens: 2 }],
   [
@@ -243,6 +247,18 @@ test.each<[string, Json, Json, Json]>([
     { input_tokens: 29 },
     { input_tokens: 9, cache_read_input_tokens: 20, output_tokens: 2 },
     { input_tokens: 9, cache_read_input_tokens: 20, output_tokens: 2 },
+  ],
+  [
+    "where it tells less of it",
+    { input_tokens: 9, cache_read_input_tokens: 20 },
+    { input_tokens: 0, output_tokens: 2 },
+    messageUsage({ input: 9, cacheRead: 20, output: 2 }),
+  ],
+  [
+    "where it tells less output than that",
+    { input_tokens: 9 },
+    { input_tokens: 9, output_tokens: 0 },
+    messageUsage({ input: 9, output: 1 }),
   ],
 ])("the end of a message repeats the input that its beginning told, %s", async (_, atStart, atEnd, expected) => {
   const [end, stop] = messageEnd() as [Json, Json];

@@ -392,19 +392,27 @@ describe("with several processes", () => {
     expect(upstream.received).toHaveLength(1);
   });
 
-  test("one that lives keeps what it has begun where the clock is set forward", async () => {
-    const other = await startAnother();
-    upstream.script = undefined;
-    const first = ask();
-    const exchange = await upstream.next();
-    now += 7_200_000;
-    expect((await ask(chat, { at: other, headers: { "x-gateway-timeout": "5" } })).status).toBe(409);
-    answerAsAny(exchange);
-    expect((await first).status).toBe(200);
-    expect(isReplay(await ask(chat, { at: other }))).toBe(true);
-    expect(upstream.received).toHaveLength(1);
-    expect(await rows()).toMatchObject([{ state: 1 }]);
-  });
+  test.each([2, 48])(
+    "one that lives keeps what it has begun where the clock is set forward by %i hours",
+    async (hours) => {
+      const other = await startAnother();
+      upstream.script = undefined;
+      const first = ask();
+      const exchange = await upstream.next();
+      now += hours * 3_600_000;
+      // Each claim has some old ones forgotten.
+      upstream.script = answerAsAny;
+      for (let i = 0; i < 3; i++) await ask(chat, { key: `another-${i}`, at: other, by: await openAccount(gateway) });
+      expect((await ask(chat, { at: other, headers: { "x-gateway-timeout": "5" } })).status).toBe(409);
+      answerAsAny(exchange);
+      expect((await first).status).toBe(200);
+      expect((await ask(chat, { at: other })).headers["x-gateway-original-request-id"]).toBe(
+        (await first).headers["x-request-id"],
+      );
+      expect(upstream.received).toHaveLength(4);
+      expect(await rows()).toMatchObject([{ state: 1 }]);
+    },
+  );
 
   test("what one that died had begun is anybody's after ninety seconds, and its late answer changes nothing", async () => {
     const other = await startAnother();
@@ -442,6 +450,46 @@ describe("with several processes", () => {
     upstream.script = answerAsAny;
     await ask(chat, { key: "k-2" });
     expect(vi.getTimerCount()).toBe(timers);
+  });
+});
+
+describe("a call that is charged before its answer could be stored", () => {
+  const failing = () => {
+    const keep = vi.spyOn(gateway.storage.replays, "keep").mockRejectedValue(new Error("connection lost"));
+    onTestFinished(() => keep.mockRestore());
+    return keep;
+  };
+
+  test("keeps its key, and its answer is stored before the repetition asks for it", async () => {
+    for (const request of [chat, streamedChat]) {
+      const other = await startAnother();
+      const key = String(request === chat);
+      const keep = failing();
+      const first = await ask(request, { key, at: other });
+      expect([first.status, (await ask(request, { key })).status]).toEqual([200, 409]);
+      expect((await ask(request, { key, at: other })).status).toBe(500);
+      keep.mockRestore();
+      const second = await ask(request, { key, at: other });
+      expect([isReplay(second), seen(second)]).toEqual([true, seen(first)]);
+      expect(isReplay(await ask(request, { key }))).toBe(true);
+    }
+    expect([upstream.received.length, (await books.of(payer)).requests.length]).toEqual([2, 2]);
+  });
+
+  test("is not made again where its process died before it was: a repetition is refused, and not charged", async () => {
+    const died = await startBeside();
+    failing();
+    expect((await ask(chat, { at: died })).status).toBe(200);
+    await died.close();
+    await gateway.database.forgetProcesses();
+    await gateway.database.countDeadlines();
+    now += 90_000;
+    for (let i = 0; i < 2; i++) {
+      const { status, headers, text } = await ask();
+      expect([status, headers["x-should-retry"], text.includes("answered and charged")]).toEqual([409, "false", true]);
+    }
+    expect((await ask(streamedChat)).text).toContain("another request");
+    expect([upstream.received.length, (await books.of(payer)).requests.length]).toEqual([1, 1]);
   });
 });
 

@@ -49,7 +49,7 @@ async function show(node: string): Promise<() => void> {
     return nodes;
   };
   const stores = { replays, backgroundResponses: { endOf: backgroundResponses.endOf, running } };
-  const end = createShowProcess(folder, stores)({ node, clock: gateway.now, onError });
+  const end = createShowProcess(folder, stores)({ node, clock: gateway.now, onError, posted: Promise.resolve() });
   await promise;
   return end;
 }
@@ -82,6 +82,25 @@ describe("a process", () => {
     return { accountId: "acc_1", keyHash: "k", requestHash: "r", requestId, node, now, expiresAt };
   };
 
+  test("that has ended has its claims ended behind what it had journalled", async () => {
+    const [ended, starting] = [newId("nod", gateway.now()), newId("nod", gateway.now())];
+    writeFileSync(join(folder, `${ended}.calls`), "");
+    expect(await storage.replays.claim(claimOf(ended, "req_1"))).toEqual({ kind: "claimed" });
+    const posted = Promise.withResolvers<void>();
+    let looks = 0;
+    const running = (now: number) => {
+      looks++;
+      return storage.replays.running(now);
+    };
+    const show = createShowProcess(folder, { ...storage, replays: { ...storage.replays, running } });
+    const end = show({ node: starting, clock: gateway.now, onError, posted: posted.promise });
+    expect(looks).toBe(0);
+    posted.resolve();
+    await eventually(async () => expect(await storage.replays.running(gateway.now())).toEqual([]));
+    end();
+    expect(errors).toEqual([]);
+  });
+
   test("that is about to take its lock is not taken for one that has ended", async () => {
     const [starting, other] = [newId("nod", gateway.now()), newId("nod", gateway.now())];
     // It has made the file, and not locked it: in this moment another one starts, which comes to its changes late.
@@ -98,7 +117,7 @@ describe("a process", () => {
       },
     };
     const endOther = createShowProcess(folder, { replays: late, backgroundResponses })({
-      ...{ node: other, clock: gateway.now, onError },
+      ...{ node: other, clock: gateway.now, onError, posted: Promise.resolve() },
     });
     const end = await show(starting);
     expect(await storage.replays.claim(claimOf(starting, "req_1"))).toEqual({ kind: "claimed" });
