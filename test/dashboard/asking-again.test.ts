@@ -98,6 +98,18 @@ describe.skipIf(chromiumPath === undefined)("asking again in Chromium", { timeou
     expect(await links()).toBe(before + 2);
   });
 
+  test("a page whose files cannot be had says so in the frame, and opens once the gateway answers", async () => {
+    await window.open("/");
+    await page.waitForLoadState("networkidle");
+    await page.route("**/*", (route) => route.abort("connectionrefused"));
+    await page.getByRole("link", { name: "Models", exact: true }).click();
+    await page.getByText("The gateway cannot be reached").waitFor();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("link", { name: "API keys" }).waitFor();
+    await page.unroute("**/*");
+    await page.getByRole("heading", { level: 1, name: "Models" }).waitFor();
+  });
+
   test.each(["/", "/operator"])("%s says what could not be had, and waits for nothing", async (path) => {
     const asked = /\/(ListUsage|SummarizeRequests|SummarizeAllRequests)$/;
     const loading = page.locator("main .mantine-Skeleton-root");

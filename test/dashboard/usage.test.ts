@@ -56,7 +56,7 @@ describe.skipIf(chromiumPath === undefined)("usage in Chromium", () => {
     await expect
       .poll(totals)
       .toEqual([
-        "ModelRequestsErrorsTokens95th percentileCost",
+        "ModelRequestsErrorsTokens95th percentileSpend",
         expect.stringMatching(/^beta250%2\.4K.*¥1\.23$/),
         expect.stringMatching(/^alpha90%10\.8K.*¥0\.080$/),
       ]);
@@ -65,7 +65,7 @@ describe.skipIf(chromiumPath === undefined)("usage in Chromium", () => {
     await expect
       .poll(totals)
       .toEqual([
-        "StatusRequestsErrorsTokens95th percentileCost",
+        "StatusRequestsErrorsTokens95th percentileSpend",
         expect.stringMatching(/^Answered100%/),
         expect.stringMatching(/^Failed1100%/),
       ]);
