@@ -24,9 +24,10 @@ describe.skipIf(chromiumPath === undefined)("asking again in Chromium", { timeou
     const made = await askRpc(gateway, "OperatorService.CreateRedeemCodes", { amount: "5000000", count: 1 }, headers);
     const [code] = made.json.codes as string[];
     await window.open("/recharge");
+    const redeem = page.getByRole("button", { name: "Redeem" });
+    expect(await redeem.isDisabled()).toBe(true);
     await page.getByLabel("Redeem code").fill(code ?? "");
     await loseAnswer("/RedeemCode");
-    const redeem = page.getByRole("button", { name: "Redeem" });
     await redeem.click();
     await page.getByRole("alert").first().waitFor();
     await redeem.click();

@@ -7,13 +7,13 @@ import { isAmount } from "./amount.ts";
 const said = texts(
   {
     amount: "Amount",
-    wrong: "Enter an amount above 0, such as 12.50: at most 1,000,000,000, with six decimal places at most",
-    wrongLimit: "Enter an amount, such as 12.50: at most 1,000,000,000, with six decimal places at most",
+    wrong: "Enter an amount above 0, such as 12.50: at most 1000000000, with six decimal places at most",
+    wrongLimit: "Enter an amount, such as 12.50: at most 1000000000, with six decimal places at most",
   },
   {
     amount: "金额",
-    wrong: "请输入大于 0 的金额，例如 12.50；不超过 1,000,000,000，最多六位小数",
-    wrongLimit: "请输入金额，例如 12.50；不超过 1,000,000,000，最多六位小数",
+    wrong: "请输入大于 0 的金额，例如 12.50；不超过 1000000000，最多六位小数",
+    wrongLimit: "请输入金额，例如 12.50；不超过 1000000000，最多六位小数",
   },
 );
 
