@@ -2,6 +2,7 @@
  * Files of the pages that are fetched when they are first needed. One does not come where the gateway is away, or has been replaced
  * by another version meanwhile, whose files have other names. Opening the page anew, once the gateway answers, mends both.
  */
+import { lazyRouteComponent } from "@tanstack/react-router";
 
 /** FileMissing is the failure of a page one of whose files did not come. */
 export class FileMissing extends Error {}
@@ -13,6 +14,9 @@ export function fetched<T>(load: () => Promise<T>): () => Promise<T> {
       throw new FileMissing("a file of the page did not come", { cause });
     });
 }
+
+/** fetchedPage is `lazyRouteComponent` for a page that is fetched so. */
+export const fetchedPage: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(fetched(load), name);
 
 const reopenedKey = "gateway-reopened";
 
