@@ -16,6 +16,8 @@ export interface Session {
   readonly awaitsSetUp: boolean;
   readonly unit: Pick<Unit, "code" | "symbol">;
   readonly addresses: Pick<Addresses, "root" | "direct" | "cdn" | "cn">;
+  /** hasDocs is whether the gateway serves its documentation. */
+  readonly hasDocs: boolean;
   /** refresh queries the session again, and drops the previous user's data. */
   readonly refresh: () => Promise<void>;
 }
@@ -35,6 +37,7 @@ export function SessionProvider({ children }: PropsWithChildren) {
       awaitsSetUp: data.awaitsSetUp,
       unit: data.unit ?? { code: "", symbol: "" },
       addresses: data.addresses ?? { root: location.origin, direct: "", cdn: "", cn: "" },
+      hasDocs: data.docs,
       async refresh() {
         await client.refetchQueries({ queryKey: sessionQuery.queryKey });
         const kept = hashKey(sessionQuery.queryKey);

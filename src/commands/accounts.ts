@@ -58,7 +58,7 @@ export async function accounts([action, ...args]: readonly string[]): Promise<vo
       });
     }
   }
-  throw wrongAction("accounts");
+  throw wrongAction("accounts", action);
 }
 
 async function list(ask: CallOperator): Promise<void> {

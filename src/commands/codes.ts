@@ -31,7 +31,7 @@ export async function codes([action, ...args]: readonly string[]): Promise<void>
       });
     }
   }
-  throw wrongAction("codes");
+  throw wrongAction("codes", action);
 }
 
 /** checkBatch throws a UsageError for what is no batch. It may be a code in the wrong place, and is not repeated. */

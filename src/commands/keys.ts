@@ -51,7 +51,7 @@ export async function keys([action, ...args]: readonly string[]): Promise<void> 
       );
     }
   }
-  throw wrongAction("keys");
+  throw wrongAction("keys", action);
 }
 
 /** readId returns the id of a key. The argument may be a secret in the wrong place: it is not repeated. */

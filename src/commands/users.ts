@@ -67,7 +67,7 @@ export async function users([action, ...args]: readonly string[]): Promise<void>
       return withStorage(values.config, setUp);
     }
   }
-  throw wrongAction("users");
+  throw wrongAction("users", action);
 }
 
 async function setUp(storage: Storage, config: Config): Promise<void> {

@@ -79,7 +79,7 @@ export function createServices(parts: Parts, shared: Shared): ServedService[] {
     ),
     serve(AccountService, accountService({ ...storage, catalog, settings, unit, clock, accountRate })),
     serve(UsageService, usageService({ ...storage, clock })),
-    serve(SessionService, sessionService({ storage, limiter, settings, unit: config.unit, clock })),
+    serve(SessionService, sessionService({ storage, limiter, settings, unit: config.unit, docs: config.docs, clock })),
     serve(
       OperatorService,
       operatorService({ storage, settings, clock, services, upstreams, models, ...configurationOf(parts, shared) }),

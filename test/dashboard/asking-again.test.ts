@@ -24,9 +24,10 @@ describe.skipIf(chromiumPath === undefined)("asking again in Chromium", { timeou
     const made = await askRpc(gateway, "OperatorService.CreateRedeemCodes", { amount: "5000000", count: 1 }, headers);
     const [code] = made.json.codes as string[];
     await window.open("/recharge");
+    const redeem = page.getByRole("button", { name: "Redeem" });
+    expect(await redeem.isDisabled()).toBe(true);
     await page.getByLabel("Redeem code").fill(code ?? "");
     await loseAnswer("/RedeemCode");
-    const redeem = page.getByRole("button", { name: "Redeem" });
     await redeem.click();
     await page.getByRole("alert").first().waitFor();
     await redeem.click();
@@ -96,6 +97,18 @@ describe.skipIf(chromiumPath === undefined)("asking again in Chromium", { timeou
     await make.click();
     expect(await dialog.getByLabel("Link", { exact: true }).inputValue()).toMatch(/^http/);
     expect(await links()).toBe(before + 2);
+  });
+
+  test("a page whose files cannot be had says so in the frame, and opens once the gateway answers", async () => {
+    await window.open("/");
+    await page.waitForLoadState("networkidle");
+    await page.route("**/*", (route) => route.abort("connectionrefused"));
+    await page.getByRole("link", { name: "Models", exact: true }).click();
+    await page.getByText("The gateway cannot be reached").waitFor();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("link", { name: "API keys" }).waitFor();
+    await page.unroute("**/*");
+    await page.getByRole("heading", { level: 1, name: "Models" }).waitFor();
   });
 
   test.each(["/", "/operator"])("%s says what could not be had, and waits for nothing", async (path) => {

@@ -33,6 +33,8 @@ describe.skipIf(chromiumPath === undefined)("budgets in Chromium", () => {
     await dialog().getByRole("button", { name: "Add a budget" }).click();
     await dialog().getByRole("button", { name: "Save" }).click();
     await dialog().getByText("Enter an amount above 0").waitFor();
+    await dialog().getByLabel("Amount").fill("1000000000.01");
+    await dialog().getByText("at most 1000000000").waitFor();
     await dialog().getByLabel("Amount").fill("20");
     await dialog().getByRole("button", { name: "Add a budget" }).click();
     await dialog().getByLabel("Amount").nth(1).fill("5.5");

@@ -115,6 +115,10 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", () => 
     await dialog.getByRole("button", { name: "Add a budget" }).click();
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.getByText("Enter an amount above 0, such as 12.50").waitFor();
+    await dialog.getByLabel("Credit limit").fill("1000000000.01");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText("Enter an amount, such as 12.50: at most 1000000000").waitFor();
+    await dialog.getByLabel("Credit limit").fill("");
     await dialog.getByRole("textbox", { name: "Amount" }).fill("2.50");
     await dialog.getByRole("button", { name: "Rates" }).click();
     await dialog.getByLabel("Requests a minute").fill("sixty");
@@ -274,6 +278,19 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", () => 
     await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
     await expect.poll(() => focused("type")).toBe("email");
   });
+
+  test.each(["/usage?model=embedded-chat&from=2026-11-01", "/settings#sessions", "/keys?find=Called"])(
+    "the sign-in leads on to %s, whole as it was asked for",
+    async (path) => {
+      const cookies = await window.context.cookies();
+      await window.context.clearCookies();
+      await page.goto(`${gateway.rootUrl}/dashboard${path}`);
+      await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
+      await window.context.addCookies(cookies);
+      await page.reload();
+      await expect.poll(() => page.url()).toBe(`${gateway.rootUrl}/dashboard${path}`);
+    },
+  );
 
   test("an operator without credit adds funds to the own account on the spot, and asks nobody", async () => {
     const accountId = newId("acc");

@@ -8,6 +8,8 @@ import { addressOf, sections } from "../../site/sidebar.ts";
 import { chromiumPath, phone, type Visitor } from "../support/dashboard/browser.ts";
 import { gateway, setFurnishedStage, signedIn } from "../support/dashboard/furnished-stage.ts";
 import { askRpc, signIn } from "../support/dashboard/session.ts";
+import { setStage, page as stagePage, window as stageWindow } from "../support/dashboard/stage.ts";
+import { startTestGateway } from "../support/gateway.ts";
 
 describe("what is typed", () => {
   const order = (query: string, names: readonly string[]) =>
@@ -250,5 +252,22 @@ describe.skipIf(chromiumPath === undefined)("the palette in Chromium", { timeout
     await page.waitForURL(`${gateway.rootUrl}/dashboard/operator/upstreams/night-shift`);
     await follow(page, "gpt-4.1-mini", /^gpt-4.1-mini/);
     await page.waitForURL(`${gateway.rootUrl}/dashboard/operator/models/gpt-4.1-mini`);
+  });
+});
+
+describe.skipIf(chromiumPath === undefined)("a gateway without its documentation, in Chromium", () => {
+  setStage({ start: () => startTestGateway({ docs: false }, { clock: Date.now }) });
+
+  test("leads to it neither by the menu nor by the palette", async () => {
+    await stageWindow.open("/");
+    await stagePage.getByRole("button", { name: /^Signed in as/ }).click();
+    await stagePage.getByRole("menuitem", { name: "Sign out" }).waitFor();
+    expect(await stagePage.getByRole("menuitem", { name: "Documentation" }).count()).toBe(0);
+    await stagePage.keyboard.press("Escape");
+    await stagePage.keyboard.press("Control+k");
+    const palette = stagePage.getByRole("dialog");
+    await palette.getByRole("combobox").fill("models");
+    await palette.getByRole("option", { name: "Models" }).first().waitFor();
+    expect(await palette.getByRole("option", { name: /Documentation/ }).count()).toBe(0);
   });
 });

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import type { Capture } from "../../src/storage/columns.ts";
@@ -28,7 +29,7 @@ describe.skipIf(chromiumPath === undefined)("usage in Chromium", () => {
 
   async function record(calls: readonly (Partial<Capture> & { readonly at: number })[]): Promise<void> {
     const books = gateway.storage.openBooks(false)({
-      ...{ node: "nod_test", clock: Date.now, recall: () => ({ records: [], leases: [] }) },
+      ...{ node: newId("nod"), clock: Date.now, recall: () => ({ records: [], leases: [] }) },
       onError: (error) => expect(error).toBeUndefined(),
     });
     const captures = calls.map(({ at, ...call }) => ({
@@ -41,7 +42,7 @@ describe.skipIf(chromiumPath === undefined)("usage in Chromium", () => {
           operation: "chat",
         },
         ...{ outcome: 1, input: 1000, cache_read: 0, cache_write: 0, output: 200, reasoning: 0, characters: 0 },
-        ...{ estimated: 0, duration_ms: 1000, first_byte_ms: 300, ...call },
+        ...{ estimated: 0, duration_ms: 1000, first_byte_ms: 300, upstream: "north", ...call },
       } as Capture,
       most: call.cost ?? 0,
     }));
@@ -56,7 +57,7 @@ describe.skipIf(chromiumPath === undefined)("usage in Chromium", () => {
     await expect
       .poll(totals)
       .toEqual([
-        "ModelRequestsErrorsTokens95th percentileCost",
+        "ModelRequestsErrorsTokens95th percentileSpend",
         expect.stringMatching(/^beta250%2\.4K.*¥1\.23$/),
         expect.stringMatching(/^alpha90%10\.8K.*¥0\.080$/),
       ]);
@@ -65,7 +66,7 @@ describe.skipIf(chromiumPath === undefined)("usage in Chromium", () => {
     await expect
       .poll(totals)
       .toEqual([
-        "StatusRequestsErrorsTokens95th percentileCost",
+        "StatusRequestsErrorsTokens95th percentileSpend",
         expect.stringMatching(/^Answered100%/),
         expect.stringMatching(/^Failed1100%/),
       ]);
@@ -147,6 +148,49 @@ describe.skipIf(chromiumPath === undefined)("usage in Chromium", () => {
     await window.open("/operator/requests?upstream=south");
     const table = page.getByRole("table", { name: "Requests", exact: true });
     await expect.poll(() => table.getByRole("row").count()).toBe(4);
+  });
+
+  test("the totals of dates are of the calls of the list, in whatever zone the reader is", async () => {
+    const zone = "Asia/Shanghai";
+    const session = await window.context.newCDPSession(page);
+    await session.send("Emulation.setTimezoneOverride", { timezoneId: zone });
+    const day = (at: number) => new Intl.DateTimeFormat("en-CA", { timeZone: zone }).format(at);
+    const from = day(Date.now() - 3 * 24 * hour);
+    const midnight = Date.parse(`${from}T00:00:00+08:00`);
+    // Both are in the day of UTC on which the chosen one begins.
+    await record(
+      [{ at: midnight - hour }, { at: midnight + hour }].map((call) => ({ ...call, model: "delta", cost: 1 })),
+    );
+    await window.open(`/usage?model=delta&from=${from}&to=${day(Date.now())}`);
+    const table = page.getByRole("table", { name: "Requests", exact: true });
+    await expect.poll(() => table.getByRole("row").count()).toBe(2);
+    await page.getByText("Of the dates that are chosen").waitFor();
+    expect(await page.locator("section dl").first().innerText()).toMatch(/^Requests\s+1\s/);
+  });
+
+  test("an operator sees what each account has spent, and has the totals as a file", async () => {
+    const name = "=Globex";
+    const other = newId("acc");
+    await gateway.storage.accounts.insert({ id: other, name, created_at: Date.now() });
+    const at = Date.now() - hour;
+    const models = Array.from({ length: 12 }, (_, n) => `model-${n}`);
+    await record(models.map((model, n) => ({ at: at - n, account_id: other, model, cost: 1_000_001 })));
+    await window.open("/operator/requests");
+    await expect.poll(totals).toContainEqual(expect.stringMatching(/^=Globex12.*¥12\.00$/));
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export totals" }).click(),
+    ]);
+    expect(file.suggestedFilename()).toBe("totals-by-account.csv");
+    const [head, ...lines] = (await readFile(await file.path(), "utf8")).split("\r\n");
+    expect(head).toMatch(/^group_by,group,name,from,to,requests,errors,cached,input_tokens,/);
+    const line = lines.find((line) => line.includes(other));
+    // A spreadsheet takes no name for a formula.
+    expect(line).toMatch(new RegExp(`^account,${other},'=Globex,[^,]+Z,[^,]+Z,12,0,0,12000,0,0,2400,0,12.000012,JPY$`));
+    await window.open(`/operator/requests?account=${other}`);
+    await expect.poll(async () => (await totals()).length).toBe(11);
+    await page.getByRole("button", { name: "Show all 12" }).click();
+    await expect.poll(async () => (await totals()).length).toBe(13);
   });
 
   test("money is rounded, and told exactly to whom points at it", async () => {

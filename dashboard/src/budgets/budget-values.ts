@@ -1,7 +1,7 @@
 /** Converts between budgets and the values of their fields. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Budget, BudgetPeriod, type NewBudgetSchema } from "../../../gen/modelgateway/v1/keys_pb.ts";
-import { readAmount, writeAmount } from "../parts/amount.ts";
+import { isAmount, readAmount, writeAmount } from "../parts/amount.ts";
 
 /** BudgetValue is one budget in a form. */
 export interface BudgetValue {
@@ -18,8 +18,6 @@ export type BudgetWindowName = (typeof budgetWindows)[number];
 
 /** maxBudgets is the most budgets of an account or a key. */
 export const maxBudgets = 10;
-/** mostAmount is a thousand million units, in millionths. */
-const mostAmount = 1_000_000_000_000_000n;
 
 const periods = new Map<BudgetPeriod, "day" | "week" | "month">([
   [BudgetPeriod.DAY, "day"],
@@ -52,8 +50,7 @@ export function newBudgetValue(): BudgetValue {
 
 /** isBudgetValid reports whether a budget can be set as it is filled in. */
 export function isBudgetValid({ amount }: BudgetValue): boolean {
-  const read = readAmount(amount);
-  return read !== undefined && read > 0n && read <= mostAmount;
+  return isAmount(amount, 1n);
 }
 
 /** budgetListOf returns the field of a request that sets budgets. All must be valid. */

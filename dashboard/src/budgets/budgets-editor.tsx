@@ -1,19 +1,12 @@
 /**
  * The fields of several budgets: what may be spent by the day, week or month. The form that has them sends nothing while one of them is
- * not valid (`isBudgetValid`); what is wrong is shown beside it.
+ * not valid (`isBudgetValid` of budget-values.ts); what is wrong is shown beside it.
  */
 import { Group, Input, Select, Stack, Text } from "@mantine/core";
 import { texts, useTexts } from "../language/language.tsx";
-import { AmountField } from "../parts/amount-field.tsx";
+import { AmountField, useAmountCheck } from "../parts/amount-field.tsx";
 import { AddRow, RemoveRow } from "../parts/row-buttons.tsx";
-import {
-  type BudgetValue,
-  type BudgetWindowName,
-  budgetWindows,
-  isBudgetValid,
-  maxBudgets,
-  newBudgetValue,
-} from "./budget-values.ts";
+import { type BudgetValue, type BudgetWindowName, budgetWindows, maxBudgets, newBudgetValue } from "./budget-values.ts";
 import { useWindowNames } from "./window-names.ts";
 
 const said = texts(
@@ -25,7 +18,6 @@ const said = texts(
     window: "Window",
     add: "Add a budget",
     remove: "Remove the budget",
-    wrong: "Enter an amount above 0, such as 12.50",
     most: "There can be ten budgets at most.",
   },
   {
@@ -35,7 +27,6 @@ const said = texts(
     window: "时段",
     add: "添加预算",
     remove: "移除此预算",
-    wrong: "请输入大于 0 的金额，例如 12.50",
     most: "最多可设置十个预算。",
   },
 );
@@ -93,7 +84,7 @@ interface FieldsProps {
 function BudgetFields({ budget, shown, onChange, onRemove }: FieldsProps) {
   const t = useTexts(said);
   const names = useWindowNames();
-  const isFaulty = !isBudgetValid(budget) && (shown || budget.amount.trim() !== "");
+  const check = useAmountCheck();
   return (
     <Group gap="xs" align="flex-start" wrap="nowrap">
       <Group gap="xs" align="flex-start" flex="1 1 0">
@@ -104,7 +95,7 @@ function BudgetFields({ budget, shown, onChange, onRemove }: FieldsProps) {
           miw={0}
           value={budget.amount}
           onChange={(event) => onChange({ amount: event.currentTarget.value })}
-          error={isFaulty ? t.wrong : undefined}
+          error={(shown || budget.amount.trim() !== "") && check(budget.amount)}
         />
         <Select
           aria-label={t.window}

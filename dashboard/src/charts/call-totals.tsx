@@ -1,4 +1,4 @@
-/** The totals of calls as a list of facts: requests, errors, tokens, cost and latency. */
+/** The totals of calls as a list of facts: requests, errors, tokens, spend and latency. */
 import { SimpleGrid } from "@mantine/core";
 import type { RequestTotals } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { useFormat } from "../language/format.ts";
@@ -13,7 +13,7 @@ const said = texts(
     requests: "Requests",
     errors: "Errors",
     tokens: "Tokens",
-    cost: "Cost",
+    cost: "Spend",
     median: "Latency, median",
     slow: "95th percentile",
   },
@@ -21,7 +21,7 @@ const said = texts(
     requests: "请求数",
     errors: "错误",
     tokens: "Token",
-    cost: "费用",
+    cost: "消费",
     median: "耗时中位数",
     slow: "P95",
   },

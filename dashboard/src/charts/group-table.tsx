@@ -15,9 +15,9 @@ const said = texts(
     errors: "Errors",
     tokens: "Tokens",
     slow: "95th percentile",
-    cost: "Cost",
+    cost: "Spend",
   },
-  { totals: "分组合计", requests: "请求数", errors: "错误", tokens: "Token", slow: "耗时 P95", cost: "费用" },
+  { totals: "分组合计", requests: "请求数", errors: "错误", tokens: "Token", slow: "耗时 P95", cost: "消费" },
 );
 
 interface Props {

@@ -3,6 +3,7 @@ import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Box, Paper, SimpleGrid, Skeleton, Title } from "@mantine/core";
 import { lazy, Suspense } from "react";
 import type { AttemptMeasures } from "../../../gen/modelgateway/v1/measures_pb.ts";
+import { fetched } from "../fetched.ts";
 import { counted } from "../language/counted.ts";
 import { useFormat } from "../language/format.ts";
 import { texts, useLanguage, useTexts } from "../language/language.tsx";
@@ -10,7 +11,7 @@ import { ChartTable } from "./chart-table.tsx";
 import { Legend } from "./legend.tsx";
 import { type Buckets, bucketWriter } from "./span.ts";
 
-const Lines = lazy(async () => ({ default: (await import("./lines.tsx")).Lines }));
+const Lines = lazy(fetched(async () => ({ default: (await import("./lines.tsx")).Lines })));
 
 const said = texts(
   {

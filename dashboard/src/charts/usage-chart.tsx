@@ -4,6 +4,7 @@
  */
 import { Group, Paper, Skeleton, Text, Title } from "@mantine/core";
 import { lazy, Suspense } from "react";
+import { fetched } from "../fetched.ts";
 import { useFormat } from "../language/format.ts";
 import { texts, useLanguage, useTexts } from "../language/language.tsx";
 import { ChartTable } from "./chart-table.tsx";
@@ -11,7 +12,7 @@ import { Legend } from "./legend.tsx";
 import { type Buckets, bucketWriter } from "./span.ts";
 import { type Measure, type Part, type Split, total } from "./split.ts";
 
-const Bars = lazy(async () => ({ default: (await import("./bars.tsx")).Bars }));
+const Bars = lazy(fetched(async () => ({ default: (await import("./bars.tsx")).Bars })));
 
 const said = texts(
   { total: "Total", others: "Others", overTime: (what: string) => `${what} over time` },

@@ -3,6 +3,7 @@ import { AppShell, Burger, Group, ScrollArea } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { Navigate, Outlet, useRouter } from "@tanstack/react-router";
 import { lazy, memo, Suspense, useState } from "react";
+import { fetched } from "../fetched.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { PaletteButton } from "../palette/palette-button.tsx";
 import { useSession } from "../session.tsx";
@@ -15,8 +16,8 @@ import { UserMenu } from "./user-menu.tsx";
 
 const said = texts({ skip: "Skip to the content", menu: "Menu" }, { skip: "跳到正文", menu: "菜单" });
 
-const Corner = lazy(() => import("./corner.tsx"));
-const Palette = lazy(() => import("../palette/palette.tsx"));
+const Corner = lazy(fetched(() => import("./corner.tsx")));
+const Palette = lazy(fetched(() => import("../palette/palette.tsx")));
 
 export function AppFrame() {
   const t = useTexts(said);
@@ -74,6 +75,6 @@ export function AppFrame() {
 /** ToSignIn redirects to the sign-in page, once: while that page loads, this component stays and renders again. */
 const ToSignIn = memo(function ToSignIn() {
   const { state } = useRouter();
-  const [search] = useState(() => (state.location.pathname === "/" ? {} : { to: state.location.pathname }));
+  const [search] = useState(() => (state.location.href === "/" ? {} : { to: state.location.href }));
   return <Navigate to="/sign-in" search={search} />;
 });

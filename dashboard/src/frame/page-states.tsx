@@ -2,6 +2,8 @@
 import { Button, Center, Stack } from "@mantine/core";
 import { IconMapQuestion } from "@tabler/icons-react";
 import { type ErrorComponentProps, Link } from "@tanstack/react-router";
+import { useEffect } from "react";
+import { FileMissing, mayReopen, reopen } from "../fetched.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { Waiting } from "../parts/answer.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -21,9 +23,16 @@ export function PageOpening() {
 }
 
 export function PageFailed({ error, reset }: ErrorComponentProps) {
+  const isFile = error instanceof FileMissing;
+  useEffect(() => {
+    if (!isFile || !mayReopen()) return;
+    void reopen();
+    const timer = setInterval(() => void reopen(), 3_000);
+    return () => clearInterval(timer);
+  }, [isFile]);
   return (
     <Stack p="md" maw={560}>
-      <Failure error={error} retry={reset} />
+      <Failure error={error} retry={isFile ? () => void reopen() : reset} />
     </Stack>
   );
 }

@@ -21,7 +21,7 @@ const said = texts(
 
 export function UserMenu({ user }: { readonly user: User }) {
   const t = useTexts(said);
-  const { refresh } = useSession();
+  const { refresh, hasDocs } = useSession();
   const signOut = useMutation(SessionService.method.signOut, { onSettled: refresh });
   return (
     <Menu position="bottom-end" width={240} withInitialFocusPlaceholder={false}>
@@ -43,9 +43,11 @@ export function UserMenu({ user }: { readonly user: User }) {
         <Menu.Item component={Link} to="/settings" leftSection={<IconSettings size={16} aria-hidden />}>
           {t.settings}
         </Menu.Item>
-        <Menu.Item component="a" href="/docs/" target="_blank" leftSection={<IconBook size={16} aria-hidden />}>
-          {t.docs}
-        </Menu.Item>
+        {hasDocs && (
+          <Menu.Item component="a" href="/docs/" target="_blank" leftSection={<IconBook size={16} aria-hidden />}>
+            {t.docs}
+          </Menu.Item>
+        )}
         <Menu.Item leftSection={<IconLogout size={16} aria-hidden />} onClick={() => signOut.mutate({})}>
           {t.signOut}
         </Menu.Item>

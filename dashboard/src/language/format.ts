@@ -7,6 +7,7 @@ import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import { useMemo } from "react";
 import { useSession } from "../session.tsx";
 import { type Language, useLanguage } from "./language.tsx";
+import { durationOf, relativeTo } from "./spans.ts";
 
 export interface Format {
   /** money formats `¥1,234.50` exactly: two decimals, and up to six if needed. */
@@ -60,7 +61,6 @@ function formatOf(language: Language, symbol: string): Format {
     ...{ month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" },
   });
   const clock = new Intl.DateTimeFormat(language, { timeStyle: "medium", hourCycle: "h23" });
-  const ago = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
   return {
     money: (millionths) => `${millionths < 0n ? "−" : ""}${symbol}${amount.format(decimalOf(millionths))}`,
     rounded: (millionths) => `${millionths < 0n ? "−" : ""}${symbol}${near.format(decimalOf(millionths))}`,
@@ -74,7 +74,7 @@ function formatOf(language: Language, symbol: string): Format {
     day: (at) => date.format(at instanceof Date ? at : timestampDate(at)),
     month: (at) => month.format(timestampDate(at)),
     time: (at) => clock.format(timestampDate(at)),
-    relative: (at) => relativeTo(Date.now(), timestampDate(at).getTime(), ago),
+    relative: (at) => relativeTo(Date.now(), timestampDate(at).getTime(), language),
   };
 }
 
@@ -82,31 +82,4 @@ function formatOf(language: Language, symbol: string): Format {
 function decimalOf(millionths: bigint): Intl.StringNumericLiteral {
   const size = millionths < 0n ? -millionths : millionths;
   return `${size / 1_000_000n}.${String(size % 1_000_000n).padStart(6, "0")}` as Intl.StringNumericLiteral;
-}
-
-function durationOf(ms: number, language: Language): string {
-  const unit = (value: number, name: string, digits = 0) =>
-    new Intl.NumberFormat(language, {
-      style: "unit",
-      unit: name,
-      unitDisplay: "short",
-      maximumFractionDigits: digits,
-    }).format(value);
-  if (ms < 1000) return unit(ms, "millisecond");
-  if (ms < 60_000) return unit(ms / 1000, "second", 1);
-  return `${unit(Math.floor(ms / 60_000), "minute")} ${unit(Math.round((ms % 60_000) / 1000), "second")}`;
-}
-
-const steps = [
-  ["day", 86_400_000],
-  ["hour", 3_600_000],
-  ["minute", 60_000],
-] as const;
-
-function relativeTo(now: number, at: number, format: Intl.RelativeTimeFormat): string {
-  const ms = at - now;
-  for (const [unit, length] of steps) {
-    if (Math.abs(ms) >= length) return format.format(Math.trunc(ms / length), unit);
-  }
-  return format.format(Math.trunc(ms / 1000), "second");
 }

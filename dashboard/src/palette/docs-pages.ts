@@ -44,7 +44,7 @@ export type DocsAddress = keyof typeof english;
 const chinese: Readonly<Record<DocsAddress, string>> = {
   "": "文档",
   "quick-start/caller": "快速入门：调用者",
-  "quick-start/operator": "快速入门：管理员",
+  "quick-start/operator": "快速入门：网关管理员",
   "quick-start/internal-team": "快速入门：内部团队",
   "getting-started": "入门",
   reference: "API 参考",

@@ -7,6 +7,7 @@ import { limitSections } from "../pages/limits/limit-sections.ts";
 import { sectionTexts, settingNames } from "../pages/limits/setting-texts.ts";
 import { type SectionName, settingSections } from "../pages/limits/settings.ts";
 import { ownSections } from "../pages/settings/own-sections.ts";
+import { useSession } from "../session.tsx";
 import { useBothNames } from "./both-names.ts";
 import { docsAddresses, docsTitles } from "./docs-pages.ts";
 import type { Item } from "./item.ts";
@@ -93,6 +94,8 @@ function useSettings() {
 function useDocs(): readonly Item[] {
   const t = useTexts(said);
   const names = useBothNames(docsPages);
+  const { hasDocs } = useSession();
+  if (!hasDocs) return [];
   return docsAddresses.map((address) => ({
     ...{ id: `/docs/${address}`, names: names(address), about: t.docs, icon: IconBook },
     // Behind the dashboard's own pages of the same name.

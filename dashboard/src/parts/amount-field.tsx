@@ -2,11 +2,19 @@
 import { TextInput, type TextInputProps } from "@mantine/core";
 import { texts, useTexts } from "../language/language.tsx";
 import { useSession } from "../session.tsx";
-import { readAmount } from "./amount.ts";
+import { isAmount } from "./amount.ts";
 
 const said = texts(
-  { amount: "Amount", wrong: "Enter an amount above 0, such as 12.50, with at most six decimal places" },
-  { amount: "金额", wrong: "请输入大于 0 的金额，例如 12.50，最多六位小数" },
+  {
+    amount: "Amount",
+    wrong: "Enter an amount above 0, such as 12.50: at most 1000000000, with six decimal places at most",
+    wrongLimit: "Enter an amount, such as 12.50: at most 1000000000, with six decimal places at most",
+  },
+  {
+    amount: "金额",
+    wrong: "请输入大于 0 的金额，例如 12.50；不超过 1000000000，最多六位小数",
+    wrongLimit: "请输入金额，例如 12.50；不超过 1000000000，最多六位小数",
+  },
 );
 
 export function AmountField(props: TextInputProps) {
@@ -25,14 +33,14 @@ export function AmountField(props: TextInputProps) {
   );
 }
 
-/** most is a thousand million units, in millionths: the most that the gateway records at once. */
-const most = 1_000_000_000_000_000n;
-
 /** useAmountCheck returns what is wrong with an amount, if anything is. */
 export function useAmountCheck(): (text: string) => string | null {
   const t = useTexts(said);
-  return (text) => {
-    const amount = readAmount(text);
-    return amount !== undefined && amount > 0n && amount <= most ? null : t.wrong;
-  };
+  return (text) => (isAmount(text, 1n) ? null : t.wrong);
+}
+
+/** useLimitCheck returns what is wrong with a limit, if anything is. It may be 0, and an empty one is none. */
+export function useLimitCheck(): (text: string) => string | null {
+  const t = useTexts(said);
+  return (text) => (text.trim() === "" || isAmount(text, 0n) ? null : t.wrongLimit);
 }

@@ -7,6 +7,15 @@ export function readAmount(text: string): bigint | undefined {
   return BigInt(found[1] ?? "") * 1_000_000n + BigInt((found[2] ?? "").padEnd(6, "0"));
 }
 
+/** mostAmount is a thousand million units, in millionths: the most that the gateway takes as one amount. */
+const mostAmount = 1_000_000_000_000_000n;
+
+/** isAmount reports whether a text is an amount that the gateway takes, of at least so many millionths. */
+export function isAmount(text: string, least: bigint): boolean {
+  const amount = readAmount(text);
+  return amount !== undefined && amount >= least && amount <= mostAmount;
+}
+
 /** writeAmount formats an amount for a field: `12.5`. */
 export function writeAmount(millionths: bigint): string {
   const fraction = String(millionths % 1_000_000n)

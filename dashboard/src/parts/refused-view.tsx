@@ -32,6 +32,7 @@ const said = texts(
     title: "Refused",
     week: "The last 7 days",
     chosen: "The chosen dates",
+    weekTo: "7 days up to the date",
     hour: "The last hour",
     when: "Time",
     by: "Group by",
@@ -48,6 +49,7 @@ const said = texts(
     title: "被拒绝",
     week: "最近 7 天",
     chosen: "所选日期",
+    weekTo: "截至该日期的 7 天",
     hour: "最近一小时",
     when: "时间",
     by: "分组方式",
@@ -75,7 +77,8 @@ type AskedSums = MessageInitShape<typeof SummarizeRefusedRequestSchema>;
 
 /** RefusedSource asks for refused calls: those of the account, or of any for the operator. */
 export interface RefusedSource {
-  readonly useSums: (asked: AskedSums) => Asked<SummarizeRefusedResponse>;
+  /** useSums asks where `isAsked` is set, which is the default. */
+  readonly useSums: (asked: AskedSums, isAsked?: boolean) => Asked<SummarizeRefusedResponse>;
   readonly useList: (filter: Filter) => UseInfiniteQueryResult<InfiniteData<Page>, Error>;
 }
 
@@ -133,8 +136,9 @@ function Counts({ search, source, accountNames, keyNames }: CountsProps) {
   const [by, setBy] = useState<By>("reason");
   const [isHour, setHour] = useState(false);
   const buckets = useBuckets(search, isHour);
-  const { to, ...filter } = refusedFilterOf(search);
-  const times = { from: timestampFromMs(buckets.begins[0] ?? 0), ...(to && !isHour ? { to } : {}) };
+  const { from, to, ...filter } = refusedFilterOf(search);
+  const begins = Math.max(buckets.begins[0] ?? 0, from && !isHour ? timestampMs(from as never) : 0);
+  const times = { from: timestampFromMs(begins), ...(to && !isHour ? { to } : {}) };
   const sums = source.useSums({ filter: { ...filter, ...times }, bucket: buckets.bucket, groupBy: groups[by] });
   const choices = (Object.keys(groups) as By[]).filter((one) => one !== "account" || accountNames);
   return (
@@ -155,7 +159,7 @@ function Counts({ search, source, accountNames, keyNames }: CountsProps) {
             onChange={(value) => setHour(value === "hour")}
             data={[
               { value: "hour", label: t.hour },
-              { value: "dates", label: search.from === undefined ? t.week : t.chosen },
+              { value: "dates", label: search.from ? t.chosen : search.to ? t.weekTo : t.week },
             ]}
             maw="100%"
           />

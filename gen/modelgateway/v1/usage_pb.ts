@@ -888,7 +888,7 @@ export const UsageSumSchema: GenMessage<UsageSum> = /*@__PURE__*/
 export type SummarizeRequestsRequest = Message<"modelgateway.v1.SummarizeRequestsRequest"> & {
   /**
    * Selects calls. Without `from`, the time begins 30 buckets before `to`; without `to`, it ends now. At most 1,000
-   * buckets.
+   * buckets. The first and the last of them have the calls of the time alone.
    *
    * @generated from field: modelgateway.v1.RequestFilter filter = 1;
    */
@@ -1314,7 +1314,8 @@ export const ListRefusedResponseSchema: GenMessage<ListRefusedResponse> = /*@__P
 export type SummarizeRefusedRequest = Message<"modelgateway.v1.SummarizeRefusedRequest"> & {
   /**
    * Selects calls; `model` names a model of the catalogue. Without `from`, the time begins 30 buckets before `to`; without
-   * `to`, it ends now. At most 1,000 buckets. Counts of more than two days ago are kept by the hour.
+   * `to`, it ends now. At most 1,000 buckets. Counts of more than two days ago are kept by the hour, in which `from` is
+   * rounded down.
    *
    * @generated from field: modelgateway.v1.RefusedFilter filter = 1;
    */

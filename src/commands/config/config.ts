@@ -44,7 +44,7 @@ export async function config([action, ...args]: readonly string[]): Promise<void
       });
     }
   }
-  throw wrongAction("config");
+  throw wrongAction("config", action);
 }
 
 async function printVersions(ask: CallOperator): Promise<void> {

@@ -22,7 +22,7 @@ import { printDifference, printOutcome } from "./differences.ts";
 import { readArgument } from "./read-file.ts";
 
 export async function models([action, ...args]: readonly string[]): Promise<void> {
-  if (action !== "sync") throw wrongAction("models");
+  if (action !== "sync") throw wrongAction("models", action);
   const { values, positionals } = readOptions("models sync", args);
   const [given] = positionals as [string];
   const text = isAddress(given) ? await fetchText(given) : readArgument("models sync", given);

@@ -14,7 +14,7 @@ import { readOptions } from "../line/read-options.ts";
 export async function importFrom([from, ...args]: readonly string[]): Promise<void> {
   if (from === "litellm") return importConfig(args);
   if (from === "new-api") return importChannels(args);
-  if (from !== "litellm-keys") throw wrongAction("import");
+  if (from !== "litellm-keys") throw wrongAction("import", from);
   // Only this needs the database, and all that goes with it.
   const { importKeys } = await import("./import-keys.ts");
   await importKeys(args);

@@ -19,12 +19,18 @@ export function helpHint(command?: string): string {
 
 /** wrongCommand is the mistake of a name that is no command, with the one that was probably meant. */
 export function wrongCommand(name: string): UsageError {
-  const meant = nearestWord(name, new Set([...firstWords().keys(), ...specs.keys()]));
-  const hint = meant === undefined ? "" : ` Is "${meant}" meant?`;
-  return new UsageError(`there is no command "${name}".${hint} ${helpHint()}`);
+  const words = [...firstWords().keys(), ...specs.keys()];
+  return new UsageError(`there is no command "${name}".${isMeant(name, words)} ${helpHint()}`);
 }
 
-/** wrongAction is the mistake of a group's name with no second word, or an unknown one. */
-export function wrongAction(group: string): UsageError {
-  return new UsageError(`${group} needs one of: ${actionsOf(group).join(", ")}. ${helpHint(group)}`);
+/** wrongAction is the mistake of a group's name with no second word, or an unknown one, with the one that was probably meant. */
+export function wrongAction(group: string, word = ""): UsageError {
+  const actions = actionsOf(group);
+  return new UsageError(`${group} needs one of: ${actions.join(", ")}.${isMeant(word, actions)} ${helpHint(group)}`);
+}
+
+/** isMeant asks whether the nearest of some words is meant by one that is none of them. The word is not shown: it may be a pasted secret. */
+export function isMeant(word: string, words: Iterable<string>): string {
+  const meant = nearestWord(word, words);
+  return meant === undefined ? "" : ` Is "${meant}" meant?`;
 }

@@ -1,6 +1,6 @@
 /** Reads the options and arguments of a command, as the table of commands has them. */
 import { parseArgs } from "node:util";
-import { helpHint, UsageError } from "./errors.ts";
+import { helpHint, isMeant, UsageError } from "./errors.ts";
 import type { CommandName, CommandSpec, commandTable, OptionSpec } from "./table.ts";
 import { specs } from "./table.ts";
 
@@ -45,8 +45,20 @@ function parse(command: string, args: readonly string[], { options }: CommandSpe
     return parseArgs({ args: [...args], options: given, allowPositionals: true });
   } catch (error) {
     const fault = looksLikeOption(args, options) ?? namesVariable(args, options) ?? firstSentence(error as Error);
-    throw new UsageError(`${command}: ${fault}. ${helpHint(command)}`);
+    throw new UsageError(`${command}: ${fault}.${misspelt(args, options)} ${helpHint(command)}`);
   }
+}
+
+/** misspelt asks whether the nearest option is meant by the first that there is not; empty where none is near. */
+function misspelt(args: readonly string[], options: CommandSpec["options"]): string {
+  const names = args.flatMap((arg) => /^(--[^=]+)/.exec(arg)?.[1] ?? []);
+  const wrong = names.find((name) => !Object.hasOwn(options, name.slice(2)));
+  return wrong === undefined
+    ? ""
+    : isMeant(
+        wrong,
+        Object.keys(options).map((name) => `--${name}`),
+      );
 }
 
 function firstSentence({ message }: Error): string {

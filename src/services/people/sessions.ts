@@ -33,6 +33,8 @@ export interface SessionParts {
   readonly limiter: Limiter;
   readonly settings: () => SessionSettings;
   readonly unit: { readonly code: string; readonly symbol: string };
+  /** docs is whether the documentation is served. */
+  readonly docs: boolean;
   /** clock returns milliseconds since 1970. */
   readonly clock: () => number;
 }
@@ -52,7 +54,7 @@ const registrations = {
 } as const;
 
 export function sessionService(parts: SessionParts): ServiceImplementation<typeof SessionService> {
-  const { storage, limiter, settings, unit, clock } = parts;
+  const { storage, limiter, settings, unit, docs, clock } = parts;
   const { users, sessions } = storage;
   const attempts = createAttempts(limiter);
   return {
@@ -69,6 +71,7 @@ export function sessionService(parts: SessionParts): ServiceImplementation<typeo
         awaitsSetUp: (await users.countOperators()) === 0,
         unit,
         addresses: { root: peer.rootUrl, direct, cdn, cn },
+        docs,
       });
     },
     async signOut({ caller, peer }) {

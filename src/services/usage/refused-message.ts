@@ -10,6 +10,7 @@ import {
   type SummarizeRefusedResponseSchema,
 } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { invalidValue, type Reason, reasonOf, reasonWord } from "../../call/refusals.ts";
+import { hourMs } from "../../runtime/time/durations.ts";
 import type { RefusedCall, RefusedColumn, RefusedStore } from "../../storage/calls/refused.ts";
 import { asked } from "../asked.ts";
 import { pageOf } from "../page.ts";
@@ -53,7 +54,8 @@ export async function summarizeRefused(
   const { filter, bucket, groupBy = RefusedGroup.UNSPECIFIED } = request ?? {};
   const bucketMs = bucketMsOf(bucket);
   const by = columns[groupBy];
-  const times = bucketedSpan(filter ?? {}, bucketMs, now);
+  // Those of more than two days ago are kept by the hour.
+  const times = bucketedSpan(filter ?? {}, bucketMs, now, Math.min(bucketMs, hourMs));
   const found = await store.sums({ accountId, ...filterOf(filter), ...times, bucketMs, groupBy: by }, maxGroups);
   const nameOf = (group: string) => (by === "reason" ? reasonWord(Number(group) as Reason) : group);
   return {

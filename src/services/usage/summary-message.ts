@@ -32,7 +32,7 @@ const columns: Readonly<Record<RequestGroup, GroupColumn | undefined>> = {
 export function summaryFilterOf(message: SummarizeRequestsRequest | undefined, now: number) {
   const { filter, bucket, groupBy = RequestGroup.UNSPECIFIED } = message ?? {};
   const bucketMs = bucketMsOf(bucket);
-  const span = bucketedSpan(filter ?? {}, bucketMs, now);
+  const span = bucketedSpan(filter ?? {}, bucketMs, now, 1);
   return { ...requestFilterOf(filter), ...span, bucketMs, groupBy: columns[groupBy] };
 }
 

@@ -25,16 +25,21 @@ export function span(from: Timestamp | undefined, to: Timestamp | undefined): { 
   return { ...(begins === undefined ? {} : { from: begins }), ...(ends === undefined ? {} : { to: ends }) };
 }
 
-/** bucketedSpan returns the span of whole buckets. Throws a Refusal if it is empty or has too many. */
+/**
+ * bucketedSpan returns the span of buckets. The first is whole, unless `from` is given and what is summed is kept more finely, by the
+ * grain: then it has what there is since `from`. Throws a Refusal if the span is empty or has too many.
+ */
 export function bucketedSpan(
   { from, to }: { readonly from?: Timestamp | undefined; readonly to?: Timestamp | undefined },
   bucketMs: number,
   now: number,
+  grainMs = bucketMs,
 ): { from: number; to: number } {
   const ends = to ? timestampMs(to) : now;
   const asked = from ? timestampMs(from) : ends - defaultBuckets * bucketMs;
   refuseBackwards(asked, ends);
-  const begins = Math.floor(asked / bucketMs) * bucketMs;
+  const roundMs = from ? grainMs : bucketMs;
+  const begins = Math.floor(asked / roundMs) * roundMs;
   if (ends - begins > (maxBuckets + 1) * bucketMs) {
     throw invalidValue("from", `expected at most ${maxBuckets} buckets before \`to\``);
   }

@@ -125,6 +125,13 @@ test("counts are exact, by reason, key, model and account, in minutes, hours and
     const beginsAt = new Date(now - (now % ms)).toISOString().replace(".000Z", "Z");
     expect(counted).toEqual([{ beginsAt, requests: "5" }]);
   }
+  // A day has those since `from` alone.
+  const hour = 3_600_000;
+  const since = (ms: number) =>
+    sums({ filter: { from: new Date(ms).toISOString(), to: new Date(now + hour).toISOString() } });
+  expect((await since(now)).total).toBe("5");
+  expect((await since(now - (now % hour) + hour - 1)).total).toBe("5");
+  expect((await since(now - (now % hour) + hour)).total).toBeUndefined();
   const asked = { summary: { groupBy: "REFUSED_GROUP_ACCOUNT" } };
   const { json } = await askRpc(gateway, "OperatorService.SummarizeAllRefused", asked, bearer(operatorKey));
   const { total, groups: accounts } = json.summary as { total: string; groups: JsonObject[] };

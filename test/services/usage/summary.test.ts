@@ -99,6 +99,16 @@ test("buckets are hours or days of UTC, and those without calls are left out", a
   ).toMatchObject({ requests: "1", cost: "100" });
 });
 
+test("the first bucket has the calls since `from` alone, wherever in it that is", async () => {
+  const from = new Date(noon + hour).toISOString();
+  for (const bucket of ["BUCKET_DAY", "BUCKET_HOUR"]) {
+    const { total, sums } = await summary({ bucket, filter: { from } });
+    expect(total).toMatchObject({ requests: "21", cost: String(20 * 7 + 100) });
+    expect(sums[0]).toMatchObject({ requests: "20" });
+  }
+  expect((await summary({ filter: { from: new Date(noon + hour + 10).toISOString() } })).total.requests).toBe("11");
+});
+
 test("a filter selects what is summed, and an account sees its own calls only", async () => {
   expect((await summary({ filter: { upstream: "west" } })).total).toMatchObject({ requests: "20", errors: "0" });
   expect((await summary({ filter: { outcomes: ["OUTCOME_FAILED"] } })).total).toMatchObject({ requests: "1" });

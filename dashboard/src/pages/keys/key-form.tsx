@@ -5,8 +5,7 @@ import type { ReactNode } from "react";
 import { isBudgetValid } from "../../budgets/budget-values.ts";
 import { BudgetsEditor } from "../../budgets/budgets-editor.tsx";
 import { texts, useTexts } from "../../language/language.tsx";
-import { readAmount } from "../../parts/amount.ts";
-import { AmountField } from "../../parts/amount-field.tsx";
+import { AmountField, useLimitCheck } from "../../parts/amount-field.tsx";
 import { Fields } from "../../parts/fields.tsx";
 import { FormButtons } from "../../parts/form-buttons.tsx";
 import { expiryChoices, isSameExpiry, type KeyValues, localText } from "./key-values.ts";
@@ -21,7 +20,6 @@ const said = texts(
     nameLong: "Use at most 200 characters",
     limit: "Credit limit",
     limitAbout: "What the key may spend in its life. Empty: only the balance of the account bounds it.",
-    limitWrong: "Enter an amount, such as 12.50, with at most six decimal places",
     budgetsAbout: "What the key may spend in a window of time. All of them hold at once.",
     expiry: "Expires",
     never: "Never",
@@ -44,7 +42,6 @@ const said = texts(
     nameLong: "请使用不超过 200 个字符",
     limit: "消费上限",
     limitAbout: "密钥总共可消费的金额。留空则只受账户余额限制。",
-    limitWrong: "请输入金额，例如 12.50，最多六位小数",
     budgetsAbout: "密钥在一段时间内可消费的金额。所有预算同时生效。",
     expiry: "过期时间",
     never: "永不",
@@ -77,13 +74,12 @@ interface Props {
 
 export function KeyForm({ initial, exists, action, busy, onSubmit, onCancel, children }: Props) {
   const t = useTexts(said);
-  const checks = { ...useLabelChecks(), ...useLimitChecks() };
+  const checks = { ...useLabelChecks(), ...useLimitChecks(), limit: useLimitCheck() };
   const form = useForm<KeyValues>({
     initialValues: initial,
     validate: {
       ...checks,
       name: (name) => (name.trim() === "" ? t.nameNeeded : name.trim().length > 200 ? t.nameLong : null),
-      limit: (limit) => (limit.trim() === "" || readAmount(limit) !== undefined ? null : t.limitWrong),
       // Each budget shows its own fault.
       budgets: (budgets) => (budgets.every(isBudgetValid) ? null : true),
       expiresAt: (expiresAt, values) => {

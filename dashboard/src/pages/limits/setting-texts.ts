@@ -102,7 +102,7 @@ export const settingHelps = texts(
     "public_urls.cn": "For clients in mainland China.",
   } satisfies Named,
   {
-    registration: "所有人、持有管理员所发链接的人，或不开放。",
+    registration: "所有人、持有网关管理员所发链接的人，或不开放。",
     max_keys_per_account: "每个账户最多可拥有的数量。",
     "failed_credentials.per_minute": "每个地址一次可发送的数量，以及每分钟恢复的数量。正确的凭据始终有效。",
     "catalogue_prices.dollar": "目录价格以美元计。留空则采用该货币的约数。",

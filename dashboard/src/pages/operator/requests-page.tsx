@@ -15,9 +15,10 @@ import { filterOf } from "../../parts/request-choice.ts";
 import { RequestFilters } from "../../parts/request-filters.tsx";
 import { RequestTable } from "../../parts/request-table.tsx";
 import { isFiltered, type RequestSearch } from "../../search.ts";
+import { UsageSummary } from "../usage/usage-summary.tsx";
 import { AccountLink } from "./account-link.tsx";
 import { useAccountNames } from "./use-account-names.ts";
-import { allRefused, useAllRequests } from "./use-lists.ts";
+import { allRefused, allSums, useAllRequests } from "./use-lists.ts";
 
 const said = texts(
   {
@@ -63,7 +64,10 @@ export function RequestsPage() {
         {search.view === "refused" ? (
           <RefusedOfAll search={search} accountNames={accountNames} />
         ) : (
-          <Requests search={search} accountNames={accountNames} />
+          <>
+            <UsageSummary search={search} source={allSums(search.account)} accountNames={accountNames} />
+            <Requests search={search} accountNames={accountNames} />
+          </>
         )}
       </Stack>
     </Page>

@@ -6,6 +6,7 @@ import type { EntryKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { type ListAllRequestsRequestSchema, OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { fromTheTop, paged } from "../../parts/paged.ts";
 import { type RefusedSource, refusedRefreshMs } from "../../parts/refused-view.tsx";
+import { type SummarySource, sumsRefreshMs } from "../usage/usage-summary.tsx";
 
 export function useAccounts(search: string) {
   const input = { ...(search ? { search } : {}), pageToken: fromTheTop };
@@ -43,16 +44,32 @@ export function allRefused(account: string | undefined): RefusedSource {
   const of = account === undefined ? {} : { account };
   const { summarizeAllRefused, listAllRefused } = OperatorService.method;
   return {
-    useSums: (summary) =>
+    useSums: (summary, enabled = true) =>
       useQuery(
         summarizeAllRefused,
         { ...of, summary },
         {
           select: (answer) => answer.summary,
-          refetchInterval: refusedRefreshMs,
-          placeholderData: keepPreviousData,
+          ...{ enabled, refetchInterval: refusedRefreshMs, placeholderData: keepPreviousData },
         },
       ),
     useList: (filter) => useInfiniteQuery(listAllRefused, { ...of, filter, pageToken: fromTheTop }, paged),
+  };
+}
+
+/** allSums asks for the sums of the calls of one account, or of all if it is undefined. */
+export function allSums(account: string | undefined): SummarySource {
+  const of = account === undefined ? {} : { account };
+  return {
+    useSums: (summary) =>
+      useQuery(
+        OperatorService.method.summarizeAllRequests,
+        { ...of, summary },
+        {
+          select: (answer) => answer.summary,
+          ...{ refetchInterval: sumsRefreshMs, placeholderData: keepPreviousData },
+        },
+      ),
+    refused: allRefused(account),
   };
 }

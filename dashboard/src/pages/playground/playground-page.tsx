@@ -113,7 +113,7 @@ function Trial({ keys, models }: Props) {
           onChange={(id) => id && setKeyId(id)}
           searchable
           allowDeselect={false}
-          w={{ base: "100%", xs: 200 }}
+          w={{ base: "100%", xs: 260 }}
         />
       </Group>
       {model.kind === ModelKind.SPEECH ? (

@@ -66,7 +66,7 @@ export function Redeem({ account }: { readonly account: Account }) {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (code.trim() !== "") redeem.mutate({ code: code.trim() });
+          redeem.mutate({ code: code.trim() });
         }}
       >
         <Group align="flex-end" gap="sm">
@@ -80,7 +80,7 @@ export function Redeem({ account }: { readonly account: Account }) {
             flex="1 1 200px"
             styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
           />
-          <Button type="submit" loading={redeem.isPending}>
+          <Button type="submit" loading={redeem.isPending} disabled={code.trim() === ""}>
             {t.action}
           </Button>
         </Group>

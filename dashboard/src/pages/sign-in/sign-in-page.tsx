@@ -2,7 +2,7 @@
 import { useMutation } from "@connectrpc/connect-query";
 import { Alert, Anchor, Text } from "@mantine/core";
 import { IconRocket } from "@tabler/icons-react";
-import { getRouteApi, Link, Navigate } from "@tanstack/react-router";
+import { getRouteApi, Link, Navigate, useRouter } from "@tanstack/react-router";
 import { memo, useState } from "react";
 import { SessionService } from "../../../../gen/modelgateway/v1/sessions_pb.ts";
 import { BareFrame } from "../../frame/bare-frame.tsx";
@@ -94,6 +94,7 @@ export function SignInPage() {
 
 /** GoOn redirects once: while the other page loads, this component stays and renders again. */
 const GoOn = memo(function GoOn({ wanted }: { readonly wanted: string | undefined }) {
-  const [destination] = useState(() => readDestination(wanted));
+  const { parseSearch } = useRouter().options;
+  const [destination] = useState(() => readDestination(wanted, parseSearch));
   return <Navigate {...destination} replace />;
 });

@@ -29,7 +29,7 @@ const said = texts(
     attempts: "Attempts",
     failures: "Failures",
     median: "First byte, median",
-    slow: "First byte, P95",
+    slow: "First byte, 95th percentile",
     running: "Running now",
     runningOf: (running: string, most: string) => `${running} of ${most}`,
     waiting: "Waiting for a place",

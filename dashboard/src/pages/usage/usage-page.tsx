@@ -23,7 +23,7 @@ import { isFiltered, type RequestSearch } from "../../search.ts";
 import { labelsAmong } from "../keys/limits/use-known-labels.ts";
 import { ExportButton, ExportFailure, useExport } from "./export-button.tsx";
 import { UsageSummary } from "./usage-summary.tsx";
-import { ownRefused, useRequests, useRunning } from "./use-requests.ts";
+import { ownRefused, ownSums, useRequests, useRunning } from "./use-requests.ts";
 
 const said = texts(
   {
@@ -90,7 +90,7 @@ export function UsagePage() {
         <RefusedView search={search} source={ownRefused} keyNames={keyNames} />
       ) : (
         <>
-          <UsageSummary search={search} keyNames={keyNames} />
+          <UsageSummary search={search} source={ownSums} keyNames={keyNames} />
           <Calls search={search} live={live} keyNames={keyNames} onClear={() => choose({})} />
         </>
       )}

@@ -1,13 +1,15 @@
-/** The totals of the calls that the filters select, and a chart of them, grouped as the reader chooses. */
+/** The totals of the calls that the filters select, and a chart of them, grouped as the reader chooses; also as a file. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
-import { useQuery } from "@connectrpc/connect-query";
-import { Alert, Group, Paper, Select, Stack, Text, Title } from "@mantine/core";
-import { keepPreviousData } from "@tanstack/react-query";
+import { Alert, Button, Group, Paper, Select, Stack, Text, Title } from "@mantine/core";
+import { IconDownload } from "@tabler/icons-react";
+import type { UseQueryResult } from "@tanstack/react-query";
 import { useState } from "react";
 import {
   RequestGroup,
+  type RequestTotals,
+  type SummarizeRequestsRequestSchema,
   type SummarizeRequestsResponse,
-  UsageService,
 } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { CallTotals } from "../../charts/call-totals.tsx";
 import { GroupTable } from "../../charts/group-table.tsx";
@@ -18,16 +20,22 @@ import { UsageCharts } from "../../charts/usage-charts.tsx";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
+import { download } from "../../parts/download.ts";
 import { type OutcomeWord, useOutcomeNames } from "../../parts/outcome.tsx";
+import type { RefusedSource } from "../../parts/refused-view.tsx";
 import { filterOf, isOutcome } from "../../parts/request-choice.ts";
 import type { RequestSearch } from "../../search.ts";
+import { useSession } from "../../session.tsx";
+import { totalsCsv } from "./totals-csv.ts";
 
 const said = texts(
   {
     title: "Totals",
     week: "The last 7 days",
     chosen: "Of the dates that are chosen",
+    weekTo: "The 7 days up to the date that is chosen",
     by: "Group by",
+    account: "Account",
     model: "Model",
     key: "Key",
     upstream: "Upstream",
@@ -39,6 +47,9 @@ const said = texts(
     nobody: "Without an owner",
     cache: "Answered from the cache",
     refused: "Refused",
+    export: "Export totals",
+    all: (count: string) => `Show all ${count}`,
+    fewer: "Show fewer",
     partial: (since: string) =>
       `There are more calls than are summed at once. The totals are of the calls since ${since}.`,
   },
@@ -46,7 +57,9 @@ const said = texts(
     title: "合计",
     week: "最近 7 天",
     chosen: "所选日期",
+    weekTo: "截至所选日期的 7 天",
     by: "分组方式",
+    account: "账户",
     model: "模型",
     key: "密钥",
     upstream: "上游",
@@ -58,11 +71,15 @@ const said = texts(
     nobody: "无负责人",
     cache: "缓存应答",
     refused: "被拒绝",
+    export: "导出合计",
+    all: (count: string) => `显示全部 ${count} 项`,
+    fewer: "收起",
     partial: (since: string) => `调用数超出一次可汇总的数量，以下合计仅包含 ${since} 之后的调用。`,
   },
 );
 
 const groups = {
+  account: RequestGroup.ACCOUNT,
   model: RequestGroup.MODEL,
   key: RequestGroup.KEY,
   upstream: RequestGroup.UPSTREAM,
@@ -76,59 +93,61 @@ type By = keyof typeof groups;
 
 const measures = ["cost", "requests", "tokens"] as const satisfies readonly Measure[];
 const shownGroups = 10;
+export const sumsRefreshMs = 30_000;
+
 /** bucketsFor returns the buckets of what the address selects: by default those of the last seven days. */
 function bucketsFor(search: RequestSearch, now: number): Buckets {
   const { from, to } = filterOf(search);
   return chosenBuckets(from && timestampMs(from as never), to && timestampMs(to as never), now);
 }
 
-interface Props {
-  readonly search: RequestSearch;
-  readonly keyNames: ReadonlyMap<string, string>;
+type AskedSums = MessageInitShape<typeof SummarizeRequestsRequestSchema>;
+
+/** SummarySource asks for the sums of calls: those of the account, or of any for the operator. */
+export interface SummarySource {
+  readonly useSums: (
+    asked: AskedSums,
+  ) => Pick<UseQueryResult<SummarizeRequestsResponse | undefined, Error>, "data" | "error" | "refetch">;
+  readonly refused: RefusedSource;
 }
 
-export function UsageSummary({ search, keyNames }: Props) {
+interface Props {
+  readonly search: RequestSearch;
+  readonly source: SummarySource;
+  readonly keyNames?: ReadonlyMap<string, string>;
+  /** accountNames are accounts' names by id; set where there may be several. */
+  readonly accountNames?: ReadonlyMap<string, string>;
+}
+
+export function UsageSummary({ search, source, keyNames, accountNames }: Props) {
   const t = useTexts(said);
-  const outcomes = useOutcomeNames();
-  const [by, setBy] = useState<By>("model");
+  const [by, setBy] = useState<By>(accountNames && search.account === undefined ? "account" : "model");
+  const nameOf = useGroupNames(by, keyNames, accountNames);
   const [now] = useState(Date.now);
   const buckets = bucketsFor(search, now);
-  const { to: _, ...filter } = filterOf(search);
-  const ends = filterOf(search).to;
-  const asked = {
-    filter: { ...filter, from: timestampFromMs(buckets.begins[0] ?? now), ...(ends ? { to: ends } : {}) },
-    bucket: buckets.bucket,
-    groupBy: groups[by],
-  };
-  const summary = useQuery(UsageService.method.summarizeRequests, asked, {
-    refetchInterval: 30_000,
-    placeholderData: keepPreviousData,
-  });
-  const { outcomes: _outcomes, upstream, ...ofRefused } = asked.filter;
-  const refused = useQuery(
-    UsageService.method.summarizeRefused,
-    { filter: ofRefused, bucket: buckets.bucket },
-    { enabled: by === "outcome" && upstream === undefined && search.outcome === undefined, refetchInterval: 30_000 },
-  );
-  const nameOf = (group: string) => {
-    if (by === "outcome" && group === refusedGroup) return t.refused;
-    if (by === "key") return keyNames.get(group) ?? group;
-    if (by === "outcome" && isOutcome(group)) return outcomes[group as OutcomeWord];
-    if (group !== "") return group;
-    return by === "upstream" ? t.cache : by === "tag" ? t.untagged : by === "owner" ? t.nobody : group;
-  };
+  const { from: begins, to: ends, ...filter } = filterOf(search);
+  // The list has the calls since the very moment, and so have the sums.
+  const from = timestampFromMs(Math.max(buckets.begins[0] ?? now, begins ? timestampMs(begins as never) : 0));
+  const chosen = { ...filter, from, ...(ends ? { to: ends } : {}) };
+  const summary = source.useSums({ filter: chosen, bucket: buckets.bucket, groupBy: groups[by] });
+  const { outcomes: _outcomes, upstream, tag, ...ofRefused } = chosen;
+  const isWithRefused = by === "outcome" && upstream === undefined && tag === undefined && search.outcome === undefined;
+  const refused = source.refused.useSums({ filter: ofRefused, bucket: buckets.bucket }, isWithRefused);
+  const choices = (Object.keys(groups) as By[]).filter((one) => one !== "account" || accountNames);
+  const note = begins ? t.chosen : ends ? t.weekTo : t.week;
   return (
     <Paper withBorder p="md" component="section">
       <Answer of={summary} lines={6}>
         {(asAnswered) => {
-          const answer = by === "outcome" ? withRefused(asAnswered, refused.data) : asAnswered;
+          if (!asAnswered) return null;
+          const answer = isWithRefused ? withRefused(asAnswered, refused.data) : asAnswered;
           return (
             <Stack gap="md">
               <Group justify="space-between" align="flex-end" gap="sm">
-                <Totals of={answer} note={search.from === undefined ? t.week : t.chosen} />
+                <Totals of={answer} note={note} />
                 <Select
                   label={t.by}
-                  data={(Object.keys(groups) as By[]).map((value) => ({ value, label: t[value] }))}
+                  data={choices.map((value) => ({ value, label: t[value] }))}
                   value={by}
                   onChange={(value) => value && setBy(value as By)}
                   allowDeselect={false}
@@ -141,14 +160,66 @@ export function UsageSummary({ search, keyNames }: Props) {
                 span={buckets}
                 nameOf={nameOf}
               />
-              {answer.groups.length > 1 && (
-                <GroupTable of={answer.groups.slice(0, shownGroups)} head={t[by]} nameOf={nameOf} flush />
+              {answer.groups.length > 0 && (
+                <Groups
+                  {...{ of: answer.groups, by, nameOf, from: answer.completeFrom ?? from }}
+                  to={ends ? (ends as typeof from) : timestampFromMs(now)}
+                />
               )}
             </Stack>
           );
         }}
       </Answer>
     </Paper>
+  );
+}
+
+/** useGroupNames returns what names a group. */
+function useGroupNames(by: By, keyNames: Props["keyNames"], accountNames: Props["accountNames"]) {
+  const t = useTexts(said);
+  const outcomes = useOutcomeNames();
+  return (group: string): string => {
+    if (by === "outcome" && group === refusedGroup) return t.refused;
+    if (by === "key") return keyNames?.get(group) ?? group;
+    if (by === "account") return accountNames?.get(group) ?? group;
+    if (by === "outcome" && isOutcome(group)) return outcomes[group as OutcomeWord];
+    if (group !== "") return group;
+    return by === "upstream" ? t.cache : by === "tag" ? t.untagged : by === "owner" ? t.nobody : group;
+  };
+}
+
+interface GroupsProps {
+  readonly of: readonly RequestTotals[];
+  readonly by: By;
+  readonly nameOf: (group: string) => string;
+  readonly from: ReturnType<typeof timestampFromMs>;
+  readonly to: ReturnType<typeof timestampFromMs>;
+}
+
+/** Groups shows the first of the groups, then all; and makes a file of all. */
+function Groups({ of, by, nameOf, from, to }: GroupsProps) {
+  const t = useTexts(said);
+  const format = useFormat();
+  const { unit } = useSession();
+  const [all, setAll] = useState(false);
+  const write = () => {
+    const csv = totalsCsv({ groups: of, by, nameOf, from, to, unit: unit.code });
+    download(new Blob([csv], { type: "text/csv;charset=utf-8" }), `totals-by-${by}.csv`);
+  };
+  return (
+    <>
+      {of.length > 1 && <GroupTable of={all ? of : of.slice(0, shownGroups)} head={t[by]} nameOf={nameOf} flush />}
+      <Group gap="xs">
+        {of.length > shownGroups && (
+          <Button variant="subtle" size="xs" onClick={() => setAll(!all)}>
+            {all ? t.fewer : t.all(format.count(of.length))}
+          </Button>
+        )}
+        <Button variant="default" size="xs" leftSection={<IconDownload size={14} aria-hidden />} onClick={write}>
+          {t.export}
+        </Button>
+      </Group>
+    </>
   );
 }
 

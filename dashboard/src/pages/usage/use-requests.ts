@@ -12,6 +12,7 @@ import { fromTheTop, paged } from "../../parts/paged.ts";
 import { type RefusedSource, refusedRefreshMs } from "../../parts/refused-view.tsx";
 import { filterOf } from "../../parts/request-choice.ts";
 import type { RequestSearch } from "../../search.ts";
+import { type SummarySource, sumsRefreshMs } from "./usage-summary.tsx";
 
 const liveMs = 2000;
 const pageSize = 50;
@@ -63,11 +64,19 @@ export function useRunning(search: RequestSearch, live: boolean) {
 
 /** ownRefused asks for the account's refused calls. */
 export const ownRefused: RefusedSource = {
-  useSums: (asked) =>
+  useSums: (asked, enabled = true) =>
     useQuery(UsageService.method.summarizeRefused, asked, {
-      refetchInterval: refusedRefreshMs,
-      placeholderData: keepPreviousData,
+      ...{ enabled, refetchInterval: refusedRefreshMs, placeholderData: keepPreviousData },
     }),
   useList: (filter) =>
     useInfiniteQuery(UsageService.method.listRefused, { filter, pageSize, pageToken: fromTheTop }, paged),
+};
+
+/** ownSums asks for the sums of the account's calls. */
+export const ownSums: SummarySource = {
+  useSums: (asked) =>
+    useQuery(UsageService.method.summarizeRequests, asked, {
+      ...{ refetchInterval: sumsRefreshMs, placeholderData: keepPreviousData },
+    }),
+  refused: ownRefused,
 };
