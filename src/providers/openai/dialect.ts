@@ -28,7 +28,7 @@ import { createUpstream } from "../upstream/upstream.ts";
 import { ChatUsageReader } from "../usage/chat-counts.ts";
 import { asksForUsage } from "../usage/write-usage.ts";
 import { createChunkAccumulator } from "./accumulator.ts";
-import { ChoiceTracker } from "./choices.ts";
+import { ChoiceTracker, RepeatedMessages } from "./choices.ts";
 import type { TemplateReader } from "./delta-template.ts";
 import { inBatches } from "./embeddings/batches.ts";
 import { inTexts } from "./embeddings/texts.ts";
@@ -111,7 +111,8 @@ function openAiDialect(
     errorIn,
     changes: changesOfAnswer,
     measure: meterAnswer,
-    track: (attempt) => withNativeChunks(attempt, trackChunks(attempt, createReader?.()), errorIn),
+    track: (attempt) =>
+      withNativeChunks(attempt, withoutRepeats(attempt, trackChunks(attempt, createReader?.())), errorIn),
     framesOf: chunksOfAnswer,
     accumulator: createChunkAccumulator,
   };
@@ -216,6 +217,22 @@ function withoutUsage<O extends DescMessage>(frame: Wire<O>, json: JsonObject): 
   if (!("usage" in json)) return frame;
   if (json.usage === null) return withoutNullUsage(frame);
   return Array.isArray(json.choices) && json.choices.length > 0 ? frame.with({ usage: undefined }) : undefined;
+}
+
+/** withoutRepeats returns a tracker of a chat that takes no message which tells again what deltas have told. */
+function withoutRepeats({ operation }: Attempt, tracker: StreamTracker): StreamTracker {
+  if (operation !== "chat") return tracker;
+  const messages = new RepeatedMessages();
+  return {
+    ...tracker,
+    take(frame, json) {
+      const { choices } = json;
+      if (!Array.isArray(choices)) return tracker.take(frame, json);
+      const unsaid = messages.unsaid(choices);
+      if (unsaid === choices) return tracker.take(frame, json);
+      return tracker.take(frame.with({ choices: unsaid }), { ...json, choices: unsaid });
+    },
+  };
 }
 
 /**
