@@ -144,6 +144,7 @@ function requestTo(attempt: CallAttempt, record: AttemptRecord, clock: () => num
     account: part.caller.accountId,
     operation: candidate.operation,
     form,
+    asked: candidate.refused?.asked,
     request,
     model: candidate.target.model,
     header: candidate.refused ? withoutBetas(header, candidate.refused.betas) : header,

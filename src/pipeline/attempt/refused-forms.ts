@@ -1,11 +1,13 @@
 /**
  * Reads in a chat's refusal which of its forms the server does not take: keys that OpenAI's API does not have, instructions by their role or
- * their place, lists of texts in place of one, a last turn that is the model's, a schema for the answer, and a demand for a call.
+ * their place, lists of texts in place of one, a last turn that is the model's, a schema for the answer, and a demand for a call. And in any
+ * refusal whether the answer is to be asked for as a stream, or whole.
  *
  * Sources: https://github.com/danny-avila/LibreChat/issues/5985, https://github.com/vellum-ai/vellum-assistant/pull/40916,
  * https://github.com/aj47/SpeakMCP/pull/1037, https://github.com/llm-exe/llm-exe/issues/662,
  * https://github.com/vectorize-io/hindsight/issues/4246
  */
+import type { Form, Operation } from "../../call/operations.ts";
 import type { Refusal } from "../../call/refusals.ts";
 import { demandsCall } from "../../call/request/demanded-call.ts";
 import type { RefusedForms } from "../../call/request/refused-members.ts";
@@ -27,6 +29,40 @@ const saysUnknown =
 export function mayTellForms({ status, answered }: Refusal): boolean {
   if (status === 400 || status === 422) return true;
   return status >= 500 && /\bjinja\b/i.test(answered?.toString("utf8", 0, maxSaid) ?? "");
+}
+
+/** streamed are the operations whose streams tell what a whole answer tells, so that each can be made of the other. */
+const streamed: ReadonlySet<Operation> = new Set(["chat", "messages", "responses", "completions"]);
+
+/**
+ * How servers say that they, or the model, only stream. Sources: https://github.com/evalstate/fast-agent/issues/153,
+ * https://github.com/infiniflow/ragflow/issues/8972, https://github.com/musistudio/claude-code-router/issues/948
+ */
+const saysStreamOnly = new RegExp(
+  [
+    String.raw`\bonly (?:\w+ )?(?:supports?|accepts?|allows?|works? (?:in|with))\b.{0,20}\bstream|\bonly (?:in )?stream(?:s|ing|ed)?\b`,
+    String.raw`\bstream(?:ing)?\b\W{0,4}(?:(?:parameter|mode) )?(?:must|should|has to|needs to|is)\b.{0,12}\b(?:true|required|enabled)`,
+    String.raw`\brequires?\b.{0,12}\bstream(?:ing)?\b|\bnon-?stream|\bstream\W{0,4}(?:=|is)\W{0,4}false\b|非流式|(?:仅|只)支持流式`,
+  ].join("|"),
+  "is",
+);
+
+/**
+ * How they say that they do not stream, or not with what is asked. Sources: https://github.com/github/gh-models/issues/31,
+ * https://github.com/langgenius/dify/issues/2897, https://github.com/obot-platform/obot/issues/4101
+ */
+const saysNot = String.raw`(?:(?:\bnot|n't) (?:\w+ ){0,2}?(?:support|available|allowed|permitted|implemented)|\b(?:unsupported|cannot|must be verified)\b|不支持)`;
+const saysNoStream = new RegExp(
+  String.raw`${saysNot}.{0,80}(?:\bstream|流式)|(?:\bstream(?:ing)?\b|流式).{0,80}${saysNot}`,
+  "is",
+);
+
+/** otherForm returns the form of an answer that a server may take, where it refuses the one that it was asked for; undefined elsewhere. */
+export function otherForm(error: Refusal, { modelCall, candidate }: CallAttempt): Form | undefined {
+  if (!streamed.has(candidate.operation)) return undefined;
+  const said = saidIn(error).slice(0, maxSaid);
+  if (modelCall.form === "stream") return saysNoStream.test(said) ? "whole" : undefined;
+  return saysStreamOnly.test(said) ? "stream" : undefined;
 }
 
 /** KnownForms are the forms that a server has refused, and those that it turned out not to have meant in this call. */
