@@ -64,10 +64,19 @@ const otherBound: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * doneHere are members for which the gateway itself answers as it is asked, whatever the server does: vectors get their encoding behind it.
- * OpenAI's SDKs ask for one in every request.
+ * doneHere are members for which the gateway itself answers as it is asked, whatever the server does: vectors get their encoding behind it,
+ * for which OpenAI's SDKs ask in every request, and streams their usage, for which the gateway asks in each.
  */
-const doneHere: ReadonlyMap<Operation, string> = new Map([["embeddings", "encoding_format"]]);
+const doneHere: ReadonlyMap<Operation, string> = new Map([
+  ["embeddings", "encoding_format"],
+  ["chat", "stream_options"],
+  ["completions", "stream_options"],
+]);
+
+/** isUsageRefused reports whether a server refuses to be asked for the usage of its streams. */
+export function isUsageRefused(members: readonly RefusedMember[] = []): boolean {
+  return members.some(({ path: [key] }) => key === "stream_options");
+}
 
 /** doneHereIn returns the members of a request that its server need not know; none where it has none. */
 export function doneHereIn(request: JsonObject, operation: Operation): RefusedMember[] {
@@ -254,7 +263,8 @@ export function* withoutMembers(
   const blocks = members.filter(isOfBlocks);
   const isPlain = (one: RefusedMember) =>
     !one.as && !isOfBlocks(one) && !isOfItems(one) && !isOfSignatures(one) && !isOfTools(one);
-  for (const { path, of, isDoneHere } of members.filter(isPlain))
+  // What the caller wants of a stream is read from its options: the provider leaves them out.
+  for (const { path, of, isDoneHere } of members.filter((one) => isPlain(one) && !isUsageRefused([one])))
     left = yield* without(left, path, { of, at: "", dropped: isDoneHere ? [] : dropped });
   if (members.some(isOfSignatures)) left = yield* withoutAnySignature(left as JsonObject, dropped);
   // They come last: paths have the places of before.

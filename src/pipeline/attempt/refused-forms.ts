@@ -52,10 +52,9 @@ const saysStreamOnly = new RegExp(
  * https://github.com/langgenius/dify/issues/2897, https://github.com/obot-platform/obot/issues/4101
  */
 const saysNot = String.raw`(?:(?:\bnot|n't) (?:\w+ ){0,2}?(?:support|available|allowed|permitted|implemented)|\b(?:unsupported|cannot|must be verified)\b|不支持)`;
-const saysNoStream = new RegExp(
-  String.raw`${saysNot}.{0,80}(?:\bstream|流式)|(?:\bstream(?:ing)?\b|流式).{0,80}${saysNot}`,
-  "is",
-);
+/** aStream is how they speak of one, and not of its options. */
+const aStream = String.raw`(?:\bstream(?:s|ed|ing)?\b|流式)`;
+const saysNoStream = new RegExp(String.raw`${saysNot}.{0,80}${aStream}|${aStream}.{0,80}${saysNot}`, "is");
 
 /** otherForm returns the form of an answer that a server may take, where it refuses the one that it was asked for; undefined elsewhere. */
 export function otherForm(error: Refusal, { modelCall, candidate }: CallAttempt): Form | undefined {

@@ -142,9 +142,12 @@ async function furtherRefused(
 }
 
 /** toldDoneHere returns the members in a refusal that the gateway does itself: it asks again without them, whatever is said of them. */
-function toldDoneHere(error: Refusal, { translated, candidate }: CallAttempt): readonly RefusedMember[] {
+function toldDoneHere(error: Refusal, { translated, candidate, modelCall }: CallAttempt): readonly RefusedMember[] {
   const said = saidIn(error);
-  const done = doneHereIn(translated.request.outline(), candidate.operation);
+  // The gateway asks for the usage of a stream, also where its caller does not.
+  const asked = candidate.refused?.asked ?? modelCall.form;
+  const options = asked === "stream" ? { stream_options: {} } : {};
+  const done = doneHereIn({ ...options, ...translated.request.outline() }, candidate.operation);
   return done.filter(({ path: [key = ""] }) => said.includes(key));
 }
 

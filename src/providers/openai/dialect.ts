@@ -119,11 +119,12 @@ function openAiDialect(
 }
 
 /** optionsFor returns the changes to a request's stream options. `isAsked` is whether the server is asked for the usage of streams. */
-function optionsFor({ request, form, asked = form }: Attempt, isAsked: boolean): Changes {
+function optionsFor({ request, form, asked = form, isUsageUnasked }: Attempt, isAsked: boolean): Changes {
   const json = request.outline();
   // A server that is not asked refuses to be. What the caller wants of its answer is read from the request as it was.
   const isOther = form === "stream" && asked === "whole";
-  if (!isAsked || isOther) return json.stream_options === undefined ? {} : { stream_options: undefined };
+  if (!isAsked || isUsageUnasked || isOther)
+    return json.stream_options === undefined ? {} : { stream_options: undefined };
   if (asked === "whole" || asksForUsage(json)) return {};
   // An outline may have other texts in it.
   const options = json.stream_options ? request.json().stream_options : undefined;

@@ -27,6 +27,7 @@ const { upstream, gateway } = scriptedStage(
       modelAt("own", "responses", "m"),
       modelAt("chats", "chat", "m"),
       modelAt("chats", "chat-too", "m"),
+      modelAt("claude", "other", "m"),
     ],
     embeddedModels: false,
   }),
@@ -392,6 +393,31 @@ describe("a member that a chat server refuses is left out, where it says", () =>
     });
     expect([status, dropped]).toEqual([200, "store"]);
     expect(sent).toMatchObject({ seed: 1, user: "u" });
+  });
+});
+
+describe("a setting that a model has by itself alone is left out, where its server says", () => {
+  const temperature =
+    "Unsupported value: 'temperature' does not support 0.5 with this model. Only the default (1) value is supported.";
+  test.each([
+    [temperature, "temperature"],
+    ["invalid temperature: only 1 is allowed for this model", "temperature"],
+    ["`temperature` is deprecated for this model.", "temperature"],
+    ["`temperature` and `top_p` cannot both be specified for this model. Please use only one.", "top_p"],
+    ["Only one of temperature or top_p should be set (not both)", "top_p"],
+  ])("%s", async (message, key) => {
+    for (const [model, words] of [
+      ["claude", ofAnthropic],
+      ["chat", ofOpenAi],
+    ] as const) {
+      refusing([has(key), 400, words(message)]);
+      const settings = { temperature: 0.5, top_p: 0.9, max_tokens: 9, messages: [{ role: "user", content: "hi" }] };
+      const path = model === "chat" ? "/chat/completions" : "/messages";
+      const { status, dropped, sent } = await send(path, { model: model === "chat" ? model : "other", ...settings });
+      const { [key]: _, ...left } = { temperature: 0.5, top_p: 0.9 } as JsonObject;
+      expect([status, dropped]).toEqual([200, key]);
+      expect(sent).toEqual({ ...settings, temperature: left.temperature, top_p: left.top_p, model: "m" });
+    }
   });
 });
 

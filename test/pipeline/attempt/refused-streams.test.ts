@@ -121,3 +121,40 @@ test("a server that refuses both forms is asked once more, and told as it says",
   expect([status, upstream.received.length]).toEqual([400, 2]);
   expect(text).toContain("Stream must be set to true");
 });
+
+describe("a server that refuses to be asked for the usage of its streams", () => {
+  const refusals: Record<string, (key: string) => object> = {
+    "Databricks'": (key) => ({ error_code: "BAD_REQUEST", message: `Bad request: json: unknown field "${key}"\n` }),
+    "Fireworks'": (key) => said(`Extra inputs are not permitted, field: '${key}', value: {'include_usage': True}`),
+    "OpenAI's": (key) => said(`Unrecognized request argument supplied: ${key}`),
+    "Pydantic's": (key) => ({
+      detail: [{ type: "extra_forbidden", loc: ["body", key], msg: "Extra inputs are not permitted" }],
+    }),
+  };
+  const strictly = (error: object) => (exchange: ScriptedExchange) =>
+    exchange.asked.stream_options === undefined ? answer(exchange) : exchange.json(400, error);
+  const usage = '"usage":{"prompt_tokens":9,"completion_tokens":2,"total_tokens":11}';
+
+  test.each(Object.entries(refusals))("is not asked, in %s words", async (_, refused) => {
+    upstream.script = strictly(refused("stream_options"));
+    const asked = { family: "chat", model: "chat", stream: true, apiKey: gateway.apiKey } as const;
+    const plain = await call(gateway, asked);
+    expect([plain.status, plain.text.includes('"usage"')]).toEqual([200, false]);
+    const told = await call(gateway, { ...asked, more: { stream_options: { include_usage: true } } });
+    expect(told.text).toContain(usage);
+    expect(told.headers["x-gateway-dropped"]).toBeUndefined();
+    expect(upstream.received.map(({ asked }) => [asked.stream, asked.stream_options !== undefined])).toEqual([
+      [true, true],
+      [true, false],
+      [true, false],
+    ]);
+  });
+
+  test.each(familyNames)("answers callers of %s", async (family) => {
+    upstream.script = strictly(refusals["Databricks'"]?.("stream_options") ?? {});
+    for (const model of ["chat", "text"]) {
+      const told = await call(gateway, { family, model, stream: true, apiKey: gateway.apiKey });
+      expect(isTold(told, family, true), told.text).toBe(true);
+    }
+  });
+});
