@@ -30,6 +30,12 @@ export interface RefusedForms {
   readonly isSchema?: boolean | undefined;
   /** A demand for a call of a tool. */
   readonly isDemand?: boolean | undefined;
+  /** Instructions by a role of their own. */
+  readonly isSystem?: boolean | undefined;
+  /** Turns of one speaker behind each other. */
+  readonly areTurns?: boolean | undefined;
+  /** Several calls in one turn of the model's. */
+  readonly areCalls?: boolean | undefined;
 }
 
 /** RefusedMember is a member of objects, or the blocks of a type. */
@@ -158,9 +164,11 @@ function isOfMessages(operation: Operation): boolean {
   return operation === "messages" || operation === "count_tokens";
 }
 
-/** schemalessOf returns the tools of a request for a message that have no schema; none where all have one. It may be an outline. */
+/** schemalessOf returns the tools of a chat or of a request for a message that have no schema; none where all have one. It may be an outline. */
 export function schemalessOf(request: JsonObject, operation: Operation): RefusedMember[] {
-  return isOfMessages(operation) && hasSchemaless(request) ? [{ path: pathOfTools, of: null }] : [];
+  return (operation === "chat" || isOfMessages(operation)) && hasSchemaless(request)
+    ? [{ path: pathOfTools, of: null }]
+    : [];
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Reads in a chat's refusal which of its forms the server does not take: keys that OpenAI's API does not have, instructions by their role or
- * their place, lists of texts in place of one, a last turn that is the model's, a schema for the answer, and a demand for a call. And in any
- * refusal whether the answer is to be asked for as a stream, or whole.
+ * their place, lists of texts in place of one, a last turn that is the model's, a schema for the answer, a demand for a call, turns that do not
+ * alternate, and several calls in one. And in any refusal whether the answer is to be asked for as a stream, or whole.
  *
  * Sources: https://github.com/danny-avila/LibreChat/issues/5985, https://github.com/vellum-ai/vellum-assistant/pull/40916,
  * https://github.com/aj47/SpeakMCP/pull/1037, https://github.com/llm-exe/llm-exe/issues/662,
@@ -54,7 +54,7 @@ const saysStreamOnly = new RegExp(
 const saysNot = String.raw`(?:(?:\bnot|n't) (?:\w+ ){0,2}?(?:support|available|allowed|permitted|implemented)|\b(?:unsupported|cannot|must be verified)\b|不支持)`;
 /** aStream is how they speak of one, and not of its options. */
 const aStream = String.raw`(?:\bstream(?:s|ed|ing)?\b|流式)`;
-const saysNoStream = new RegExp(String.raw`${saysNot}.{0,80}${aStream}|${aStream}.{0,80}${saysNot}`, "is");
+const saysNoStream = new RegExp(`${saysNot}.{0,80}${aStream}|${aStream}.{0,80}${saysNot}`, "is");
 
 /** otherForm returns the form of an answer that a server may take, where it refuses the one that it was asked for; undefined elsewhere. */
 export function otherForm(error: Refusal, { modelCall, candidate }: CallAttempt): Form | undefined {
@@ -97,6 +97,9 @@ type IsTold = (said: string, turns: readonly JsonObject[], request: JsonObject) 
 /** told has how each form is known: by what a refusal says, and by what the chat has of it. */
 const told: readonly (readonly [form: Exclude<keyof RefusedForms, "place">, isTold: IsTold])[] = [
   ["areInstructions", saysInstructions],
+  ["isSystem", (said, turns) => saysNoSystem.test(said) && turns.some(isInstruction)],
+  ["areTurns", (said, turns) => saysAlternate.test(said) && turns.some(isUnalternate)],
+  ["areCalls", (said, turns) => saysSingle.test(said) && turns.some(callsMore)],
   ["areParts", (said, turns) => saysText.test(said) && turns.some(hasTexts)],
   ["isPrefill", (said, turns) => saysEnd.test(said) && turns.at(-1)?.role === "assistant"],
   ["isSchema", (said, _, { response_format: format }) => hasSchema(format) && saysNoSchema(said)],
@@ -107,7 +110,33 @@ const told: readonly (readonly [form: Exclude<keyof RefusedForms, "place">, isTo
 const saysRole =
   /\bdeveloper\b|\broles?\b.{0,80}\b(?:un\w+|invalid|must|should|only|expected|supported)\b|\b(?:un\w+|invalid|only)\b.{0,80}\broles?\b/is;
 const saysOrder =
-  /\bsystem\b.{0,80}\b(?:first|begin\w*|start|once|order|position)\b|\b(?:first|only one|multiple|more than one)\b.{0,60}\bsystem\b|\broles\b.{0,20}\balternate\b/is;
+  /\bsystem\b.{0,80}\b(?:first|begin\w*|start|once|order|position)\b|\b(?:first|only one|multiple|more than one)\b.{0,60}\bsystem\b|\binvalid (?:chat setting|message role: system)\b|\broles\b.{0,20}\balternate\b/is;
+
+/** How templates, as Gemma's, and servers say that they have no role for instructions. */
+const saysNoSystem =
+  /\b(?:system|developer) (?:role|message|instruction|prompt)s?\b.{0,30}(?:\bnot\b|n't|\bun)|\brole\b.{0,10}\bsystem\b|\bsystem\b.{0,10}\brole\b/is;
+
+/** How they say that turns alternate, and who begins. */
+const saysAlternate = /\balternat(?:e|es|ing)\b|\bfirst (?:message|turn|role)\b.{0,40}\buser\b/is;
+
+/** isUnalternate reports a turn of the speaker before, or one of the model's that begins. */
+function isUnalternate({ role }: JsonObject, i: number, turns: readonly JsonObject[]): boolean {
+  const before = turns[i - 1]?.role;
+  const isFirst = before === undefined || before === "system" || before === "developer";
+  return (role === "user" && before === "user") || (role === "assistant" && (isFirst || before === "assistant"));
+}
+
+/** How they say that a turn has one call: Llama's templates, and Databricks. */
+const saysSingle =
+  /\b(?:single|one|1) tool[-_ ]?calls?\b|\b(?:multiple|parallel) (?:tool|function)[-_ ]?calls?\b.{0,20}(?:\bnot\b|n't|\bun)/is;
+
+function callsMore({ tool_calls: calls }: JsonObject): boolean {
+  return Array.isArray(calls) && calls.length > 1;
+}
+
+function isInstruction({ role }: JsonObject): boolean {
+  return role === "system" || role === "developer";
+}
 
 /** saysInstructions reports whether a refusal may be for instructions of the role `developer`, or for those behind the first message. */
 function saysInstructions(said: string, turns: readonly JsonObject[]): boolean {
@@ -123,7 +152,7 @@ const saysText =
 
 /** How servers say that they do not go on with a turn of the model's. */
 const saysEnd =
-  /\bprefill|\b(?:end|ends|ending|last)\b.{0,60}\buser\b|\blast\b.{0,60}\bassistant\b|\badd_generation_prompt\b|\bcontinue_final_message\b/is;
+  /\bprefill|\bassistant messages? at the end\b|\b(?:end|ends|ending|last)\b.{0,60}\buser\b|\blast\b.{0,60}\bassistant\b|\badd_generation_prompt\b|\bcontinue_final_message\b/is;
 
 /** How servers say that they, or the model, take no schema for an answer, or JSON without one only. */
 const saysFormat = new RegExp(

@@ -116,9 +116,9 @@ export function refusedNames({ message, answered }: Refusal): RefusedNames | und
   return isNothing ? undefined : { named, further, betas, types, blocks, ...flags };
 }
 
-/** saysNoSchema finds how vLLM, SGLang and others that check by Pydantic, and Xinference, say that a tool has no schema. */
+/** saysNoSchema finds how vLLM, SGLang and others that check by Pydantic, Xinference and MiniMax say that a tool has no schema. */
 const saysNoSchema =
-  /\btools\b[^\w]{1,9}\d{1,6}\b[^{}]{0,60}\binput_schema\b[^{}]{0,40}(?:field required|missing|is required)|\btools? requires?\b.{0,60}\binput_schema\b/i;
+  /\btools\b[^\w]{1,9}\d{1,6}\b[^{}]{0,60}\b(?:input_schema|parameters)\b[^{}]{0,40}(?:field required|missing|is required)|\btools? requires?\b.{0,60}\binput_schema\b|\bfunction (?:name or )?parameters (?:is|are) (?:empty|missing|required)\b/i;
 
 /** ofAspect are words behind `reasoning` by which a server speaks of a degree, a kind or a part of it; aKind are such words before it. */
 const ofAspect =

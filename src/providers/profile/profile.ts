@@ -74,6 +74,8 @@ const conservative: AllCapabilities = {
   after_tools: "any",
   last_turn: "any",
   empty_turns: "any",
+  turns: "any",
+  turn_calls: "any",
   schemas: "whole",
   cache_marks: "none",
   include_usage: true,

@@ -27,6 +27,9 @@ const ofMessages = { cache_marks: "none" as const, thoughts: "none" as const, me
 /** ofTemplates is what servers take whose templates know the usual roles alone, and instructions at the beginning. */
 const ofTemplates = { developer: "system", system: "first" } as const;
 
+/** ofUser is what servers take whose templates have no role for instructions. */
+const ofUser = { developer: "system", system: "user" } as const;
+
 /** ofTexts is what servers take whose messages are texts: such have no marks. */
 const ofTexts = { plain_text: ["system", "user", "assistant", "tool"], cache_marks: "none" } satisfies Capabilities;
 
@@ -36,15 +39,20 @@ export function plainFittersOf(
   fitterOf: (profile: ModelProfile) => RequestFitter,
 ): PlainFitters {
   const known = new Map<string, RequestFitter>();
-  return ({ place, areInstructions, areParts, isPrefill, isSchema, isDemand }) => {
+  return ({ place, areInstructions, areParts, isPrefill, isSchema, isDemand, isSystem, areTurns, areCalls }) => {
     // A profile that states a form holds, whatever its server has refused.
     const isKeys = place !== undefined && stated.message_keys === undefined;
-    const isPlaced = areInstructions && stated.developer === undefined && stated.system === undefined;
+    const isPlaced = (areInstructions || areTurns) && stated.developer === undefined && stated.system === undefined;
     const isTexts = areParts && stated.plain_text === undefined;
     const isEnded = isPrefill && stated.last_turn === undefined;
     const isAnyJson = isSchema && stated.response_formats === undefined;
     const isLeft = isDemand && stated.demanded_calls === undefined;
-    if (![isKeys, isPlaced, isTexts, isEnded, isAnyJson, isLeft].some(Boolean)) return undefined;
+    // Where instructions stand is the server's to say, and whether the model's template has any is not.
+    const isTold = isSystem && stated.system !== "user";
+    const isJoined = areTurns && stated.turns === undefined;
+    const isSingle = areCalls && stated.turn_calls === undefined;
+    const isAny = [isKeys, isPlaced, isTexts, isEnded, isAnyJson, isLeft, isTold, isJoined, isSingle].some(Boolean);
+    if (!isAny) return undefined;
     const further: Capabilities = {
       ...(isKeys ? ofMessages : {}),
       ...(isKeys && place === "request" ? { request_keys: settings } : {}),
@@ -53,8 +61,11 @@ export function plainFittersOf(
       ...(isEnded ? { last_turn: "user" } : {}),
       ...(isAnyJson ? { response_formats: ["json_object"] } : {}),
       ...(isLeft ? { demanded_calls: "none" } : {}),
+      ...(isTold ? ofUser : {}),
+      ...(isJoined ? { turns: "alternating" } : {}),
+      ...(isSingle ? { turn_calls: "one" } : {}),
     };
-    const name = Object.keys(further).join();
+    const name = JSON.stringify(further);
     const fitter =
       known.get(name) ??
       fitterOf({ stated: { ...stated, ...further }, conservative: { ...conservative, ...further } as AllCapabilities });
