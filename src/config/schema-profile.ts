@@ -161,6 +161,14 @@ const facts = {
     .array(z.enum(["function", "custom"]))
     .optional()
     .meta({ description: "The types of the caller's tools that it takes.", examples: [["function"]] }),
+  reasoned_tools: z
+    .boolean()
+    .optional()
+    .meta({
+      description:
+        "Whether its chat takes tools while the model reasons. Where it does not, requests with tools have the effort `none`.",
+      examples: [true],
+    }),
   thoughts: z
     .enum(["reasoning_content", "reasoning", "none"])
     .optional()

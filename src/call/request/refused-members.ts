@@ -34,6 +34,8 @@ export interface RefusedForms {
   readonly isSystem?: boolean | undefined;
   /** Turns of one speaker behind each other. */
   readonly areTurns?: boolean | undefined;
+  /** Tools while the model reasons. */
+  readonly areReasonedTools?: boolean | undefined;
   /** Several calls in one turn of the model's. */
   readonly areCalls?: boolean | undefined;
 }

@@ -1,7 +1,7 @@
 /**
  * Reads in a chat's refusal which of its forms the server does not take: keys that OpenAI's API does not have, instructions by their role or
  * their place, lists of texts in place of one, a last turn that is the model's, a schema for the answer, a demand for a call, turns that do not
- * alternate, and several calls in one. And in any refusal whether the answer is to be asked for as a stream, or whole.
+ * alternate, several calls in one, and tools while the model reasons. And in any refusal whether the answer is to be asked for as a stream, or whole.
  *
  * Sources: https://github.com/danny-avila/LibreChat/issues/5985, https://github.com/vellum-ai/vellum-assistant/pull/40916,
  * https://github.com/aj47/SpeakMCP/pull/1037, https://github.com/llm-exe/llm-exe/issues/662,
@@ -11,6 +11,7 @@ import type { Form, Operation } from "../../call/operations.ts";
 import type { Refusal } from "../../call/refusals.ts";
 import { demandsCall } from "../../call/request/demanded-call.ts";
 import type { RefusedForms } from "../../call/request/refused-members.ts";
+import { hasTools } from "../../call/request/tools-anywhere.ts";
 import type { PlainFitters, RequestFitter } from "../../providers/contract.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
@@ -98,6 +99,7 @@ type IsTold = (said: string, turns: readonly JsonObject[], request: JsonObject) 
 const told: readonly (readonly [form: Exclude<keyof RefusedForms, "place">, isTold: IsTold])[] = [
   ["areInstructions", saysInstructions],
   ["isSystem", (said, turns) => saysNoSystem.test(said) && turns.some(isInstruction)],
+  ["areReasonedTools", (said, _, request) => saysReasonedTools.test(said) && hasTools(request)],
   ["areTurns", (said, turns) => saysAlternate.test(said) && turns.some(isUnalternate)],
   ["areCalls", (said, turns) => saysSingle.test(said) && turns.some(callsMore)],
   ["areParts", (said, turns) => saysText.test(said) && turns.some(hasTexts)],
@@ -115,6 +117,10 @@ const saysOrder =
 /** How templates, as Gemma's, and servers say that they have no role for instructions. */
 const saysNoSystem =
   /\b(?:system|developer) (?:role|message|instruction|prompt)s?\b.{0,30}(?:\bnot\b|n't|\bun)|\brole\b.{0,10}\bsystem\b|\bsystem\b.{0,10}\brole\b/is;
+
+/** How OpenAI's chat, on Azure, too, and Bedrock's say that they take tools only while the model does not reason. */
+const saysReasonedTools =
+  /\btools?\b.{0,60}\breasoning_effort\b.{0,40}(?:\bnot\b|n't|\bun).{0,300}\breasoning_effort\b.{0,20}\bnone\b/is;
 
 /** How they say that turns alternate, and who begins. */
 const saysAlternate = /\balternat(?:e|es|ing)\b|\bfirst (?:message|turn|role)\b.{0,40}\buser\b/is;

@@ -65,6 +65,7 @@ const conservative: AllCapabilities = {
   effort_default: "none",
   demanded_calls: "any",
   tools: ["function"],
+  reasoned_tools: true,
   thoughts: "reasoning_content",
   thoughts_demanded: false,
   call_ids: "any",

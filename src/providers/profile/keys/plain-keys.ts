@@ -39,7 +39,18 @@ export function plainFittersOf(
   fitterOf: (profile: ModelProfile) => RequestFitter,
 ): PlainFitters {
   const known = new Map<string, RequestFitter>();
-  return ({ place, areInstructions, areParts, isPrefill, isSchema, isDemand, isSystem, areTurns, areCalls }) => {
+  return ({
+    place,
+    areInstructions,
+    areParts,
+    isPrefill,
+    isSchema,
+    isDemand,
+    isSystem,
+    areTurns,
+    areCalls,
+    areReasonedTools,
+  }) => {
     // A profile that states a form holds, whatever its server has refused.
     const isKeys = place !== undefined && stated.message_keys === undefined;
     const isPlaced = (areInstructions || areTurns) && stated.developer === undefined && stated.system === undefined;
@@ -51,7 +62,19 @@ export function plainFittersOf(
     const isTold = isSystem && stated.system !== "user";
     const isJoined = areTurns && stated.turns === undefined;
     const isSingle = areCalls && stated.turn_calls === undefined;
-    const isAny = [isKeys, isPlaced, isTexts, isEnded, isAnyJson, isLeft, isTold, isJoined, isSingle].some(Boolean);
+    const isUnreasoned = areReasonedTools && stated.reasoned_tools === undefined;
+    const isAny = [
+      isKeys,
+      isPlaced,
+      isTexts,
+      isEnded,
+      isAnyJson,
+      isLeft,
+      isTold,
+      isJoined,
+      isSingle,
+      isUnreasoned,
+    ].some(Boolean);
     if (!isAny) return undefined;
     const further: Capabilities = {
       ...(isKeys ? ofMessages : {}),
@@ -63,6 +86,7 @@ export function plainFittersOf(
       ...(isLeft ? { demanded_calls: "none" } : {}),
       ...(isTold ? ofUser : {}),
       ...(isJoined ? { turns: "alternating" } : {}),
+      ...(isUnreasoned ? { reasoned_tools: false } : {}),
       ...(isSingle ? { turn_calls: "one" } : {}),
     };
     const name = JSON.stringify(further);
