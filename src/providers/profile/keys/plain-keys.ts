@@ -1,4 +1,5 @@
 /** Fits requests to servers that turn out to know the keys of OpenAI's API alone, or the usual roles or texts alone. */
+import type { RefusedForms } from "../../../call/request/refused-members.ts";
 import type { PlainFitters, RequestFitter } from "../../contract.ts";
 import type { AllCapabilities, Capabilities, ModelProfile } from "../profile.ts";
 
@@ -39,61 +40,36 @@ export function plainFittersOf(
   fitterOf: (profile: ModelProfile) => RequestFitter,
 ): PlainFitters {
   const known = new Map<string, RequestFitter>();
-  return ({
-    place,
-    areInstructions,
-    areParts,
-    isPrefill,
-    isSchema,
-    isDemand,
-    isSystem,
-    areTurns,
-    areCalls,
-    areReasonedTools,
-  }) => {
-    // A profile that states a form holds, whatever its server has refused.
-    const isKeys = place !== undefined && stated.message_keys === undefined;
-    const isPlaced = (areInstructions || areTurns) && stated.developer === undefined && stated.system === undefined;
-    const isTexts = areParts && stated.plain_text === undefined;
-    const isEnded = isPrefill && stated.last_turn === undefined;
-    const isAnyJson = isSchema && stated.response_formats === undefined;
-    const isLeft = isDemand && stated.demanded_calls === undefined;
-    // Where instructions stand is the server's to say, and whether the model's template has any is not.
-    const isTold = isSystem && stated.system !== "user";
-    const isJoined = areTurns && stated.turns === undefined;
-    const isSingle = areCalls && stated.turn_calls === undefined;
-    const isUnreasoned = areReasonedTools && stated.reasoned_tools === undefined;
-    const isAny = [
-      isKeys,
-      isPlaced,
-      isTexts,
-      isEnded,
-      isAnyJson,
-      isLeft,
-      isTold,
-      isJoined,
-      isSingle,
-      isUnreasoned,
-    ].some(Boolean);
-    if (!isAny) return undefined;
-    const further: Capabilities = {
-      ...(isKeys ? ofMessages : {}),
-      ...(isKeys && place === "request" ? { request_keys: settings } : {}),
-      ...(isPlaced ? ofTemplates : {}),
-      ...(isTexts ? ofTexts : {}),
-      ...(isEnded ? { last_turn: "user" } : {}),
-      ...(isAnyJson ? { response_formats: ["json_object"] } : {}),
-      ...(isLeft ? { demanded_calls: "none" } : {}),
-      ...(isTold ? ofUser : {}),
-      ...(isJoined ? { turns: "alternating" } : {}),
-      ...(isUnreasoned ? { reasoned_tools: false } : {}),
-      ...(isSingle ? { turn_calls: "one" } : {}),
-    };
+  return (refused) => {
+    const further = furtherOf(refused, stated);
     const name = JSON.stringify(further);
+    if (name === "{}") return undefined;
     const fitter =
       known.get(name) ??
       fitterOf({ stated: { ...stated, ...further }, conservative: { ...conservative, ...further } as AllCapabilities });
     known.set(name, fitter);
     return fitter;
+  };
+}
+
+/** furtherOf returns what a server takes that refuses these forms. A profile that states a form holds, whatever its server has refused. */
+function furtherOf(refused: RefusedForms, stated: Capabilities): Capabilities {
+  const { place, areInstructions, areParts, isPrefill, isSchema, isDemand } = refused;
+  const { isSystem, areTurns, areCalls, areReasonedTools } = refused;
+  const isKeys = place !== undefined && stated.message_keys === undefined;
+  const isPlaced = (areInstructions || areTurns) && stated.developer === undefined && stated.system === undefined;
+  return {
+    ...(isKeys ? ofMessages : {}),
+    ...(isKeys && place === "request" ? { request_keys: settings } : {}),
+    ...(isPlaced ? ofTemplates : {}),
+    ...(areParts && stated.plain_text === undefined ? ofTexts : {}),
+    ...(isPrefill && stated.last_turn === undefined ? { last_turn: "user" } : {}),
+    ...(isSchema && stated.response_formats === undefined ? { response_formats: ["json_object"] } : {}),
+    ...(isDemand && stated.demanded_calls === undefined ? { demanded_calls: "none" } : {}),
+    // Where instructions stand is the server's to say, and whether the model's template has any is not.
+    ...(isSystem && stated.system !== "user" ? ofUser : {}),
+    ...(areTurns && stated.turns === undefined ? { turns: "alternating" } : {}),
+    ...(areCalls && stated.turn_calls === undefined ? { turn_calls: "one" } : {}),
+    ...(areReasonedTools && stated.reasoned_tools === undefined ? { reasoned_tools: false } : {}),
   };
 }
