@@ -42,10 +42,11 @@ const facts = {
       examples: ["system"],
     }),
   system: z
-    .enum(["anywhere", "first"])
+    .enum(["anywhere", "first", "user"])
     .optional()
     .meta({
-      description: "Where system messages may stand: anywhere, or only one, before all others.",
+      description: `Where system messages may stand: anywhere, or only one, before all others; or nowhere, so that the user's first message begins
+      with their texts (user).`,
       examples: ["first"],
     }),
   plain_text: z
@@ -160,6 +161,14 @@ const facts = {
     .array(z.enum(["function", "custom"]))
     .optional()
     .meta({ description: "The types of the caller's tools that it takes.", examples: [["function"]] }),
+  reasoned_tools: z
+    .boolean()
+    .optional()
+    .meta({
+      description:
+        "Whether its chat takes tools while the model reasons. Where it does not, requests with tools have the effort `none`.",
+      examples: [true],
+    }),
   thoughts: z
     .enum(["reasoning_content", "reasoning", "none"])
     .optional()
@@ -228,6 +237,22 @@ const facts = {
     .optional()
     .meta({
       description: `Whether earlier messages of the model may neither say nor call anything. Where none may, such messages are left out.`,
+      examples: ["any"],
+    }),
+  turns: z
+    .enum(["any", "alternating"])
+    .optional()
+    .meta({
+      description: `Whose turns may follow each other: anybody's, or only the user's and the model's in alternation, the user's first. Neighbours of
+      one speaker become one.`,
+      examples: ["any"],
+    }),
+  turn_calls: z
+    .enum(["any", "one"])
+    .optional()
+    .meta({
+      description:
+        "How many calls an earlier turn of the model may have. Where it is one, further ones become turns of their own.",
       examples: ["any"],
     }),
   schemas: z

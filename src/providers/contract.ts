@@ -48,6 +48,10 @@ export interface Attempt<O extends Operation = Operation, F extends Form = Form>
   readonly operation: O;
   /** The form of the answer, whatever the request's own `stream` says. */
   readonly form: F;
+  /** The form that the server is asked for, where it refuses the answer's. */
+  readonly asked?: Form | undefined;
+  /** isUsageUnasked is whether the server refuses to be asked for the usage of a stream. */
+  readonly isUsageUnasked?: boolean;
   /** The request. Its `model` is still the caller's name of the model. */
   readonly request: Wire<Input<O>>;
   /** The model's name at the upstream. */

@@ -78,12 +78,12 @@ export interface StreamTracker {
 }
 
 /**
- * requestBody writes a request with the upstream's name of the model, and with `stream` as the form of the answer wants it. `further` are
+ * requestBody writes a request with the upstream's name of the model, and with `stream` as the form that is asked for wants it. `further` are
  * the dialect's own changes. Settings of the API that are null, as clients write what is not set, are left out: many servers refuse them.
  */
-export function requestBody({ request, form, model }: Attempt, further: Changes = {}): Body {
+export function requestBody({ request, form, asked = form, model }: Attempt, further: Changes = {}): Body {
   const json = request.outline();
-  const isStream = form === "stream";
+  const isStream = asked === "stream";
   const changes: Record<string, JsonValue | undefined> = unsetSettings(request.desc, json);
   if (json.model !== model) changes.model = model;
   if ((json.stream === true) !== isStream) changes.stream = isStream || undefined;

@@ -2,6 +2,7 @@
  * FurtherKeys remembers of a target what its server has refused of an API key's requests because it does not know it. That is forgotten
  * after a while, so that the server is asked again. Each API key has its own: what one client sends changes nothing for others.
  */
+import type { Form } from "../call/operations.ts";
 import type { RefusedForms, RefusedMember } from "../call/request/refused-members.ts";
 
 export interface FurtherKeys {
@@ -17,6 +18,8 @@ export interface RefusedKeys {
   readonly members: readonly RefusedMember[];
   /** betas are values of `anthropic-beta`. */
   readonly betas: readonly string[];
+  /** asked is the form of the answer that is asked for, where the other was refused: a stream, or the whole of it. */
+  readonly asked?: Form | undefined;
 }
 
 const rememberedMs = 600_000;

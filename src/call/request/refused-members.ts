@@ -30,6 +30,14 @@ export interface RefusedForms {
   readonly isSchema?: boolean | undefined;
   /** A demand for a call of a tool. */
   readonly isDemand?: boolean | undefined;
+  /** Instructions by a role of their own. */
+  readonly isSystem?: boolean | undefined;
+  /** Turns of one speaker behind each other. */
+  readonly areTurns?: boolean | undefined;
+  /** Tools while the model reasons. */
+  readonly areReasonedTools?: boolean | undefined;
+  /** Several calls in one turn of the model's. */
+  readonly areCalls?: boolean | undefined;
 }
 
 /** RefusedMember is a member of objects, or the blocks of a type. */
@@ -64,10 +72,19 @@ const otherBound: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * doneHere are members for which the gateway itself answers as it is asked, whatever the server does: vectors get their encoding behind it.
- * OpenAI's SDKs ask for one in every request.
+ * doneHere are members for which the gateway itself answers as it is asked, whatever the server does: vectors get their encoding behind it,
+ * for which OpenAI's SDKs ask in every request, and streams their usage, for which the gateway asks in each.
  */
-const doneHere: ReadonlyMap<Operation, string> = new Map([["embeddings", "encoding_format"]]);
+const doneHere: ReadonlyMap<Operation, string> = new Map([
+  ["embeddings", "encoding_format"],
+  ["chat", "stream_options"],
+  ["completions", "stream_options"],
+]);
+
+/** isUsageRefused reports whether a server refuses to be asked for the usage of its streams. */
+export function isUsageRefused(members: readonly RefusedMember[] = []): boolean {
+  return members.some(({ path: [key] }) => key === "stream_options");
+}
 
 /** doneHereIn returns the members of a request that its server need not know; none where it has none. */
 export function doneHereIn(request: JsonObject, operation: Operation): RefusedMember[] {
@@ -149,9 +166,11 @@ function isOfMessages(operation: Operation): boolean {
   return operation === "messages" || operation === "count_tokens";
 }
 
-/** schemalessOf returns the tools of a request for a message that have no schema; none where all have one. It may be an outline. */
+/** schemalessOf returns the tools of a chat or of a request for a message that have no schema; none where all have one. It may be an outline. */
 export function schemalessOf(request: JsonObject, operation: Operation): RefusedMember[] {
-  return isOfMessages(operation) && hasSchemaless(request) ? [{ path: pathOfTools, of: null }] : [];
+  return (operation === "chat" || isOfMessages(operation)) && hasSchemaless(request)
+    ? [{ path: pathOfTools, of: null }]
+    : [];
 }
 
 /**
@@ -254,7 +273,8 @@ export function* withoutMembers(
   const blocks = members.filter(isOfBlocks);
   const isPlain = (one: RefusedMember) =>
     !one.as && !isOfBlocks(one) && !isOfItems(one) && !isOfSignatures(one) && !isOfTools(one);
-  for (const { path, of, isDoneHere } of members.filter(isPlain))
+  // What the caller wants of a stream is read from its options: the provider leaves them out.
+  for (const { path, of, isDoneHere } of members.filter((one) => isPlain(one) && !isUsageRefused([one])))
     left = yield* without(left, path, { of, at: "", dropped: isDoneHere ? [] : dropped });
   if (members.some(isOfSignatures)) left = yield* withoutAnySignature(left as JsonObject, dropped);
   // They come last: paths have the places of before.

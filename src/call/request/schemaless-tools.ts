@@ -1,6 +1,6 @@
 /**
- * Tools of a vendor in a request for a message, which have a type and no schema, for servers that take tools with a schema alone. Those that the
- * caller runs get the arguments that it expects; nobody would run the others there.
+ * Tools without a schema, for servers that take none without: functions of a chat that take nothing, and tools of a vendor in a request for a
+ * message, which have a type alone. Of these such as the caller runs get the arguments that it expects; nobody would run the others there.
  */
 import { isObject, type JsonObject, type JsonValue, listOrEmpty } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
@@ -27,10 +27,13 @@ export function withSchemas({ tools, tool_choice: choice }: JsonObject, dropped:
 }
 
 function isSchemaless(tool: JsonValue): tool is JsonObject & { readonly type: string } {
-  return isObject(tool) && typeof tool.type === "string" && tool.type !== "custom" && !isObject(tool.input_schema);
+  if (!isObject(tool) || typeof tool.type !== "string" || tool.type === "custom") return false;
+  return isObject(tool.function) ? !isObject(tool.function.parameters) : !isObject(tool.input_schema);
 }
 
 function withSchema(tool: JsonObject & { readonly type: string }): JsonObject | undefined {
+  const parametersOfNone = { type: "object", properties: {} };
+  if (isObject(tool.function)) return { ...tool, function: { ...tool.function, parameters: parametersOfNone } };
   const known = clientToolOf(tool);
   const { name = null, cache_control: mark } = tool;
   if (!known || name === null) return undefined;

@@ -39,6 +39,7 @@ export function callersPath(path: string, request: JsonObject, chat: JsonObject)
 
 /** asksForEffort returns the member that the effort of reasoning was taken from. */
 function asksForEffort({ output_config: config, thinking }: JsonObject): string {
+  if (isObject(thinking) && thinking.type === "disabled") return "thinking";
   const isBudget = isObject(thinking) && (thinking.budget_tokens ?? null) !== null;
   return isBudget && (!isObject(config) || (config.effort ?? null) === null)
     ? "thinking.budget_tokens"

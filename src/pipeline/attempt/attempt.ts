@@ -10,6 +10,7 @@ import type { Answer, AnswerHeaders, AnswerRoom, AnswerWaiting, Call } from "../
 import type { AttemptRecord } from "../../call/call-record.ts";
 import type { Form, Operation, Output } from "../../call/operations.ts";
 import { Refusal, wouldBeDropped } from "../../call/refusals.ts";
+import { isUsageRefused } from "../../call/request/refused-members.ts";
 import type { Usage } from "../../call/usage.ts";
 import type { Translated } from "../../families/translation.ts";
 import type { Ledger } from "../../ledger/contract.ts";
@@ -144,6 +145,8 @@ function requestTo(attempt: CallAttempt, record: AttemptRecord, clock: () => num
     account: part.caller.accountId,
     operation: candidate.operation,
     form,
+    asked: candidate.refused?.asked,
+    isUsageUnasked: isUsageRefused(candidate.refused?.members),
     request,
     model: candidate.target.model,
     header: candidate.refused ? withoutBetas(header, candidate.refused.betas) : header,

@@ -1,14 +1,17 @@
 /**
  * Reads in a chat's refusal which of its forms the server does not take: keys that OpenAI's API does not have, instructions by their role or
- * their place, lists of texts in place of one, a last turn that is the model's, a schema for the answer, and a demand for a call.
+ * their place, lists of texts in place of one, a last turn that is the model's, a schema for the answer, a demand for a call, turns that do not
+ * alternate, several calls in one, and tools while the model reasons. And in any refusal whether the answer is to be asked for as a stream, or whole.
  *
  * Sources: https://github.com/danny-avila/LibreChat/issues/5985, https://github.com/vellum-ai/vellum-assistant/pull/40916,
  * https://github.com/aj47/SpeakMCP/pull/1037, https://github.com/llm-exe/llm-exe/issues/662,
  * https://github.com/vectorize-io/hindsight/issues/4246
  */
+import type { Form, Operation } from "../../call/operations.ts";
 import type { Refusal } from "../../call/refusals.ts";
 import { demandsCall } from "../../call/request/demanded-call.ts";
 import type { RefusedForms } from "../../call/request/refused-members.ts";
+import { hasTools } from "../../call/request/tools-anywhere.ts";
 import type { PlainFitters, RequestFitter } from "../../providers/contract.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
@@ -27,6 +30,39 @@ const saysUnknown =
 export function mayTellForms({ status, answered }: Refusal): boolean {
   if (status === 400 || status === 422) return true;
   return status >= 500 && /\bjinja\b/i.test(answered?.toString("utf8", 0, maxSaid) ?? "");
+}
+
+/** streamed are the operations whose streams tell what a whole answer tells, so that each can be made of the other. */
+const streamed: ReadonlySet<Operation> = new Set(["chat", "messages", "responses", "completions"]);
+
+/**
+ * How servers say that they, or the model, only stream. Sources: https://github.com/evalstate/fast-agent/issues/153,
+ * https://github.com/infiniflow/ragflow/issues/8972, https://github.com/musistudio/claude-code-router/issues/948
+ */
+const saysStreamOnly = new RegExp(
+  [
+    String.raw`\bonly (?:\w+ )?(?:supports?|accepts?|allows?|works? (?:in|with))\b.{0,20}\bstream|\bonly (?:in )?stream(?:s|ing|ed)?\b`,
+    String.raw`\bstream(?:ing)?\b\W{0,4}(?:(?:parameter|mode) )?(?:must|should|has to|needs to|is)\b.{0,12}\b(?:true|required|enabled)`,
+    String.raw`\brequires?\b.{0,12}\bstream(?:ing)?\b|\bnon-?stream|\bstream\W{0,4}(?:=|is)\W{0,4}false\b|非流式|(?:仅|只)支持流式`,
+  ].join("|"),
+  "is",
+);
+
+/**
+ * How they say that they do not stream, or not with what is asked. Sources: https://github.com/github/gh-models/issues/31,
+ * https://github.com/langgenius/dify/issues/2897, https://github.com/obot-platform/obot/issues/4101
+ */
+const saysNot = String.raw`(?:(?:\bnot|n't) (?:\w+ ){0,2}?(?:support|available|allowed|permitted|implemented)|\b(?:unsupported|cannot|must be verified)\b|不支持)`;
+/** aStream is how they speak of one, and not of its options. */
+const aStream = String.raw`(?:\bstream(?:s|ed|ing)?\b|流式)`;
+const saysNoStream = new RegExp(`${saysNot}.{0,80}${aStream}|${aStream}.{0,80}${saysNot}`, "is");
+
+/** otherForm returns the form of an answer that a server may take, where it refuses the one that it was asked for; undefined elsewhere. */
+export function otherForm(error: Refusal, { modelCall, candidate }: CallAttempt): Form | undefined {
+  if (!streamed.has(candidate.operation)) return undefined;
+  const said = saidIn(error).slice(0, maxSaid);
+  if (modelCall.form === "stream") return saysNoStream.test(said) ? "whole" : undefined;
+  return saysStreamOnly.test(said) ? "stream" : undefined;
 }
 
 /** KnownForms are the forms that a server has refused, and those that it turned out not to have meant in this call. */
@@ -62,6 +98,10 @@ type IsTold = (said: string, turns: readonly JsonObject[], request: JsonObject) 
 /** told has how each form is known: by what a refusal says, and by what the chat has of it. */
 const told: readonly (readonly [form: Exclude<keyof RefusedForms, "place">, isTold: IsTold])[] = [
   ["areInstructions", saysInstructions],
+  ["isSystem", (said, turns) => saysNoSystem.test(said) && turns.some(isInstruction)],
+  ["areReasonedTools", (said, _, request) => saysReasonedTools.test(said) && hasTools(request)],
+  ["areTurns", (said, turns) => saysAlternate.test(said) && turns.some(isUnalternate)],
+  ["areCalls", (said, turns) => saysSingle.test(said) && turns.some(callsMore)],
   ["areParts", (said, turns) => saysText.test(said) && turns.some(hasTexts)],
   ["isPrefill", (said, turns) => saysEnd.test(said) && turns.at(-1)?.role === "assistant"],
   ["isSchema", (said, _, { response_format: format }) => hasSchema(format) && saysNoSchema(said)],
@@ -72,7 +112,37 @@ const told: readonly (readonly [form: Exclude<keyof RefusedForms, "place">, isTo
 const saysRole =
   /\bdeveloper\b|\broles?\b.{0,80}\b(?:un\w+|invalid|must|should|only|expected|supported)\b|\b(?:un\w+|invalid|only)\b.{0,80}\broles?\b/is;
 const saysOrder =
-  /\bsystem\b.{0,80}\b(?:first|begin\w*|start|once|order|position)\b|\b(?:first|only one|multiple|more than one)\b.{0,60}\bsystem\b|\broles\b.{0,20}\balternate\b/is;
+  /\bsystem\b.{0,80}\b(?:first|begin\w*|start|once|order|position)\b|\b(?:first|only one|multiple|more than one)\b.{0,60}\bsystem\b|\binvalid (?:chat setting|message role: system)\b|\broles\b.{0,20}\balternate\b/is;
+
+/** How templates, as Gemma's, and servers say that they have no role for instructions. */
+const saysNoSystem =
+  /\b(?:system|developer) (?:role|message|instruction|prompt)s?\b.{0,30}(?:\bnot\b|n't|\bun)|\brole\b.{0,10}\bsystem\b|\bsystem\b.{0,10}\brole\b/is;
+
+/** How OpenAI's chat, on Azure, too, and Bedrock's say that they take tools only while the model does not reason. */
+const saysReasonedTools =
+  /\btools?\b.{0,60}\breasoning_effort\b.{0,40}(?:\bnot\b|n't|\bun).{0,300}\breasoning_effort\b.{0,20}\bnone\b/is;
+
+/** How they say that turns alternate, and who begins. */
+const saysAlternate = /\balternat(?:e|es|ing)\b|\bfirst (?:message|turn|role)\b.{0,40}\buser\b/is;
+
+/** isUnalternate reports a turn of the speaker before, or one of the model's that begins. */
+function isUnalternate({ role }: JsonObject, i: number, turns: readonly JsonObject[]): boolean {
+  const before = turns[i - 1]?.role;
+  const isFirst = before === undefined || before === "system" || before === "developer";
+  return (role === "user" && before === "user") || (role === "assistant" && (isFirst || before === "assistant"));
+}
+
+/** How they say that a turn has one call: Llama's templates, and Databricks. */
+const saysSingle =
+  /\b(?:single|one|1) tool[-_ ]?calls?\b|\b(?:multiple|parallel) (?:tool|function)[-_ ]?calls?\b.{0,20}(?:\bnot\b|n't|\bun)/is;
+
+function callsMore({ tool_calls: calls }: JsonObject): boolean {
+  return Array.isArray(calls) && calls.length > 1;
+}
+
+function isInstruction({ role }: JsonObject): boolean {
+  return role === "system" || role === "developer";
+}
 
 /** saysInstructions reports whether a refusal may be for instructions of the role `developer`, or for those behind the first message. */
 function saysInstructions(said: string, turns: readonly JsonObject[]): boolean {
@@ -88,7 +158,7 @@ const saysText =
 
 /** How servers say that they do not go on with a turn of the model's. */
 const saysEnd =
-  /\bprefill|\b(?:end|ends|ending|last)\b.{0,60}\buser\b|\blast\b.{0,60}\bassistant\b|\badd_generation_prompt\b|\bcontinue_final_message\b/is;
+  /\bprefill|\bassistant messages? at the end\b|\b(?:end|ends|ending|last)\b.{0,60}\buser\b|\blast\b.{0,60}\bassistant\b|\badd_generation_prompt\b|\bcontinue_final_message\b/is;
 
 /** How servers say that they, or the model, take no schema for an answer, or JSON without one only. */
 const saysFormat = new RegExp(

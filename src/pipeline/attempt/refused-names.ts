@@ -38,9 +38,17 @@ const [unknown, notTaken] = [
   "(?:not (?:supported|allowed|permitted|recogni[sz]ed)|un(?:known|supported|expected))",
 ];
 
-/** How servers say that they do not know a member. What they say of a value, as that it is too large, is another matter. */
+/** How servers say that they take one of two members alone: the later is left out, as Claude's `top_p` beside a temperature is. */
+const saysOneOf = /\b(?:cannot|can't|may not|must not) both be\b|\bonly one of\b/i;
+
+/**
+ * How servers say that they do not know a member, or take it as it is without being asked alone. What else they say of a value, as that it is too
+ * large, is another matter.
+ */
 const saysUnknown = new RegExp(
   [
+    saysOneOf.source,
+    "only the default\\b.{0,20}\\bvalue is supported|only \\S{1,20} is allowed for this model|[\"'`] is deprecated",
     "extra inputs are not permitted|extra_forbidden|additional propert|cannot find field|no such field",
     `${unknown}[ _](?:request |keyword )?(?:${member}|name)`,
     `\\b${member}\\b.{0,80}\\b(?:(?:is|are) )?${notTaken}`,
@@ -108,9 +116,9 @@ export function refusedNames({ message, answered }: Refusal): RefusedNames | und
   return isNothing ? undefined : { named, further, betas, types, blocks, ...flags };
 }
 
-/** saysNoSchema finds how vLLM, SGLang and others that check by Pydantic, and Xinference, say that a tool has no schema. */
+/** saysNoSchema finds how vLLM, SGLang and others that check by Pydantic, Xinference and MiniMax say that a tool has no schema. */
 const saysNoSchema =
-  /\btools\b[^\w]{1,9}\d{1,6}\b[^{}]{0,60}\binput_schema\b[^{}]{0,40}(?:field required|missing|is required)|\btools? requires?\b.{0,60}\binput_schema\b/i;
+  /\btools\b[^\w]{1,9}\d{1,6}\b[^{}]{0,60}\b(?:input_schema|parameters)\b[^{}]{0,40}(?:field required|missing|is required)|\btools? requires?\b.{0,60}\binput_schema\b|\bfunction (?:name or )?parameters (?:is|are) (?:empty|missing|required)\b/i;
 
 /** ofAspect are words behind `reasoning` by which a server speaks of a degree, a kind or a part of it; aKind are such words before it. */
 const ofAspect =
@@ -221,7 +229,7 @@ function pathsIn(text: string): Paths {
   const paths = [...new Set(names)].slice(0, mostNames).map(wordsOf);
   const single = paths.filter((path) => path.length === 1);
   const within = paths.filter((path) => path.length > 1).flatMap((path) => single.map((word) => [...path, ...word]));
-  return [...within, ...paths];
+  return saysOneOf.test(text) ? paths.reverse() : [...within, ...paths];
 }
 
 /** furtherIn finds names that nothing marks. A server that quotes names has quoted the one that it means. */
@@ -230,6 +238,7 @@ function furtherIn(telling: readonly string[], texts: readonly string[]): Paths 
   const unquoted = telling.filter((text) => text.search(quoted) < 0);
   const words = unquoted.flatMap((text) => text.match(bare) ?? []);
   const alone = texts.filter((text) => onlyName.test(text));
+  if (unquoted.some((text) => saysOneOf.test(text))) words.reverse();
   return [...new Set([...words, ...alone])].slice(0, mostFurther).map(wordsOf);
 }
 

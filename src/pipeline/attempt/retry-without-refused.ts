@@ -6,8 +6,8 @@
  * instructions behind the first message, gets those as most take them. All other keys, and what else is refused, are left out by
  * their names: members of requests, as Claude Code's `context_management`, Codex's `client_metadata` and the encoding of vectors, which the
  * gateway mends itself, and values of `anthropic-beta`. The next calls with the same API key leave them out at once, until FurtherKeys
- * forgets it. What a model thought before, and another organisation has sealed or signed, is left out of the call alone. The caller sees
- * all runs as one attempt.
+ * forgets it. What a model thought before, and another organisation has sealed or signed, is left out of the call alone. A server that only
+ * streams, or does not, is asked for the other form of the answer. The caller sees all runs as one attempt.
  *
  * Sources: https://github.com/anthropics/claude-code/issues/21612, https://github.com/QuantumNous/new-api/issues/2975,
  * https://github.com/lidge-jun/opencodex/issues/4853
@@ -31,7 +31,7 @@ import { catchError } from "../../runtime/maybe-promise.ts";
 import type { RefusedKeys } from "../../targets/further-keys.ts";
 import type { Candidate } from "../complete/candidates.ts";
 import { CallAttempt, type RunAttempt } from "./attempt.ts";
-import { mayTellForms, refusedForms } from "./refused-forms.ts";
+import { mayTellForms, otherForm, refusedForms } from "./refused-forms.ts";
 import { type RefusedNames, refusedNames, saidIn } from "./refused-names.ts";
 import { betasIn } from "./translate.ts";
 
@@ -66,7 +66,7 @@ async function runAgain(
   let tried = first;
   let refused = known;
   let failure = error;
-  let mistaken: Mistaken = { forms: {}, members: [] };
+  let mistaken: Mistaken = { forms: {}, members: [], isForm: false };
   for (let times = 0; times < mostRefusals; times++) {
     const further = await furtherRefused(failure, tried, { refused, mistaken }, attempt.candidate.fitting?.plain);
     if (!further) break;
@@ -76,7 +76,9 @@ async function runAgain(
     try {
       const answered = await run(tried);
       const members = refused.members.filter(({ isOnce }) => !isOnce);
-      attempt.candidate.state.furtherKeys.note(attempt.part.caller.keyId, { ...refused, members });
+      // A stream may be refused for what else is asked, and others are read as they come.
+      const asked = refused.asked === "stream" ? refused.asked : undefined;
+      attempt.candidate.state.furtherKeys.note(attempt.part.caller.keyId, { ...refused, members, asked });
       return answered;
     } catch (again) {
       // A server that says the same once more did not mean what was left out.
@@ -84,7 +86,12 @@ async function runAgain(
         mistaken = mistakenWith(mistaken, before, further);
         // The place that was tried is kept: the next try looks in the place after it.
         const { place } = further.forms;
-        refused = { ...further, members: before.members, forms: place ? { ...before.forms, place } : before.forms };
+        refused = {
+          ...further,
+          asked: before.asked,
+          members: before.members,
+          forms: place ? { ...before.forms, place } : before.forms,
+        };
       }
       failure = again;
     }
@@ -118,6 +125,8 @@ async function furtherRefused(
 ): Promise<RefusedKeys | undefined> {
   // Without a record the gateway has refused the call, before it was sent.
   if (!tried.record || !(error instanceof Refusal) || !mayTellForms(error)) return undefined;
+  const asked = refused.asked || mistaken.isForm ? undefined : otherForm(error, tried);
+  if (asked) return { ...refused, asked };
   const known = { refused: refused.forms, mistaken: mistaken.forms };
   const names = refusedNames(error);
   const earlier = [...refused.members, ...mistaken.members];
@@ -133,9 +142,12 @@ async function furtherRefused(
 }
 
 /** toldDoneHere returns the members in a refusal that the gateway does itself: it asks again without them, whatever is said of them. */
-function toldDoneHere(error: Refusal, { translated, candidate }: CallAttempt): readonly RefusedMember[] {
+function toldDoneHere(error: Refusal, { translated, candidate, modelCall }: CallAttempt): readonly RefusedMember[] {
   const said = saidIn(error);
-  const done = doneHereIn(translated.request.outline(), candidate.operation);
+  // The gateway asks for the usage of a stream, also where its caller does not.
+  const asked = candidate.refused?.asked ?? modelCall.form;
+  const options = asked === "stream" ? { stream_options: {} } : {};
+  const done = doneHereIn({ ...options, ...translated.request.outline() }, candidate.operation);
   return done.filter(({ path: [key = ""] }) => said.includes(key));
 }
 
@@ -145,18 +157,25 @@ interface Known {
   readonly mistaken: Mistaken;
 }
 
-type Mistaken = Pick<RefusedKeys, "forms" | "members">;
+interface Mistaken extends Pick<RefusedKeys, "forms" | "members"> {
+  /** isForm is whether that was the form of the answer, too. */
+  readonly isForm: boolean;
+}
 
 /** mistakenWith returns what was not meant, with what was left out between `before` and `further`. */
-function mistakenWith({ forms, members }: Mistaken, before: RefusedKeys, further: RefusedKeys): Mistaken {
+function mistakenWith({ forms, members, isForm }: Mistaken, before: RefusedKeys, further: RefusedKeys): Mistaken {
   const isNew = ([form]: readonly [string, unknown]) => !Object.hasOwn(before.forms, form);
   const added = Object.fromEntries(Object.entries(further.forms).filter(isNew));
-  return { forms: { ...forms, ...added }, members: [...members, ...further.members.slice(before.members.length)] };
+  return {
+    forms: { ...forms, ...added },
+    members: [...members, ...further.members.slice(before.members.length)],
+    isForm: isForm || further.asked !== before.asked,
+  };
 }
 
 /** withNames returns undefined where the names are none of what was sent, or there are too many. */
 function withNames(
-  { refused: { forms, members, betas }, mistaken: { members: mistaken } }: Known,
+  { refused: { forms, asked, members, betas }, mistaken: { members: mistaken } }: Known,
   said: RefusedNames,
   tried: CallAttempt,
 ): RefusedKeys | undefined {
@@ -171,7 +190,7 @@ function withNames(
   const known = members.length + betas.length;
   if (names.length === 0 || known + names.length > mostNames || names.some((name) => name.length > longestName))
     return undefined;
-  return { forms, members: [...members, ...fresh], betas: [...betas, ...refusedBetas] };
+  return { forms, asked, members: [...members, ...fresh], betas: [...betas, ...refusedBetas] };
 }
 
 /** membersSaid returns the members of a request that a refusal names: of several paths in one text the first that leads to any. */

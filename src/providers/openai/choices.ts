@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { isObject } from "../../wire/json.ts";
+import { isObject, mappedList } from "../../wire/json.ts";
 import { isFinished } from "../usage/finish-word.ts";
 
 interface Progress {
@@ -139,6 +139,40 @@ export function saysSomething({ delta, message, text = null }: JsonObject): bool
 
 function isSomething(value: JsonValue): boolean {
   return value !== null && value !== "" && !(Array.isArray(value) && value.length === 0);
+}
+
+/**
+ * RepeatedMessages finds messages that tell again what a stream's deltas have told: MiniMax and others end a stream by the whole answer, and its
+ * text and its calls would be there twice.
+ */
+export class RepeatedMessages {
+  /** The members that deltas have told, by the index of their choice. */
+  readonly #told = new Map<JsonValue, Set<string>>();
+
+  /** unsaid returns the choices of a chunk in which such messages are deltas of what is new; the same list where none is one. */
+  unsaid(choices: JsonValue[]): JsonValue[] {
+    return mappedList(choices, (choice) => (isObject(choice) ? this.#unsaid(choice) : choice));
+  }
+
+  #unsaid(choice: JsonObject): JsonObject {
+    const { delta = null, message = null } = choice;
+    const index = indexOf(choice);
+    const told = this.#told.get(index) ?? new Set<string>();
+    if (isObject(delta)) {
+      for (const [key, value] of Object.entries(delta))
+        if (key !== "role" && isSomething(value)) told.add(memberOf(key));
+      if (told.size > 0) this.#told.set(index, told);
+    }
+    if (delta !== null || !isObject(message) || told.size === 0) return choice;
+    const { message: _, ...rest } = choice;
+    const isNew = ([key]: readonly [string, unknown]) => key !== "role" && key !== "name" && !told.has(memberOf(key));
+    return { ...rest, delta: Object.fromEntries(Object.entries(message).filter(isNew)) };
+  }
+}
+
+/** memberOf returns one name for all by which servers tell thinking. */
+function memberOf(key: string): string {
+  return /^(?:reasoning|thinking)/.test(key) ? "reasoning" : key;
 }
 
 /** A legacy completion makes so many choices for each prompt. */

@@ -28,7 +28,7 @@ import { createUpstream } from "../upstream/upstream.ts";
 import { ChatUsageReader } from "../usage/chat-counts.ts";
 import { asksForUsage } from "../usage/write-usage.ts";
 import { createChunkAccumulator } from "./accumulator.ts";
-import { ChoiceTracker } from "./choices.ts";
+import { ChoiceTracker, RepeatedMessages } from "./choices.ts";
 import type { TemplateReader } from "./delta-template.ts";
 import { inBatches } from "./embeddings/batches.ts";
 import { inTexts } from "./embeddings/texts.ts";
@@ -111,18 +111,21 @@ function openAiDialect(
     errorIn,
     changes: changesOfAnswer,
     measure: meterAnswer,
-    track: (attempt) => withNativeChunks(attempt, trackChunks(attempt, createReader?.()), errorIn),
+    track: (attempt) =>
+      withNativeChunks(attempt, withoutRepeats(attempt, trackChunks(attempt, createReader?.())), errorIn),
     framesOf: chunksOfAnswer,
     accumulator: createChunkAccumulator,
   };
 }
 
 /** optionsFor returns the changes to a request's stream options. `isAsked` is whether the server is asked for the usage of streams. */
-function optionsFor({ request, form }: Attempt, isAsked: boolean): Changes {
+function optionsFor({ request, form, asked = form, isUsageUnasked }: Attempt, isAsked: boolean): Changes {
   const json = request.outline();
   // A server that is not asked refuses to be. What the caller wants of its answer is read from the request as it was.
-  if (!isAsked) return json.stream_options === undefined ? {} : { stream_options: undefined };
-  if (form === "whole" || asksForUsage(json)) return {};
+  const isOther = form === "stream" && asked === "whole";
+  if (!isAsked || isUsageUnasked || isOther)
+    return json.stream_options === undefined ? {} : { stream_options: undefined };
+  if (asked === "whole" || asksForUsage(json)) return {};
   // An outline may have other texts in it.
   const options = json.stream_options ? request.json().stream_options : undefined;
   return { stream_options: { ...(options as JsonObject | undefined), include_usage: true } };
@@ -216,6 +219,22 @@ function withoutUsage<O extends DescMessage>(frame: Wire<O>, json: JsonObject): 
   if (!("usage" in json)) return frame;
   if (json.usage === null) return withoutNullUsage(frame);
   return Array.isArray(json.choices) && json.choices.length > 0 ? frame.with({ usage: undefined }) : undefined;
+}
+
+/** withoutRepeats returns a tracker of a chat that takes no message which tells again what deltas have told. */
+function withoutRepeats({ operation }: Attempt, tracker: StreamTracker): StreamTracker {
+  if (operation !== "chat") return tracker;
+  const messages = new RepeatedMessages();
+  return {
+    ...tracker,
+    take(frame, json) {
+      const { choices } = json;
+      if (!Array.isArray(choices)) return tracker.take(frame, json);
+      const unsaid = messages.unsaid(choices);
+      if (unsaid === choices) return tracker.take(frame, json);
+      return tracker.take(frame.with({ choices: unsaid }), { ...json, choices: unsaid });
+    },
+  };
 }
 
 /**

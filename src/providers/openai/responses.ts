@@ -38,6 +38,7 @@ export function responsesDialect(
 
 /** Servers refuse stream options without a stream. */
 function bodyOf(attempt: Attempt): Body {
-  const isRefused = attempt.form === "whole" && attempt.request.outline().stream_options !== undefined;
+  const isRefused =
+    (attempt.asked ?? attempt.form) === "whole" && attempt.request.outline().stream_options !== undefined;
   return requestBody(attempt, isRefused ? { stream_options: undefined } : {});
 }

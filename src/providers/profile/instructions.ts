@@ -1,6 +1,6 @@
 /**
  * Instructions in a chat. Servers that do not know `developer` get `system`. Servers that take instructions only
- * first get all of them, in order, as one first message.
+ * first get all of them, in order, as one first message; servers that have no role for them get them in the user's first turn.
  *
  * User messages on both sides of a moved instruction become one: templates that want instructions first also want
  * turns to alternate.
@@ -14,7 +14,15 @@ export function placeInstructions(
   { developer, system }: Pick<Capabilities, "developer" | "system">,
 ): readonly JsonObject[] {
   const known = developer === "system" ? messages.map(asSystem) : messages;
+  if (system === "user") return known.some(isInstruction) ? toldByUser(folded(known)) : known;
   return system === "first" && known.some(isLate) ? folded(known) : known;
+}
+
+/** toldByUser returns the messages with the first, which are the instructions, as the beginning of the user's turn. */
+function toldByUser([{ content = "" }, next, ...rest]: readonly [JsonObject, ...JsonObject[]]): JsonObject[] {
+  const first = { role: "user", content };
+  if (next?.role !== "user") return [first, ...(next ? [next] : []), ...rest];
+  return [asOne([first, next]), ...rest];
 }
 
 function asSystem(message: JsonObject): JsonObject {
@@ -32,7 +40,7 @@ function isLate(message: JsonObject, i: number): boolean {
   return i > 0 && isInstruction(message);
 }
 
-function folded(messages: readonly JsonObject[]): JsonObject[] {
+function folded(messages: readonly JsonObject[]): [JsonObject, ...JsonObject[]] {
   const instructions = messages.filter(isInstruction);
   const first = { ...(instructions[0] as JsonObject), content: contentOfAll(instructions) };
   /** Each is the messages that become one. */
@@ -46,9 +54,12 @@ function folded(messages: readonly JsonObject[]): JsonObject[] {
   return [first, ...others.map(asOne)];
 }
 
-function asOne(messages: readonly [JsonObject, ...JsonObject[]]): JsonObject {
+/** asOne returns messages of one speaker as one. Of a member that several have the first counts. */
+export function asOne(messages: readonly [JsonObject, ...JsonObject[]]): JsonObject {
   const [first] = messages;
-  return messages.length === 1 ? first : { ...first, content: contentOfAll(messages) };
+  return messages.length === 1
+    ? first
+    : Object.assign({}, ...messages.toReversed(), { content: contentOfAll(messages) });
 }
 
 /** contentOfAll returns one string where all contents are strings, with blank lines between them, else their parts. */

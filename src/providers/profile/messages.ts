@@ -4,6 +4,7 @@ import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isFilledText, isObject, mappedByTasks } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import { newParseBudget, type ParseBudget, withObjectArguments } from "./call-arguments.ts";
+import { alternatingTurns, singleCalls } from "./calls/turns.ts";
 import { placeInstructions } from "./instructions.ts";
 import { isMarkedList, markMessage } from "./keys/cache-marks.ts";
 import { keepKnownKeys } from "./keys/message-keys.ts";
@@ -39,7 +40,8 @@ export function* fitMessages(
     return yield* keepKnownKeys(own, path, capabilities, dropped);
   })) as JsonObject[];
   const said = showResults(withoutEmptyTurns(fitted, capabilities, dropped), capabilities);
-  const folded = endWithUser(bridgeResults(placeInstructions(said, capabilities), capabilities), capabilities);
+  const placed = alternatingTurns(placeInstructions(singleCalls(said, capabilities), capabilities), capabilities);
+  const folded = endWithUser(bridgeResults(placed, capabilities), capabilities);
   const isChanged = folded.length !== messages.length || folded.some((message, i) => message !== messages[i]);
   return isChanged ? { messages: folded, dropped } : undefined;
 }

@@ -79,7 +79,7 @@ function post({ upstream, dialect, path, attempt }: UpstreamCall): MaybePromise<
   if (strict !== undefined) fields["x-gateway-strict"] = strict;
   for (const name in attempt.traceHeaders) fields[name] = attempt.traceHeaders[name] as string;
   if (dialect.headers) Object.assign(fields, dialect.headers(attempt));
-  const request = { path, common: dialect.common[attempt.form], fields, body: dialect.body(attempt) };
+  const request = { path, common: dialect.common[attempt.asked ?? attempt.form], fields, body: dialect.body(attempt) };
   return upstream.post(request, { signal, timeouts, spentMs, late: onLate, broken: room?.broke });
 }
 

@@ -7,7 +7,7 @@ import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { vendors } from "../../support/upstreams/vendor-profiles.ts";
 import { answerAsAnthropic, answerAsOpenAi } from "../../support/vendors.ts";
 
-const reasoning = { reasons: true };
+const reasoning = { reasoning: true };
 const profileOf = (vendor: string) => vendors.find(({ name }) => name === vendor)?.profile;
 const local = ["vllm", "sglang", "ollama"];
 const { upstream, gateway } = scriptedStage(
@@ -33,6 +33,7 @@ const { upstream, gateway } = scriptedStage(
       modelAt("strict", "gemini", "gemini-2.5-flash"),
       modelAt("fast", "oss", "openai/gpt-oss-20b"),
       ...local.map((name) => modelAt(name, name, "qwen3")),
+      ...local.map((name) => ({ ...modelAt(name, `${name}-thinker`, "qwen3"), ...reasoning })),
     ],
     embeddedModels: false,
   }),
@@ -183,6 +184,22 @@ test.each<[string, JsonObject, string | undefined]>([
   const own = await asked(model, { thinking, reasoning_effort: "low" });
   expect(own.json.reasoning_effort).toBe("low");
 });
+
+test.each(local)(
+  "%s is told by callers of messages that its model is not to think, where that is known to",
+  async (name) => {
+    const off = { max_tokens: 9, thinking: { type: "disabled" }, messages: [{ role: "user", content: "hi" }] };
+    const told = async (model: string, more: JsonObject = {}) => {
+      const { status, dropped } = await ask(gateway, "/v1/messages", { model, ...off, ...more });
+      return [status, dropped, upstream.received.at(-1)?.asked.reasoning_effort];
+    };
+    expect(await told(`${name}-thinker`)).toEqual([200, null, "none"]);
+    expect(await told(`${name}-thinker`, { output_config: { effort: "low" } })).toEqual([
+      ...[200, "output_config.effort", "none"],
+    ]);
+    expect(await told(name)).toEqual([200, "thinking", undefined]);
+  },
+);
 
 test("thinking goes to SGLang, whose templates read it, and to Claude as it came", async () => {
   expect((await asked("sglang", { thinking: { type: "disabled" } })).json.thinking).toEqual({ type: "disabled" });

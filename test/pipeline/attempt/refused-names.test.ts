@@ -27,6 +27,7 @@ const { upstream, gateway } = scriptedStage(
       modelAt("own", "responses", "m"),
       modelAt("chats", "chat", "m"),
       modelAt("chats", "chat-too", "m"),
+      modelAt("claude", "other", "m"),
     ],
     embeddedModels: false,
   }),
@@ -395,6 +396,31 @@ describe("a member that a chat server refuses is left out, where it says", () =>
   });
 });
 
+describe("a setting that a model has by itself alone is left out, where its server says", () => {
+  const temperature =
+    "Unsupported value: 'temperature' does not support 0.5 with this model. Only the default (1) value is supported.";
+  test.each([
+    [temperature, "temperature"],
+    ["invalid temperature: only 1 is allowed for this model", "temperature"],
+    ["`temperature` is deprecated for this model.", "temperature"],
+    ["`temperature` and `top_p` cannot both be specified for this model. Please use only one.", "top_p"],
+    ["Only one of temperature or top_p should be set (not both)", "top_p"],
+  ])("%s", async (message, key) => {
+    for (const [model, words] of [
+      ["claude", ofAnthropic],
+      ["chat", ofOpenAi],
+    ] as const) {
+      refusing([has(key), 400, words(message)]);
+      const settings = { temperature: 0.5, top_p: 0.9, max_tokens: 9, messages: [{ role: "user", content: "hi" }] };
+      const path = model === "chat" ? "/chat/completions" : "/messages";
+      const { status, dropped, sent } = await send(path, { model: model === "chat" ? model : "other", ...settings });
+      const { [key]: _, ...left } = { temperature: 0.5, top_p: 0.9 } as JsonObject;
+      expect([status, dropped]).toEqual([200, key]);
+      expect(sent).toEqual({ ...settings, temperature: left.temperature, top_p: left.top_p, model: "m" });
+    }
+  });
+});
+
 test("a key of OpenAI's own that a chat server refuses is left out", async () => {
   refusing([
     has("prompt_cache_key"),
@@ -625,6 +651,7 @@ describe("a chat server that nobody knows, which does not go on with a turn of t
     [422, "the last message must have the role user"],
     [400, "Cannot set `add_generation_prompt` to True when the last message is from the assistant."],
     [500, "Jinja Exception: The last message cannot be of the assistant"],
+    [400, "Cannot have 2 or more assistant messages at the end of the list."],
   ])("%d %s", async (status, message) => {
     refusing([isOwn, status, ofOpenAi(message)]);
     const first = await send("/chat/completions", { model: "chat", messages: turns });
@@ -634,6 +661,113 @@ describe("a chat server that nobody knows, which does not go on with a turn of t
     expect([next.times, next.status]).toEqual([1, 200]);
   });
 });
+
+describe("a chat server that nobody knows, whose template is strict about turns, gets them as it takes them", () => {
+  const user = { role: "user", content: "hi" };
+  const model = { role: "assistant", content: "Yes." };
+  const system = { role: "system", content: "Be short." };
+  const more = { role: "user", content: "go on" };
+  const calls = ["call_1", "call_2"].map((id) => ({ id, type: "function", function: { name: "f", arguments: "{}" } }));
+  const results = calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: id }));
+  const turnOf = (...tool_calls: JsonObject[]) => ({ role: "assistant", content: null, tool_calls });
+  const roles = ({ messages }: JsonObject) => list(messages).map(({ role }) => role);
+  const isSame = (asked: JsonObject) => roles(asked).some((role, i) => role !== "tool" && role === roles(asked)[i + 1]);
+  const isModels = (asked: JsonObject) => roles(asked).find((role) => role !== "system") === "assistant";
+  const hasSystem = (asked: JsonObject) => roles(asked).includes("system");
+  const isParallel = (asked: JsonObject) => list(asked.messages).some(({ tool_calls: made }) => list(made).length > 1);
+  const alternating = "Conversation roles must alternate user/assistant/user/assistant/...";
+  const told = { role: "user", content: "Be short.\n\nhi" };
+  const joined = { role: "user", content: "hi\n\ngo on" };
+  const [one, two] = calls as JsonObject[] as [JsonObject, JsonObject];
+  const [first, second] = results as JsonObject[] as [JsonObject, JsonObject];
+  const ofMiniMax = "invalid params, chat content has invalid message role: system (2013)";
+
+  test.each<[string, (asked: JsonObject) => boolean, JsonObject[], JsonObject[]]>([
+    ["System role not supported", hasSystem, [system, user], [told]],
+    ["Developer instruction is not enabled for models/gemma-3-27b-it", hasSystem, [system, user], [told]],
+    ["System messages are not supported.", hasSystem, [system, model], [{ ...system, role: "user" }, model]],
+    [
+      ofMiniMax,
+      (asked) => roles(asked).lastIndexOf("system") > 0,
+      [user, model, system, more],
+      [system, user, model, more],
+    ],
+    [
+      "invalid params, invalid chat setting (2013)",
+      isSame,
+      [system, system, user],
+      [{ ...system, content: "Be short.\n\nBe short." }, user],
+    ],
+    [
+      alternating,
+      isSame,
+      [system, user, more, model, model, user],
+      [system, joined, { ...model, content: "Yes.\n\nYes." }, user],
+    ],
+    [alternating, isModels, [system, model, user], [system, { role: "user", content: "Begin." }, model, user]],
+    [
+      "After the (optional) system message(s), user or tool message(s) should alternate with assistant message(s).",
+      isSame,
+      [user, more],
+      [joined],
+    ],
+    [
+      "First message must be from the user",
+      isModels,
+      [model, user],
+      [{ role: "user", content: "Begin." }, model, user],
+    ],
+    [
+      "This model only supports single tool-calls at once!",
+      isParallel,
+      [user, turnOf(...calls), second, first, more],
+      [user, turnOf(one), first, { ...turnOf(two), content: "" }, second, more],
+    ],
+    [
+      "Multiple tool calls are not supported.\n",
+      isParallel,
+      [user, turnOf(...calls), ...results],
+      [user, turnOf(one), first, { ...turnOf(two), content: "" }, second],
+    ],
+  ])("%s", async (message, isRefused, messages, placed) => {
+    refusing([isRefused, 400, ofOpenAi(message)]);
+    const asked = { model: "chat", messages, tools: [{ type: "function", function: { name: "f", parameters: {} } }] };
+    const { status, dropped, times, sent } = await send("/chat/completions", asked);
+    expect([status, dropped, times]).toEqual([200, null, 2]);
+    expect(sent.messages).toEqual(placed);
+    const next = await send("/chat/completions", { ...asked, stream: true });
+    expect([next.times, next.sent.messages]).toEqual([1, placed]);
+  });
+
+  test("also where turns have images, and a second template's refusal comes behind the first", async () => {
+    const image = { type: "image_url", image_url: { url: "data:image/png;base64,aGk=" } };
+    refusing(
+      [hasSystem, 400, ofOpenAi("System role not supported")],
+      [isSame, 500, ofOpenAi(`Jinja Exception: ${alternating}`)],
+    );
+    const messages = [system, { role: "user", content: [image] }, more];
+    const { status, sent, times } = await send("/chat/completions", { model: "chat", messages });
+    const content = [{ type: "text", text: "Be short." }, image, { type: "text", text: "go on" }];
+    expect([status, times, sent.messages]).toEqual([200, 3, [{ role: "user", content }]]);
+  });
+});
+
+test.each(["invalid params, function parameters is empty (2013)", "body.tools.0.function.parameters: Field required"])(
+  "a function that takes nothing has a schema where a chat server says: %s",
+  async (message) => {
+    const isBare = ({ tools: offered }: JsonObject) =>
+      list(offered).some(({ function: called }) => !(called as JsonObject).parameters);
+    refusing([isBare, 400, ofOpenAi(message)]);
+    const bare = { type: "function", function: { name: "f" } };
+    const { status, dropped, sent } = await send("/chat/completions", {
+      model: "chat",
+      messages: [{ role: "user", content: "hi" }],
+      tools: [bare],
+    });
+    expect([status, dropped]).toEqual([200, null]);
+    expect(sent.tools).toEqual([{ ...bare, function: { name: "f", parameters: { type: "object", properties: {} } } }]);
+  },
+);
 
 describe("what is told, and asked once", () => {
   const ofMessages = { model: "claude", ...ofClaudeCode } as JsonObject;

@@ -136,3 +136,17 @@ test("a refusal of a role that speaks of reasoning is one of the role, where no 
   const asked = { ...chat, messages: [{ role: "developer", content: "Be short." }, said] };
   expect(await send("/chat/completions", asked)).toMatchObject({ status: 200, times: 2 });
 });
+
+test.each([
+  "Function tools with reasoning_effort are not supported for gpt-6-astra in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.",
+  "Function tools with reasoning_effort are not supported for google.gemma-4-31b in /v1/chat/completions. Please use /v1/responses instead, or set 'reasoning_effort' to none.",
+])("tools that a model takes only without reasoning are asked with the effort `none`: %s", async (words) => {
+  refuse(words, (asked) => asked.tools !== undefined && asked.reasoning_effort !== "none");
+  const tools = [{ type: "function", function: { name: "f", parameters: { type: "object", properties: {} } } }];
+  const first = await send("/chat/completions", { ...chat, tools, reasoning_effort: "high" });
+  expect([first.status, first.dropped, first.times], first.text).toEqual([200, "reasoning_effort", 2]);
+  const next = await send("/chat/completions", { ...chat, tools });
+  expect([next.status, next.dropped, next.times]).toEqual([200, null, 1]);
+  const toolless = await send("/chat/completions", { ...chat, reasoning_effort: "high" });
+  expect([toolless.dropped, upstream.lastAsked.reasoning_effort]).toEqual([null, "high"]);
+});

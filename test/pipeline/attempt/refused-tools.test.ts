@@ -27,6 +27,10 @@ const refusals: Readonly<Record<string, (place: number) => JsonObject>> = {
     },
   }),
   "Xinference's": () => ({ detail: "Anthropic tools require 'name' and object 'input_schema'" }),
+  "MiniMax's": () => ({
+    type: "error",
+    error: { type: "invalid_request_error", message: "invalid params, function name or parameters is empty (2013)" },
+  }),
   "SGLang's": (place) => ({
     type: "error",
     error: { type: "invalid_request_error", message: `tools.${place}.custom.input_schema: Field required` },

@@ -138,6 +138,46 @@ test.each<[string, Json]>([
   ]);
 });
 
+describe("a stream that ends by the whole answer in a message, as MiniMax's,", () => {
+  const tool = { type: "function", function: { name: "f", parameters: { type: "object", properties: {} } } };
+  const call = { id: "call_1", type: "function", function: { name: "f", arguments: '{"a":1}' } };
+  const repeated = { role: "assistant", name: "M", content: "Hello", reasoning_content: "Hm.", tool_calls: [call] };
+  const last = { ...chatAnswer({}), choices: [{ index: 0, message: repeated, finish_reason: "tool_calls" }] };
+  const chunks = [
+    chatChunk({ role: "assistant", content: "", reasoning: "Hm." }),
+    chatChunk({ content: "Hel" }),
+    chatChunk({ content: "lo" }),
+    chatChunk({ tool_calls: [{ index: 0, ...call }] }),
+    last,
+  ];
+  const bodies: Record<string, Json> = {
+    "chat/completions": { messages: asked.messages },
+    messages: { messages: asked.messages, max_tokens: 9 },
+    responses: { input: "hi", store: false },
+  };
+
+  test.each(Object.entries(bodies))("is told once to callers of %s", async (path, body) => {
+    upstream.script = (exchange) => exchange.stream(...chunks);
+    const { text } = await ask(gateway, `/v1/${path}`, { model: "m", stream: true, ...body });
+    expect(text.match(/"(?:content|text|delta)":"Hel"/g)).toHaveLength(1);
+    expect(text).not.toMatch(/(?:HelloHello|Hm\.Hm\.|call_1_1)/);
+    expect(text.match(/(?:content|text|delta)":"Hello"/g)?.length ?? 0).toBe(path === "responses" ? 4 : 0);
+  });
+
+  test("is one whole answer", async () => {
+    upstream.script = (exchange) => exchange.stream(...chunks);
+    const { json } = await ask(gateway, "/v1/chat/completions", asked);
+    expect(json.choices[0].message).toMatchObject({ content: "Hello", reasoning: "Hm.", tool_calls: [call] });
+  });
+
+  test("is told what its deltas have not", async () => {
+    upstream.script = (exchange) => exchange.stream(chatChunk({ content: "Hello" }), last);
+    const { text } = await ask(gateway, "/v1/chat/completions", { ...asked, tools: [tool], stream: true });
+    const calls = eventsIn(text).flatMap(({ choices }) => choices[0].delta.tool_calls ?? []);
+    expect(calls).toMatchObject([{ index: 0, ...call }]);
+  });
+});
+
 describe.each([false, true])("an answer whose message a filter took, streamed: %s,", (stream) => {
   const filtered = { content_filter_results: { hate: { filtered: true } }, finish_reason: "content_filter", index: 0 };
   const told = { ...chatAnswer({}), choices: [filtered] };

@@ -160,3 +160,15 @@ test.each<[string, Json]>([
   const answer = await call(gateway, { family: "responses", model: "thinker", stream: false, apiKey: gateway.apiKey });
   expect([answer.status, answer.text]).toEqual([502, expect.stringContaining("It broke.")]);
 });
+
+test("a call whose name is there at its end alone begins then, with its whole input", async () => {
+  const nameless = { ...called, name: "", arguments: "" };
+  const delta = { type: "response.function_call_arguments.delta", output_index: 0, item_id: "fc_v1", delta: city };
+  script(created, added(nameless), delta, ended(called), completed(called));
+  const calls = (await ask("chat", true)).flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? []);
+  expect(calls[0]).toMatchObject({ index: 0, id: "call_1", function: { name: "weather" } });
+  expect(calls.map((piece: Any) => piece.function.arguments).join("")).toBe(city);
+  const blocks = (await ask("messages", true)).filter(({ type }) => type.startsWith("content_block"));
+  expect(blocks[0].content_block).toMatchObject({ type: "tool_use", id: "call_1", name: "weather" });
+  expect(blocks.map((event: Any) => event.delta?.partial_json ?? "").join("")).toBe(city);
+});

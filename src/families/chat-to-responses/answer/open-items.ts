@@ -4,7 +4,7 @@
  * Each item tracks how much of it was passed on, so that what comes only at its end, or only in the final response,
  * is passed on once.
  */
-import { isObject, type JsonObject, type JsonValue, objectsIn, textOrEmpty } from "../../../wire/json.ts";
+import { isFilledText, isObject, type JsonObject, type JsonValue, objectsIn, textOrEmpty } from "../../../wire/json.ts";
 import {
   type AnswerContext,
   argumentsIn,
@@ -54,7 +54,10 @@ export class OpenItems {
   }
 
   begin(item: JsonObject, event: JsonObject): JsonObject | undefined {
-    return this.#beginIn(this.#openFor(event, item.id), item);
+    const open = this.#openFor(event, item.id);
+    open.type = item.type;
+    // The end of a call that begins without its name says it: clients begin a call by that.
+    return isCall(item) && !isFilledText(item.name) ? undefined : this.#beginIn(open, item);
   }
 
   #beginIn(open: OpenItem, item: JsonObject): JsonObject | undefined {

@@ -3,7 +3,7 @@
  *
  * Adaptive thinking sets no effort: it is a chat model's own default, many models without reasoning refuse the key,
  * and Claude Code asks for it of any unknown model. A model known not to reason gets no effort. Disabled thinking is
- * left to the model, too, and named as dropped.
+ * the effort `none` for a model known to reason; it is left to any other, and named as dropped.
  */
 import { ReasoningEffort, ReasoningEffortSchema } from "../../../../gen/modelgateway/v1/chat_pb.ts";
 import { type CreateMessageRequest, ThinkingType } from "../../../../gen/modelgateway/v1/messages_pb.ts";
@@ -18,21 +18,21 @@ export function reasoningEffortOf(
   reasons: boolean | undefined,
   omitted: Set<string>,
 ): string | undefined {
-  if (reasons !== false) return effortOf(request, omitted);
+  if (reasons !== false) return effortOf(request, reasons === true, omitted);
   if (request.thinking?.type !== ThinkingType.DISABLED) omitted.add("thinking");
   omitted.add("output_config.effort");
   return undefined;
 }
 
-function effortOf(request: CreateMessageRequest, omitted: Set<string>): string | undefined {
+function effortOf(request: CreateMessageRequest, reasons: boolean, omitted: Set<string>): string | undefined {
   const { thinking, outputConfig } = request;
   const effort = words.get(outputConfig?.effort ?? ReasoningEffort.UNSPECIFIED);
   // An unknown effort.
   if (effort === undefined) omitted.add("output_config.effort");
   switch (thinking?.type) {
     case ThinkingType.DISABLED:
-      omitted.add("thinking").add("output_config.effort");
-      return undefined;
+      omitted.add(reasons ? "thinking.budget_tokens" : "thinking").add("output_config.effort");
+      return reasons ? "none" : undefined;
     case ThinkingType.ENABLED:
       if (effort === undefined)
         return thinking.budgetTokens === undefined ? undefined : effortOfBudget(thinking.budgetTokens);

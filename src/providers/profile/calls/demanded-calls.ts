@@ -5,13 +5,18 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { demandsCall } from "../../../call/request/demanded-call.ts";
+import { hasTools } from "../../../call/request/tools-anywhere.ts";
 import { toolName } from "../../../call/tools/tool-name.ts";
 import { isObject } from "../../../wire/json.ts";
 import type { FittedJson } from "../fit-json.ts";
 import type { Capabilities } from "../profile.ts";
 
-/** mustNotReason reports whether a request demands a call of a server that takes that only while the model does not reason. */
-export function mustNotReason(json: JsonObject, { demanded_calls: taken, efforts: words }: Capabilities): boolean {
+/** mustNotReason reports whether a server takes the tools of a request, or its demand for a call, only while the model does not reason. */
+export function mustNotReason(
+  json: JsonObject,
+  { demanded_calls: taken, efforts: words, reasoned_tools: areTaken }: Capabilities,
+): boolean {
+  if (areTaken === false && hasTools(json)) return true;
   return taken === "unreasoned" && (words?.includes("none") ?? false) && demandsCall(json);
 }
 

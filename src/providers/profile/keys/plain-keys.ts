@@ -1,4 +1,5 @@
 /** Fits requests to servers that turn out to know the keys of OpenAI's API alone, or the usual roles or texts alone. */
+import type { RefusedForms } from "../../../call/request/refused-members.ts";
 import type { PlainFitters, RequestFitter } from "../../contract.ts";
 import type { AllCapabilities, Capabilities, ModelProfile } from "../profile.ts";
 
@@ -27,6 +28,9 @@ const ofMessages = { cache_marks: "none" as const, thoughts: "none" as const, me
 /** ofTemplates is what servers take whose templates know the usual roles alone, and instructions at the beginning. */
 const ofTemplates = { developer: "system", system: "first" } as const;
 
+/** ofUser is what servers take whose templates have no role for instructions. */
+const ofUser = { developer: "system", system: "user" } as const;
+
 /** ofTexts is what servers take whose messages are texts: such have no marks. */
 const ofTexts = { plain_text: ["system", "user", "assistant", "tool"], cache_marks: "none" } satisfies Capabilities;
 
@@ -36,29 +40,36 @@ export function plainFittersOf(
   fitterOf: (profile: ModelProfile) => RequestFitter,
 ): PlainFitters {
   const known = new Map<string, RequestFitter>();
-  return ({ place, areInstructions, areParts, isPrefill, isSchema, isDemand }) => {
-    // A profile that states a form holds, whatever its server has refused.
-    const isKeys = place !== undefined && stated.message_keys === undefined;
-    const isPlaced = areInstructions && stated.developer === undefined && stated.system === undefined;
-    const isTexts = areParts && stated.plain_text === undefined;
-    const isEnded = isPrefill && stated.last_turn === undefined;
-    const isAnyJson = isSchema && stated.response_formats === undefined;
-    const isLeft = isDemand && stated.demanded_calls === undefined;
-    if (![isKeys, isPlaced, isTexts, isEnded, isAnyJson, isLeft].some(Boolean)) return undefined;
-    const further: Capabilities = {
-      ...(isKeys ? ofMessages : {}),
-      ...(isKeys && place === "request" ? { request_keys: settings } : {}),
-      ...(isPlaced ? ofTemplates : {}),
-      ...(isTexts ? ofTexts : {}),
-      ...(isEnded ? { last_turn: "user" } : {}),
-      ...(isAnyJson ? { response_formats: ["json_object"] } : {}),
-      ...(isLeft ? { demanded_calls: "none" } : {}),
-    };
-    const name = Object.keys(further).join();
+  return (refused) => {
+    const further = furtherOf(refused, stated);
+    const name = JSON.stringify(further);
+    if (name === "{}") return undefined;
     const fitter =
       known.get(name) ??
       fitterOf({ stated: { ...stated, ...further }, conservative: { ...conservative, ...further } as AllCapabilities });
     known.set(name, fitter);
     return fitter;
+  };
+}
+
+/** furtherOf returns what a server takes that refuses these forms. A profile that states a form holds, whatever its server has refused. */
+function furtherOf(refused: RefusedForms, stated: Capabilities): Capabilities {
+  const { place, areInstructions, areParts, isPrefill, isSchema, isDemand } = refused;
+  const { isSystem, areTurns, areCalls, areReasonedTools } = refused;
+  const isKeys = place !== undefined && stated.message_keys === undefined;
+  const isPlaced = (areInstructions || areTurns) && stated.developer === undefined && stated.system === undefined;
+  return {
+    ...(isKeys ? ofMessages : {}),
+    ...(isKeys && place === "request" ? { request_keys: settings } : {}),
+    ...(isPlaced ? ofTemplates : {}),
+    ...(areParts && stated.plain_text === undefined ? ofTexts : {}),
+    ...(isPrefill && stated.last_turn === undefined ? { last_turn: "user" } : {}),
+    ...(isSchema && stated.response_formats === undefined ? { response_formats: ["json_object"] } : {}),
+    ...(isDemand && stated.demanded_calls === undefined ? { demanded_calls: "none" } : {}),
+    // Where instructions stand is the server's to say, and whether the model's template has any is not.
+    ...(isSystem && stated.system !== "user" ? ofUser : {}),
+    ...(areTurns && stated.turns === undefined ? { turns: "alternating" } : {}),
+    ...(areCalls && stated.turn_calls === undefined ? { turn_calls: "one" } : {}),
+    ...(areReasonedTools && stated.reasoned_tools === undefined ? { reasoned_tools: false } : {}),
   };
 }
