@@ -41,7 +41,7 @@ const begin = Date.UTC(2026, 0, 2, 3, 4, 5);
  * environment says, unless `hasJournal` does.
  */
 export async function openLedger(
-  standing: Standing = {},
+  standing: Standing,
   shared?: TestDatabase,
   create?: typeof createLeasingLedger,
   hasJournal = accelerators.hasJournal,
@@ -95,14 +95,13 @@ export async function openLedger(
  */
 export function ledgersOfTests(
   create?: typeof createLeasingLedger,
-  hasJournal = create ? true : accelerators.hasJournal,
 ): (standing: Standing, shared?: TestDatabase) => Promise<TestLedger> {
   const open: TestLedger[] = [];
   afterEach(async () => {
     for (const made of open.splice(0).reverse()) await made.close();
   });
   return async (standing, shared) => {
-    const made = await openLedger(standing, shared, create, hasJournal);
+    const made = await openLedger(standing, shared, create, create !== undefined || accelerators.hasJournal);
     open.push(made);
     return made;
   };

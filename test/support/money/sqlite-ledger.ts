@@ -38,7 +38,7 @@ export interface TestLedger {
  * says, unless `hasJournal` does.
  */
 export async function openLedger(
-  standing: Standing = {},
+  standing: Standing,
   path?: string,
   create?: typeof createLeasingLedger,
   hasJournal = accelerators.hasJournal,
@@ -82,14 +82,13 @@ export async function openLedger(
  */
 export function ledgersOfTests(
   create?: typeof createLeasingLedger,
-  hasJournal = create ? true : accelerators.hasJournal,
 ): (standing: Standing, path?: string) => Promise<TestLedger> {
   const open: TestLedger[] = [];
   afterEach(async () => {
     for (const made of open.splice(0).reverse()) await made.close();
   });
   return async (standing, path) => {
-    const made = await openLedger(standing, path, create, hasJournal);
+    const made = await openLedger(standing, path, create, create !== undefined || accelerators.hasJournal);
     open.push(made);
     return made;
   };

@@ -116,7 +116,7 @@ const scanners: Readonly<Record<string, Scanner>> = {
   "JSON of upstreams": { ...ofJson, scan: scanBy(true) },
   "JSON put together from its pieces": {
     ...ofJson,
-    scan: (bytes, steps) => void runNow(readLongRequest(bytes, undefined, steps)),
+    scan: (bytes, steps) => void runNow(readLongRequest(bytes, steps)),
   },
   "JSON past its vectors": { ...ofJson, scan: (bytes, steps) => void runNow(readOutline(bytes, steps)) },
   "members that are replaced": {
