@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { Agent } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { askRpc, bearer } from "../support/dashboard/session.ts";
-import { randomOf } from "../support/random.ts";
+import { randomOf } from "../support/run/random.ts";
 import { addKey, creditOf, type FleetAccount, type Kind } from "./accounts.ts";
 import { type Balancer, startBalancer } from "./balance.ts";
 import { type ClientCall, type Form, makeCall } from "./call.ts";

@@ -1,5 +1,5 @@
 /** What is done to the fleet and when: the same for the same seed and length. */
-import { pick, randomOf } from "../support/random.ts";
+import { pick, randomOf } from "../support/run/random.ts";
 
 export type Server = "postgres" | "redis";
 

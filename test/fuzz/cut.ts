@@ -1,5 +1,5 @@
 /** Bytes of a connection: mutated where it hurts, and cut anywhere. Text is of one byte a character. */
-import { pick, type Random } from "../support/random.ts";
+import { pick, type Random } from "../support/run/random.ts";
 import { mutatedBytes } from "./mutate.ts";
 
 /** What has a meaning in HTTP/1.1, or once had one to somebody. */

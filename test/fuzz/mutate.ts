@@ -3,7 +3,7 @@
  * added, by what nobody expects there.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { pick, type Random } from "../support/random.ts";
+import { pick, type Random } from "../support/run/random.ts";
 
 /** What every object has, and other names that mean something to somebody. */
 const oddNames = ["constructor", "__proto__", "toString", "valueOf", "hasOwnProperty", "__defineGetter__", "length"];

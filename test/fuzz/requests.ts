@@ -1,6 +1,6 @@
 /** Requests of HTTP/1.1 as a client may send them, some after one another: most sound, and some of them mutated. */
 
-import { pick, type Random } from "../support/random.ts";
+import { pick, type Random } from "../support/run/random.ts";
 import { mutatedText } from "./cut.ts";
 
 const fields = [

@@ -19,7 +19,7 @@ import { UsageService } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { compileRoutes, type Route } from "../../../src/doors/rest/routes.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { asForm, asMultipart } from "../../support/clients/endpoints.ts";
-import { pick, type Random, randomOf } from "../../support/random.ts";
+import { pick, type Random, randomOf } from "../../support/run/random.ts";
 import { goldensOf } from "../../support/translations/goldens.ts";
 import {
   anthropicError,

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Outcome, ownClient, undiciClient } from "../../support/clients/http-clients.ts";
-import { randomOf } from "../../support/random.ts";
+import { randomOf } from "../../support/run/random.ts";
 import { type Answering, startAnswering } from "../answering.ts";
 import { cut } from "../cut.ts";
 import { anyReply } from "../replies.ts";

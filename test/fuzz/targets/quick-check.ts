@@ -25,7 +25,7 @@ import { parseJson, readLongRequest, readMembers } from "../../../src/wire/json.
 import { readMessage } from "../../../src/wire/read.ts";
 import { type OmittedText, restoreOmitted } from "../../../src/wire/scan/build.ts";
 import { Wire } from "../../../src/wire/wire.ts";
-import { pick, type Random, randomOf } from "../../support/random.ts";
+import { pick, type Random, randomOf } from "../../support/run/random.ts";
 import { anyMessage } from "../messages.ts";
 import { mutated, mutatedBytes } from "../mutate.ts";
 import { readNaively } from "../naive-json.ts";

@@ -3,7 +3,7 @@
  * kept, of requests of all kinds in pieces of any size.
  */
 import { isDeepStrictEqual } from "node:util";
-import { randomOf } from "../../support/random.ts";
+import { randomOf } from "../../support/run/random.ts";
 import { cut } from "../cut.ts";
 import { anyRequests } from "../requests.ts";
 import { type Served, type Servers, startServers } from "../servers.ts";

@@ -18,7 +18,7 @@ import { checkBinary } from "../../../src/wire/long/binary-bounds.ts";
 import { anyMessage } from "../../fuzz/messages.ts";
 import { mutatedBytes } from "../../fuzz/mutate.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { randomOf } from "../../support/random.ts";
+import { randomOf } from "../../support/run/random.ts";
 
 const numberOf = (desc: DescMessage, name: string) => desc.fields.find((field) => field.name === name)?.number ?? 0;
 const messages = numberOf(chat, "messages");

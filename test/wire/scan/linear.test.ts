@@ -15,7 +15,7 @@ import { Scan } from "../../../src/wire/scan/scan.ts";
 import type { Steps } from "../../../src/wire/scan/steps.ts";
 import { spliceMembers } from "../../../src/wire/splice.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
-import { pick, type Random, randomOf } from "../../support/random.ts";
+import { pick, type Random, randomOf } from "../../support/run/random.ts";
 
 /** Scans a repeated pattern between a head and a tail. Returns the steps. */
 interface Scanner {
