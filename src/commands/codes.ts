@@ -5,7 +5,7 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { OperatorService, type RedeemCode } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
-import { checkFuture, clockOf, readAmount, readMoment, table } from "./command.ts";
+import { checkExpiry, clockOf, readAmount, readExpiry, table } from "./command.ts";
 import { UsageError, wrongAction } from "./line/errors.ts";
 import { readOptions } from "./line/read-options.ts";
 import { type CallOperator, withOperator, withOperatorAndStorage } from "./operator.ts";
@@ -46,10 +46,10 @@ async function createCodes(args: readonly string[]): Promise<void> {
   const { count = "1", expires, note } = values;
   if (!/^\d{1,4}$/.test(count) || Number(count) < 1 || Number(count) > 1000)
     throw new UsageError("--count: expected a whole number from 1 to 1000");
-  const expiresAt = expires === undefined ? undefined : readMoment("--expires", expires);
+  const expiresAt = expires === undefined ? undefined : readExpiry(expires);
   const more = { ...(expiresAt && { expiresAt }), ...(note === undefined ? {} : { note }) };
   await withOperatorAndStorage(values.config, async (ask, storage) => {
-    checkFuture("--expires", expiresAt, clockOf(storage)());
+    checkExpiry(expiresAt, clockOf(storage)());
     const { batchId, codes } = await ask(createRedeemCodes, { amount, count: Number(count), ...more });
     console.error(`Created ${batchId}. Copy the codes now: they are not shown again.`);
     for (const code of codes) console.log(code);

@@ -39,16 +39,16 @@ export function readAmount(option: string, text: string | undefined): number {
   throw new UsageError(`${option}: expected more than 0, and at most ${maxUnits}`);
 }
 
-/** readMoment returns a time. Throws a UsageError. */
-export function readMoment(option: string, text: string): Timestamp {
+/** readExpiry returns the time of `--expires`. Throws a UsageError. */
+export function readExpiry(text: string): Timestamp {
   const moment = readTimestamp(text);
-  if (!moment) throw new UsageError(`${option}: expected a time with its offset, as 2030-01-31T12:00:00Z`);
+  if (!moment) throw new UsageError("--expires: expected a time with its offset, as 2030-01-31T12:00:00Z");
   return moment;
 }
 
-/** checkFuture throws a UsageError for a time that is not after `now`, which is the clock of the data (`clockOf`). */
-export function checkFuture(option: string, moment: Timestamp | undefined, now: number): void {
-  if (moment && timestampMs(moment) <= now) throw new UsageError(`${option}: expected a time in the future`);
+/** checkExpiry throws a UsageError for a time that is not after `now`, which is the clock of the data (`clockOf`). */
+export function checkExpiry(moment: Timestamp | undefined, now: number): void {
+  if (moment && timestampMs(moment) <= now) throw new UsageError("--expires: expected a time in the future");
 }
 
 /** Needs is whether a command requires an existing database, or creates one if there is none. */

@@ -21,7 +21,7 @@ import { readBudgets } from "../storage/money/budgets.ts";
 import type { Storage, Stores } from "../storage/storage.ts";
 import type { Catalog } from "../targets/catalog.ts";
 import { Wire } from "../wire/wire.ts";
-import { checkFuture, clockOf, readAmount, readMoment, readName, table, withStorage } from "./command.ts";
+import { checkExpiry, clockOf, readAmount, readExpiry, readName, table, withStorage } from "./command.ts";
 import { type BudgetFields, budgetListOf, readBudgetOption, writeBudgets } from "./line/budget-option.ts";
 import { helpHint, UsageError, wrongAction } from "./line/errors.ts";
 import { type KeyLimitFields, readKeyLimits, requestOf } from "./line/key-options.ts";
@@ -66,7 +66,7 @@ async function createKey(args: readonly string[]): Promise<void> {
   const name = readName("--name", values.name);
   const { "credit-limit": limit, model: models, expires } = values;
   const creditLimit = limit === undefined ? undefined : readAmount("--credit-limit", limit);
-  const expiresAt = expires === undefined ? undefined : readMoment("--expires", expires);
+  const expiresAt = expires === undefined ? undefined : readExpiry(expires);
   const limits = readKeyLimits(values);
   const budgets = readBudgetOption(values.budget);
   const bounds = { creditLimit, expiresAt: expiresAt && timestampMs(expiresAt) };
@@ -80,7 +80,7 @@ async function createKey(args: readonly string[]): Promise<void> {
   };
   const make = async (storage: Storage, config: Config) => {
     const now = clockOf(storage)();
-    checkFuture("--expires", expiresAt, now);
+    checkExpiry(expiresAt, now);
     const permitted = { models: models === undefined ? null : await permissions(models, config) };
     const owner = { accountId: await accountIdOf(storage, account), maxKeys: config.maxKeysPerAccount };
     const stored = { limits: await limitsOf(limits, config), budgets: storedOf(budgets, null, now) };

@@ -70,7 +70,7 @@ export interface CatalogOptions {
   readonly regional?: ReadonlySet<string>;
 }
 
-export function createModelTable(configs: readonly ModelConfig[], options: CatalogOptions = {}): ModelTable {
+export function createModelTable(configs: readonly ModelConfig[], options: CatalogOptions): ModelTable {
   let current = createCatalog(configs, options);
   return {
     get: (name) => current.get(name),

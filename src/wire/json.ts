@@ -40,7 +40,7 @@ export const longJson = 64 * 1024;
 
 /** parseJson parses bytes. Throws a WireFault. `lenient` is for upstreams' answers. */
 export function parseJson(bytes: Buffer, lenient: boolean): JsonValue {
-  if (bytes.length >= longJson) return runNow(lenient ? readLongAnswer(bytes) : readLongRequest(bytes, undefined));
+  if (bytes.length >= longJson) return runNow(lenient ? readLongAnswer(bytes) : readLongRequest(bytes));
   if (!isUtf8(bytes)) throw notUtf8();
   if (!lenient) checkSyntax(bytes);
   return parseText(bytes.toString());
@@ -62,16 +62,9 @@ function notUtf8(): WireFault {
 /** Steps between two yields: some tenths of a millisecond. */
 const stepsPerSlice = 50_000;
 
-/**
- * readLongRequest reads a long request in time slices. Long plain strings go into `leftOut`, and fillers of the same length stand in their
- * places. Throws a WireFault.
- */
-export function* readLongRequest(
-  bytes: Buffer,
-  leftOut: OmittedText[] | undefined,
-  steps?: Steps,
-): CooperativeTask<JsonValue> {
-  const { value } = yield* readMembers(bytes, leftOut, steps);
+/** readLongRequest reads a long request in time slices. Throws a WireFault. */
+export function* readLongRequest(bytes: Buffer, steps?: Steps): CooperativeTask<JsonValue> {
+  const { value } = yield* readMembers(bytes, undefined, steps);
   return value;
 }
 
@@ -81,7 +74,10 @@ export interface ReadMembers {
   readonly members: Members | undefined;
 }
 
-/** readMembers reads like `readLongRequest`, and finds where the members of the top-level object stand. */
+/**
+ * readMembers reads like `readLongRequest`, and finds where the members of the top-level object stand. Long plain strings go into `leftOut`, and
+ * fillers of the same length stand in their places.
+ */
 export function* readMembers(
   bytes: Buffer,
   leftOut: OmittedText[] | undefined,

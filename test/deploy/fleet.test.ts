@@ -1,6 +1,6 @@
 /** What the fleet's Compose file gives its servers: secrets that fit together, Valkey's users, Postgres's, and Caddy's way to gateways. */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
@@ -20,6 +20,7 @@ import { root, temporaryFolder } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { now, startTestGateway } from "../support/gateway.ts";
 import { hasRedis, type RedisKind, startRedis } from "../support/redis/server.ts";
+import { postgresPrograms } from "../support/storage/postgres.ts";
 import { scrape } from "../support/telemetry/scrape.ts";
 import { has, run, toolPath } from "./tools.ts";
 
@@ -227,18 +228,9 @@ describe.skipIf(!has("caddy"))("Caddy", () => {
   });
 });
 
-/** The folder of Postgres's programs; undefined where there are none. */
-function postgresPrograms(): string | undefined {
-  const at = "/usr/lib/postgresql";
-  const versions = existsSync(at) ? readdirSync(at).sort((a, b) => Number(b) - Number(a)) : [];
-  return versions.map((version) => join(at, version, "bin")).find((bin) => existsSync(join(bin, "initdb")));
-}
-
-const programs = postgresPrograms();
-
-describe.skipIf(!programs)("postgres.sql", () => {
+describe.skipIf(!postgresPrograms)("postgres.sql", () => {
   test("makes a database that gateways work in, and whose owner may make nothing elsewhere, with its password alone", async () => {
-    const bin = programs as string;
+    const bin = postgresPrograms as string;
     // The server's own folder is beside: root cannot be its user, and nobody else reads the secrets.
     const at = await mkdtemp("/tmp/gateway-fleet-");
     closing.push(() => rm(at, { recursive: true, force: true }));

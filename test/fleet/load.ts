@@ -3,10 +3,10 @@ import { randomUUID } from "node:crypto";
 import { Agent } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { askRpc, bearer } from "../support/dashboard/session.ts";
+import { randomOf } from "../support/run/random.ts";
 import { addKey, creditOf, type FleetAccount, type Kind } from "./accounts.ts";
 import { type Balancer, startBalancer } from "./balance.ts";
 import { type ClientCall, type Form, makeCall } from "./call.ts";
-import { createRandom } from "./plan.ts";
 import type { Stage } from "./stage.ts";
 import type { Stalls } from "./stalls.ts";
 
@@ -43,7 +43,7 @@ export function startLoad(stage: Stage, seed: number, stalls: Stalls): Load {
   const calls: ClientCall[] = [];
   const recharges = { told: 0, repeated: 0 };
   const parts: Parts = {
-    ...{ stage, balancer, calls, agent, random: createRandom(seed), nextNumber: () => number++, isOver: () => isOver },
+    ...{ stage, balancer, calls, agent, random: randomOf(seed), nextNumber: () => number++, isOver: () => isOver },
   };
   const working = [
     ...Array.from({ length: clients }, () => workAsClient(parts)),

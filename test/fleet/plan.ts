@@ -1,4 +1,5 @@
 /** What is done to the fleet and when: the same for the same seed and length. */
+import { pick, randomOf } from "../support/run/random.ts";
 
 export type Server = "postgres" | "redis";
 
@@ -37,25 +38,14 @@ const killEveryMs = 10_000;
 /** From this length of troubles on the long troubles have the length that they are stated with. */
 const wholeMs = 210_000;
 
-/** Returns numbers from 0 to 1, the same ones for a seed: mulberry32. */
-export function createRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
-  };
-}
-
 /** Nothing is done in the last part of a run, which shows how it is without trouble. */
 const quietPart = 0.2;
 const mostQuietMs = 30_000;
 
 export function makePlan(seconds: number, seed: number): Plan {
   const ms = seconds * 1000 - Math.min(mostQuietMs, seconds * 1000 * quietPart);
-  const random = createRandom(seed);
-  const oneOf = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+  const random = randomOf(seed);
+  const oneOf = <T>(list: readonly T[]): T => pick(list, random);
   const between = (least: number, most: number) => Math.round(least + random() * (most - least));
   const isWhole = ms >= wholeMs;
   const [pauseMs, awayMs] = isWhole ? [100_000, 20_000] : [ms / 5, ms / 8];

@@ -1,5 +1,6 @@
 /** Bytes of a connection: mutated where it hurts, and cut anywhere. Text is of one byte a character. */
-import { mutatedBytes, pick, type Random } from "./mutate.ts";
+import { pick, type Random } from "../support/run/random.ts";
+import { mutatedBytes } from "./mutate.ts";
 
 /** What has a meaning in HTTP/1.1, or once had one to somebody. */
 const tokens = [

@@ -1,6 +1,6 @@
 /** Messages by their descriptors, with values at their bounds and beside them. */
 import { create, type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
-import { pick, type Random } from "./mutate.ts";
+import { pick, type Random } from "../support/run/random.ts";
 
 /** `room` says how many levels of messages may stand in it. */
 export function anyMessage(desc: DescMessage, room: number, random: Random): Message {

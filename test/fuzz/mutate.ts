@@ -1,26 +1,9 @@
 /**
- * Chance that can be repeated, and JSON and bytes that are nearly right: some members of a valid value replaced, removed, or
+ * JSON and bytes that are nearly right: some members of a valid value replaced, removed, or
  * added, by what nobody expects there.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-
-/** Returns a number from 0 (inclusive) to 1 (exclusive). */
-export type Random = () => number;
-
-/** Makes the same numbers of the same seed. Source: Mulberry32, by T. Ettinger. */
-export function randomOf(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-}
-
-export function pick<T>(list: readonly T[], random: Random): T {
-  return list[Math.floor(random() * list.length)] as T;
-}
+import { pick, type Random } from "../support/run/random.ts";
 
 /** What every object has, and other names that mean something to somebody. */
 const oddNames = ["constructor", "__proto__", "toString", "valueOf", "hasOwnProperty", "__defineGetter__", "length"];

@@ -1,6 +1,7 @@
 /** Answers of HTTP/1.1 as a server may send them: most sound, and some of them mutated. */
+
+import { pick, type Random } from "../support/run/random.ts";
 import { mutatedText } from "./cut.ts";
-import { pick, type Random } from "./mutate.ts";
 
 const statuses = [
   "200 OK",

@@ -1,6 +1,7 @@
 /** Requests of HTTP/1.1 as a client may send them, some after one another: most sound, and some of them mutated. */
+
+import { pick, type Random } from "../support/run/random.ts";
 import { mutatedText } from "./cut.ts";
-import { pick, type Random } from "./mutate.ts";
 
 const fields = [
   ...["authorization: Bearer abc\r\n", "authorization: Bearer xyz\r\n", "x-api-key: k\r\n", "Accept: */*\r\n"],

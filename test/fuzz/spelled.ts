@@ -3,7 +3,7 @@
  * what is made says the value that it is made of.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
-import { pick, type Random } from "./mutate.ts";
+import { pick, type Random } from "../support/run/random.ts";
 
 export interface Spelling {
   /** How often something is written in another way, from 0 to 1. */

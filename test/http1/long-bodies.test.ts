@@ -4,20 +4,11 @@
  */
 import { once } from "node:events";
 import type { Socket } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { IncomingBody } from "../../src/http1/server/incoming-body.ts";
 import { maxBufferedRequest } from "../../src/http1/server/request.ts";
 import { type Asked, startServedPort } from "../support/clients/served-port.ts";
 import { heldMemory } from "../support/run/garbage.ts";
-
-const undo: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
-
-const startPort = (handedOver?: (socket: Socket) => void, isServed?: boolean) =>
-  startServedPort(undo, handedOver, isServed);
 
 const body = Buffer.from(Array.from({ length: 300_000 }, (_, i) => 32 + (i % 90)));
 const headOf = (length: number) => `POST /x HTTP/1.1\r\nhost: h\r\ncontent-length: ${length}\r\n\r\n`;
@@ -34,7 +25,7 @@ describe("a long body", () => {
     ["a piece after another", 10_000],
     ["in small pieces", 999],
   ])("is read whole when it comes %s, and what comes behind it is the next request", async (_, pieceBytes) => {
-    const { client, next } = await startPort();
+    const { client, next } = await startServedPort();
     const { socket, until } = client();
     const all = Buffer.concat([Buffer.from(headOf(body.length)), body, Buffer.from(`${headOf(4)}next`)]);
     const sending = (async () => {
@@ -52,7 +43,7 @@ describe("a long body", () => {
   });
 
   test("that is too long to be allocated before it has come is read whole, too", async () => {
-    const { client, next } = await startPort();
+    const { client, next } = await startServedPort();
     const { socket } = client();
     const long = Buffer.concat([body, body, body, body]);
     socket.write(headOf(long.length));
@@ -113,7 +104,7 @@ describe("a long body", () => {
   });
 
   test("has at least one byte more than a request that is buffered", async () => {
-    const { client, next } = await startPort();
+    const { client, next } = await startServedPort();
     const { socket } = client();
     // Its head says five digits either way.
     const most = maxBufferedRequest - headOf(maxBufferedRequest).length;
@@ -125,7 +116,7 @@ describe("a long body", () => {
   });
 
   test("is not read on until it is taken", async () => {
-    const { client, next } = await startPort();
+    const { client, next } = await startServedPort();
     const { socket } = client();
     const large = Buffer.alloc(50_000_000, "x");
     socket.write(headOf(large.length));
@@ -139,7 +130,7 @@ describe("a long body", () => {
   });
 
   test("is dropped if its request is refused, and the next request is served", async () => {
-    const { client, next } = await startPort();
+    const { client, next } = await startServedPort();
     const { socket, until } = client();
     socket.write(Buffer.concat([Buffer.from(headOf(body.length)), body.subarray(0, 1000)]));
     const refused = await next();
@@ -152,7 +143,7 @@ describe("a long body", () => {
   });
 
   test("that is dropped to its end leaves its connection idle from then on", async () => {
-    const { client, next, watched } = await startPort();
+    const { client, next, watched } = await startServedPort();
     const { socket, until } = client();
     socket.write(headOf(body.length));
     const refused = await next();
@@ -171,7 +162,7 @@ describe("a long body", () => {
   });
 
   test("whose rest does not come in time after its answer has its connection closed, read or unread", async () => {
-    const { client, next, watched } = await startPort();
+    const { client, next, watched } = await startServedPort();
     const { socket } = client();
     socket.write(`${headOf(body.length)}begin`);
     const refused = await next();
@@ -215,7 +206,7 @@ describe("a long body", () => {
     ["ends its side", (socket: Socket) => void socket.end()],
     ["is gone", (socket: Socket) => void socket.resetAndDestroy()],
   ])("whose client %s in its middle fails, after its answer", async (_, leave) => {
-    const { client, next } = await startPort();
+    const { client, next } = await startServedPort();
     const { socket } = client();
     socket.write(`${headOf(body.length)}begin`);
     const asked = await next();
@@ -228,7 +219,7 @@ describe("a long body", () => {
   });
 
   test("whose client has left before it is taken fails then", async () => {
-    const { client, next } = await startPort();
+    const { client, next } = await startServedPort();
     const { socket } = client();
     socket.write(`${headOf(body.length)}begin`);
     const asked = await next();
@@ -237,7 +228,7 @@ describe("a long body", () => {
   });
 
   test("still comes whole while the port closes, and its answer is the last", async () => {
-    const { client, next, connections } = await startPort();
+    const { client, next, connections } = await startServedPort();
     const { socket, until } = client();
     socket.write(`${headOf(body.length)}`);
     const asked = await next();
@@ -251,7 +242,7 @@ describe("a long body", () => {
   });
 
   test("whose end ends its connection leaves the request behind it unserved", async () => {
-    const { client, next, connections } = await startPort();
+    const { client, next, connections } = await startServedPort();
     const { socket, until } = client();
     socket.write(headOf(body.length));
     const asked = await next();
@@ -269,7 +260,7 @@ describe("a long body", () => {
 
   test("that is not served here is handed over with every byte of it", async () => {
     const handed = Promise.withResolvers<Buffer[]>();
-    const { client } = await startPort((served) => handed.resolve(served.toArray()), false);
+    const { client } = await startServedPort((served) => handed.resolve(served.toArray()), false);
     const { socket } = client();
     const all = Buffer.concat([Buffer.from(headOf(body.length)), body]);
     socket.end(all);

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, ServerResponse } from "node:http";
 import { type AddressInfo, connect, Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import {
   flattenHead,
   isLastAnswer,
@@ -12,20 +12,12 @@ import {
   writesAtOnce,
 } from "../../src/http1/node-internals.ts";
 
-const undo: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
-
 async function connected(): Promise<Socket> {
   const server = createServer();
   await once(server.listen(0, "127.0.0.1"), "listening");
   const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
-  undo.push(
-    () => server.close(),
-    () => socket.destroy(),
-  );
+  onTestFinished(() => void server.close());
+  onTestFinished(() => void socket.destroy());
   await once(socket, "connect");
   return socket;
 }
@@ -37,7 +29,7 @@ describe("the listener for connections of an HTTP server", () => {
     expect(server.listenerCount("connection")).toBe(0);
     server.on("connection", (socket: Socket) => serve(socket));
     await once(server.listen(0, "127.0.0.1"), "listening");
-    undo.push(() => server.close());
+    onTestFinished(() => void server.close());
     const reply = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
     expect(await reply.text()).toBe("served");
   });

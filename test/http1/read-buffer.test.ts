@@ -1,27 +1,21 @@
 /** Connections are read into memory that they share; nothing is lost, and nothing is kept in that memory. */
 import { EventEmitter, once } from "node:events";
 import { type AddressInfo, connect, createServer, Socket } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { readIntoSharedMemory } from "../../src/http1/read-buffer.ts";
 import { IncomingBody } from "../../src/http1/server/incoming-body.ts";
 import { discardInTurns, readInTurns } from "../../src/runtime/read-turns.ts";
 import { type Asked, startServedPort } from "../support/clients/served-port.ts";
 
-const undo: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
-
 /** Both ends of a connection: the one that was taken, and the client's. */
 async function connected(): Promise<readonly [Socket, Socket]> {
   const server = createServer();
-  undo.push(() => server.close());
+  onTestFinished(() => void server.close());
   await once(server.listen(0, "127.0.0.1"), "listening");
   const client = connect((server.address() as AddressInfo).port, "127.0.0.1");
-  undo.push(() => client.destroy());
+  onTestFinished(() => void client.destroy());
   const [taken] = (await once(server, "connection")) as [Socket];
-  undo.push(() => taken.destroy());
+  onTestFinished(() => void taken.destroy());
   return [taken, client];
 }
 
@@ -86,7 +80,7 @@ test.each([
     (socket: Socket) => void Object.assign(handleOf(socket), { useUserBuffer: undefined }),
   ],
 ])("requests are read whole, %s", async (_, prepare) => {
-  const { client, next } = await startServedPort(undo, undefined, true, prepare);
+  const { client, next } = await startServedPort(undefined, true, prepare);
   const { socket, until } = client();
   const long = Buffer.from(Array.from({ length: 300_000 }, (_, i) => 32 + (i % 90)));
   const head = (length: number) => `POST /x HTTP/1.1\r\nhost: h\r\ncontent-length: ${length}\r\n\r\n`;

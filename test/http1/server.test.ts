@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import fc from "fast-check";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { discard, readBody } from "../../src/doors/body/body.ts";
 import { type Listener, type ListenOptions, listen } from "../../src/doors/listener/listen.ts";
 import { readFields } from "../../src/http1/fields.ts";
@@ -16,12 +16,6 @@ import type { PlainAnswer } from "../../src/http1/server/answer.ts";
 import { type PlainRequest, plainRequest, readHead } from "../../src/http1/server/request.ts";
 import { connectClient, startServedPort } from "../support/clients/served-port.ts";
 import { unboundedBody } from "../support/unbounded-body.ts";
-
-const undo: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
 
 const noSocket = {} as Socket;
 const plain = "POST /v1/x?y=1 HTTP/1.1\r\nHost: h\r\nX-One:  a b \r\nContent-Length: 4\r\n\r\nbody";
@@ -117,7 +111,7 @@ describe("a request", () => {
     });
     server.on("clientError", (_, socket) => socket.destroy());
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    undo.push(() => server.close());
+    onTestFinished(() => void server.close());
     const piece = fc.constantFrom(
       ...[
         "host: h",
@@ -214,14 +208,14 @@ async function startPort(options: Partial<ListenOptions> = {}): Promise<Port> {
     rejectionBody: () => Buffer.from("rejected"),
     ...options,
   });
-  undo.push(() => listener.close(0));
+  onTestFinished(() => listener.close(0));
   const waitFor = async (count: number) => {
     while (came.length < count) await new Promise<void>((resolve) => (wake = resolve));
   };
   return { listener, came, waitFor, lagging: lagging.promise, servedBehind: () => behind };
 }
 
-const client = (port: number) => connectClient(undo, port);
+const client = (port: number) => connectClient(port);
 
 /** Has a client ask something that the test answers; one that is paused does not read yet. */
 async function ask(path: string, isPaused = false) {
@@ -239,7 +233,7 @@ const post = (path: string, body = "") =>
 
 describe("a connection", () => {
   test("is closed when it has been idle for longer than `keep-alive` says, and not while it is answered", async () => {
-    const { watched, next, client } = await startServedPort(undo);
+    const { watched, next, client } = await startServedPort();
     const { socket, until } = client();
     socket.write(post("/later", "x"));
     const { answer } = await next();
@@ -255,7 +249,7 @@ describe("a connection", () => {
   });
 
   test("is not closed while its client still reads the last answer, however long that takes", async () => {
-    const { watched, next, client } = await startServedPort(undo);
+    const { watched, next, client } = await startServedPort();
     const { socket } = client();
     socket.write(post("/long", "x"));
     const { answer } = await next();
@@ -278,7 +272,7 @@ describe("a connection", () => {
   });
 
   test("is not closed while a body comes", async () => {
-    const { watched, client } = await startServedPort(undo);
+    const { watched, client } = await startServedPort();
     const { socket } = client();
     socket.write("POST /x HTTP/1.1\r\nhost: h\r\ncontent-length: 2\r\n\r\n1");
     while (watched.size === 0 || [...watched][0]?.deadline !== Number.POSITIVE_INFINITY) {
@@ -394,7 +388,7 @@ describe("a connection", () => {
     const heard: unknown[] = [];
     const hear = (message: unknown) => void heard.push((message as { request: { url: string } }).request.url);
     subscribe("http.server.request.start", hear);
-    undo.push(() => unsubscribe("http.server.request.start", hear));
+    onTestFinished(() => void unsubscribe("http.server.request.start", hear));
     const { listener } = await startPort();
     const { socket, until } = client(listener.port);
     socket.write(post("/now", "first"));

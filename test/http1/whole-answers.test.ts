@@ -1,17 +1,11 @@
 /** Answers that are written whole: their fields as lines, most of them remembered, and all of one tick in one buffer. */
 import { once } from "node:events";
 import fc from "fast-check";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { FieldLines } from "../../src/http1/field-lines.ts";
 import { writeFields } from "../../src/http1/fields.ts";
 import type { PlainAnswer } from "../../src/http1/server/answer.ts";
 import { startServedPort } from "../support/clients/served-port.ts";
-
-const undo: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
 
 describe("lines", () => {
   const name = fc.constantFrom("x-id", "x-a", "x-b", "constructor", "__proto__x");
@@ -58,7 +52,7 @@ describe("an answer", () => {
     answer.whole(200, isLast ? "\r\nx: y\r\nconnection: close" : "\r\nx: y", isLast, Buffer.from(text));
 
   test("has its bytes to itself among those of one tick, of any length", async () => {
-    const { next, client } = await startServedPort(undo);
+    const { next, client } = await startServedPort();
     const texts = ["a", "b".repeat(5_000), "", "c".repeat(20_000), "d".repeat(16_000), "e"];
     const clients = texts.map((text) => ({ text, ...client() }));
     const asked: PlainAnswer[] = [];
@@ -78,7 +72,7 @@ describe("an answer", () => {
   });
 
   test("has its bytes to itself until a slow reader takes them", async () => {
-    const { next, client } = await startServedPort(undo);
+    const { next, client } = await startServedPort();
     const slow = client();
     const quick = client();
     slow.socket.pause();
@@ -107,7 +101,7 @@ describe("an answer", () => {
   });
 
   test("that ends its connection is written before that, and so is one whose port closes in its tick", async () => {
-    const { next, client, connections } = await startServedPort(undo);
+    const { next, client, connections } = await startServedPort();
     for (const isLast of [true, false]) {
       const { socket, until } = client();
       socket.write(post("/x"));

@@ -1,15 +1,9 @@
 /** Many long bodies that are whole at once are written over several turns of the event loop; short ones wait for none. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createConnectionPool } from "../../src/http1/client/index.ts";
 import { ask, timeouts } from "./conformance/client-engines.ts";
-
-const undo: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
 
 test("at most two bodies of 4 MB are written in a turn, on new connections and on kept ones", async () => {
   let arrived = 0;
@@ -19,10 +13,8 @@ test("at most two bodies of 4 MB are written in a turn, on new connections and o
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const client = createConnectionPool(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, timeouts);
-  undo.push(
-    () => server.close(),
-    () => client.close(),
-  );
+  onTestFinished(() => void server.close());
+  onTestFinished(() => client.close());
   const long = Buffer.alloc(4_000_000);
   const count = 10;
   for (const connections of ["new", "kept"]) {

@@ -6,8 +6,10 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { UsageSchema } from "../../gen/modelgateway/v1/usage_pb.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { acceleratorNames } from "../../src/config/shape.ts";
+import { ownColumns } from "../../src/storage/columns.ts";
 import { sharedMigrations } from "../../src/storage/engines/migrations/all.ts";
 import { withTables } from "../../tools/speed-tables.ts";
 import { blocks, codesIn, pages, root, tablesWith, tableWith, textOf } from "../support/pages.ts";
@@ -83,6 +85,25 @@ test("files of source that are named exist", () => {
   expect(missing).toEqual([]);
 });
 
+/** toBeMade are paths that a page has its reader make. */
+const toBeMade: ReadonlySet<string> = new Set([
+  "proto/modelgateway/v1/moderations.proto",
+  "src/providers/gemini/",
+  "deploy/compose/gateway.env",
+]);
+
+test("files and folders that are named by their path exist", () => {
+  const ignored = new Set(textOf(".gitignore").split(/\/?\n\/?/));
+  const folders = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const known = new Set(folders.map(({ name }) => name)).difference(ignored);
+  const isOurs = (code: string) => /^[\w.-]+\/[\w./-]*$/.test(code) && known.has(code.split("/")[0] as string);
+  const missing = pages
+    .filter((page) => page !== "CHANGELOG.md")
+    .flatMap((page) => codesIn(prose(page)).map((code) => ({ page, code })))
+    .filter(({ code }) => isOurs(code) && !existsSync(join(root, code)) && !toBeMade.has(code));
+  expect(missing).toEqual([]);
+});
+
 test("functions are where the pages say that they are", () => {
   const decided = tableWith("docs/architecture.md", "question", "function", "file").map(
     ([, functions = "", file = ""]) => [codesIn(functions), codesIn(file)[0]] as const,
@@ -91,13 +112,13 @@ test("functions are where the pages say that they are", () => {
     [
       ...prose(page)
         .replace(/\s+/g, " ")
-        .matchAll(/`(\w+)` (?:in|of) `([\w./-]+\.ts)`/g),
+        .matchAll(/`(\w+)` (?:in |of |\()`([\w./-]+\.ts)`/g),
     ].map(([, name = "", file]) => [[name], file] as const),
   );
   expect(named.length).toBeGreaterThanOrEqual(20);
   const isIn = (name: string, file: string) =>
     new RegExp(`(?:function\\*?|const|class|\\bexport .*) ${name}\\b|^\\s+(?:async )?\\*?${name}\\(`, "m").test(
-      readFileSync(join(root, file.startsWith("src/") ? "" : "src", file), "utf8"),
+      readFileSync(join(root, /^(?:src|test)\//.test(file) ? "" : "src", file), "utf8"),
     );
   const missing = [...decided, ...named].flatMap(([names, file = ""]) =>
     names.filter((name) => !isIn(name, file)).map((name) => `${name} in ${file}`),
@@ -117,6 +138,13 @@ test("what CONTRIBUTING.md has people add to is in the files that it names", () 
         .map((name) => `${name}: ${where}`);
     });
   expect(missing).toEqual([]);
+});
+
+test("the places that CONTRIBUTING.md has people take for a column are the next ones", () => {
+  const text = textOf("CONTRIBUTING.md");
+  const fields = UsageSchema.fields.map(({ number }) => number);
+  expect(/journal: own\((\d+)\)/.exec(text)?.[1]).toBe(`${ownColumns.length}`);
+  expect(/`int64 searches = (\d+)`/.exec(text)?.[1]).toBe(`${Math.max(...fields) + 1}`);
 });
 
 test("the migration that CONTRIBUTING.md has people add is the next one", () => {

@@ -160,7 +160,7 @@ describe("read and written in turns are", () => {
 
   test("the bytes of JSON that are put together", () => {
     const steps = { count: 0 };
-    const { most, all } = longestTurn(readLongRequest(text, undefined, steps), () => steps.count);
+    const { most, all } = longestTurn(readLongRequest(text, steps), () => steps.count);
     ok(all >= text.length / 2 && most <= 600_000, `${most} of ${all} in a turn`);
   });
 

@@ -37,7 +37,7 @@ export function remember(kind: Kind, text: string): void {
   const all = known[kind];
   if (needle.length < shortest || all.size >= most || all.has(needle)) return;
   all.add(needle);
-  const hash = hashAt(needle, 0);
+  const hash = hashOf(needle);
   byHash.set(hash, [...(byHash.get(hash) ?? []), { kind, text: needle }]);
   isBegun[hash & 0xffff] = 1;
 }
@@ -65,7 +65,7 @@ function tellingPart(text: string): string {
 /** Says what of all that is remembered stands in a text. */
 export function foundIn(text: string): string | undefined {
   if (text.length < shortest) return undefined;
-  let hash = hashAt(text, 0);
+  let hash = hashOf(text);
   for (let at = 0; ; at++) {
     if (isBegun[hash & 0xffff] === 1) {
       const found = byHash.get(hash)?.find((needle) => text.startsWith(needle.text, at));
@@ -77,9 +77,10 @@ export function foundIn(text: string): string | undefined {
   }
 }
 
-function hashAt(text: string, at: number): number {
+/** hashOf returns the hash of the first characters, as many as the window has. */
+function hashOf(text: string): number {
   let hash = 0;
-  for (let i = at; i < at + shortest; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0;
+  for (let i = 0; i < shortest; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0;
   return hash;
 }
 

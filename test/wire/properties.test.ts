@@ -22,6 +22,7 @@ import {
 } from "../../gen/modelgateway/v1/chat_pb.ts";
 import { transparent, wire, word } from "../../gen/modelgateway/v1/wire_pb.ts";
 import { WireFault } from "../../src/wire/fault.ts";
+import { isObject } from "../../src/wire/is-object.ts";
 import { readMessage } from "../../src/wire/read.ts";
 import { writeMessage } from "../../src/wire/write.ts";
 import { sameJson, throughBinary } from "../support/translations/round-trip.ts";
@@ -147,10 +148,6 @@ function assertHarmless(json: JsonValue): void {
     ok(key !== "__proto__" && key.isWellFormed());
     assertHarmless(value as JsonValue);
   }
-}
-
-function isObject(json: JsonValue): json is JsonObject {
-  return typeof json === "object" && json !== null && !Array.isArray(json);
 }
 
 // Values that no schema describes.

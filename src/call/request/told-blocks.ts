@@ -3,9 +3,10 @@
  * has blocks that only some know: calls and results of a vendor's own tools, found pages, documents.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
+import { type CooperativeTask, endsSlice, runNow } from "../../runtime/cooperative.ts";
 import { isFilledText, isObject, textOrEmpty } from "../../wire/json.ts";
 import { blocksIn } from "./content-parts.ts";
+import { lastAnswerIn } from "./last-answer.ts";
 
 /** unshown stands in a turn that has been answered for what its model was shown, and another cannot be. */
 export const unshown = "(Something that was shown here earlier cannot be shown to this model.)";
@@ -20,7 +21,7 @@ export function toldTypes(
 ): ReadonlySet<JsonValue> {
   const [asked, found] = [types.difference(plain), new Set<JsonValue>()];
   if (asked.size === 0) return found;
-  const answered = lastAnswerIn(messages);
+  const answered = runNow(lastAnswerIn(messages, isOfModel, isOfOthers));
   for (const [i, turn] of messages.entries()) {
     for (const block of blocksIn(turn).flatMap((one) => [one, ...resultsIn(one)])) {
       if (!isObject(block) || typeof block.type !== "string" || !asked.has(block.type)) continue;
@@ -39,7 +40,7 @@ export function* withToldBlocks(
   types: ReadonlySet<JsonValue | undefined>,
   dropped: string[],
 ): CooperativeTask<JsonValue[]> {
-  const answered = lastAnswerIn(messages);
+  const answered = yield* lastAnswerIn(messages, isOfModel, isOfOthers);
   const turns: JsonValue[] = [];
   for (const [i, turn] of messages.entries()) {
     if (endsSlice(i)) yield;
@@ -64,11 +65,8 @@ function toldOrNamed(block: JsonObject, path: string, dropped: string[] | undefi
   return textFor(block, unshown);
 }
 
-/** lastAnswerIn returns the place of the model's last turn that another follows; -1 where there is none. */
-function lastAnswerIn(messages: readonly JsonValue[]): number {
-  const before = messages.slice(0, -1);
-  return before.findLastIndex((turn) => isObject(turn) && turn.role === "assistant");
-}
+const isOfModel = (turn: JsonValue) => isObject(turn) && turn.role === "assistant";
+const isOfOthers = (turn: JsonValue) => !isOfModel(turn);
 
 function resultsIn(block: JsonValue): readonly JsonValue[] {
   return isObject(block) && block.type === "tool_result" ? blocksIn(block) : [];

@@ -80,7 +80,7 @@ export async function furnishRefusals({ refused }: Pick<Storage, "refused">, acc
 }
 
 /** refusedCalls returns them, the oldest first. */
-export function refusedCalls(account: RefusedAccount): RefusedCall[] {
+function refusedCalls(account: RefusedAccount): RefusedCall[] {
   const { callers, now } = account;
   const calls = [...unpaid(account), ...ofEndedKeys(account), ...inBurst(account)];
   const begin = Math.floor(now / dayMs) * dayMs;

@@ -8,7 +8,8 @@ import { executableOptions, type Memory, memoryHere, semiSpace, youngOption } fr
  * machine: `bin/model-gateway.js` has seen to it elsewhere. It returns where there is nothing to do: they are set, an operator has set
  * others, or the system cannot replace a process, as Windows cannot. Returns whether they are set.
  */
-export function restartFor(asked: Memory | undefined, environment = processEnvironment()): boolean {
+export function restartFor(asked: Memory | undefined): boolean {
+  const environment = processEnvironment();
   const memory = asked ?? (isExecutable ? memoryHere() : undefined);
   if (!memory) return true;
   const wanted = youngOption(memory);

@@ -3,7 +3,7 @@ import { wrongCommand } from "./errors.ts";
 import { type ArgumentSpec, actionsOf, type CommandSpec, firstWords, groups, specs, type topics } from "./table.ts";
 
 /** help returns the help of what is named: nothing for all commands. Throws a UsageError. */
-export function help(words: readonly string[] = []): string {
+export function help(words: readonly string[]): string {
   const name = words.join(" ");
   if (name === "") return overview();
   const topic = new Map(Object.entries(topicTexts)).get(name);

@@ -51,7 +51,7 @@ function* binaryMessage(input: DescMessage, bytes: Buffer): CooperativeTask<Mess
 }
 
 function* jsonMessage(input: DescMessage, bytes: Buffer): CooperativeTask<Message> {
-  const json = yield* readLongRequest(bytes, undefined);
+  const json = yield* readLongRequest(bytes);
   // connect-node reports a short message like this.
   return yield* orConnectError(readProtoJson(input, json), (error) => ConnectError.from(error).rawMessage);
 }

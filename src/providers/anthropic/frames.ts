@@ -52,7 +52,7 @@ function partsOf(block: JsonObject): { readonly begun: JsonObject; readonly delt
     const cited = listOrEmpty(citations);
     const deltas = cited.map((citation: JsonValue) => ({ type: "citations_delta", citation }));
     return {
-      begun: emptied(block, { text: "" }, "citations", cited),
+      begun: emptied(block, { text: "" }, cited),
       deltas: [{ type: "text_delta", text }, ...deltas],
     };
   }
@@ -76,7 +76,7 @@ function partsOf(block: JsonObject): { readonly begun: JsonObject; readonly delt
   return { begun: block, deltas: [] };
 }
 
-/** Empties a list whose items follow as deltas; an empty list stays as it was. */
-function emptied(block: JsonObject, changes: JsonObject, list: string, items: readonly JsonValue[]): JsonObject {
-  return items.length > 0 ? { ...block, ...changes, [list]: [] } : { ...block, ...changes };
+/** Empties the list of citations, which follow as deltas; an empty list stays as it was. */
+function emptied(block: JsonObject, changes: JsonObject, items: readonly JsonValue[]): JsonObject {
+  return items.length > 0 ? { ...block, ...changes, citations: [] } : { ...block, ...changes };
 }

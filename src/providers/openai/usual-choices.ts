@@ -78,7 +78,7 @@ export class UsualChunks {
   #first: JsonValue | undefined;
 
   /** `asked` is the number of choices that were asked for. `lengthSaid` returns the length of the text so far. */
-  constructor(asked = 1, lengthSaid = () => 0) {
+  constructor(asked: number, lengthSaid: () => number) {
     this.#isOne = asked === 1;
     this.#lengthSaid = lengthSaid;
   }

@@ -56,7 +56,7 @@ export class Exchange implements ReplyHandler, Body {
     signal: Signal,
     bounds: Bounds,
     timeouts: Timeouts,
-    listener: ReplyListener = {},
+    listener: ReplyListener,
   ) {
     this.#reply = reply;
     this.#signal = signal;

@@ -6,7 +6,7 @@ import { createServer, request } from "node:http";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from "node:http2";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Listener, type ListenOptions, listen } from "../../../src/doors/listener/listen.ts";
 import { createStalledReaders } from "../../../src/doors/listener/stalled-readers.ts";
 import { sessionEndTurns } from "../../../src/doors/listener/turns.ts";
@@ -15,12 +15,6 @@ import { eventually } from "../../support/eventually.ts";
 
 /** More bytes than the systems of both ends of a loopback connection hold for a reader that does not read. */
 const bufferedBytes = 48 * 1024 * 1024;
-
-const undo: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
 
 interface Port {
   readonly listener: Listener;
@@ -49,7 +43,7 @@ async function startPort(options: Partial<ListenOptions> = {}): Promise<Port> {
     rejectionBody: (status) => Buffer.from(JSON.stringify({ status })),
     ...options,
   });
-  undo.push(() => listener.close(0));
+  onTestFinished(() => listener.close(0));
   return {
     listener,
     get waiting() {
@@ -64,7 +58,7 @@ async function startPort(options: Partial<ListenOptions> = {}): Promise<Port> {
 function open(port: number): Socket {
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   socket.on("error", () => {});
-  undo.push(() => socket.destroy());
+  onTestFinished(() => void socket.destroy());
   return socket;
 }
 
@@ -81,7 +75,7 @@ function http2Client(port: number): { readonly session: ClientHttp2Session; read
   const socket = open(port);
   const session = connectHttp2("http://127.0.0.1", { createConnection: () => socket });
   session.on("error", () => {});
-  undo.push(() => session.destroy());
+  onTestFinished(() => session.destroy());
   return { session, socket };
 }
 
@@ -213,7 +207,7 @@ describe("a reader that stalls", () => {
     await once(stream, "response");
     stream.pause();
     const pinging = setInterval(() => session.destroyed || session.ping(() => {}), 20);
-    undo.push(() => clearInterval(pinging));
+    onTestFinished(() => clearInterval(pinging));
     await eventually(() => expect(port.listener.counts().stalled).toBe(1));
     await eventually(() => expect(port.waiting).toBe(0));
   });
@@ -268,7 +262,7 @@ describe("a flood over HTTP/2", () => {
     await ended(next);
     await eventually(async () => {
       const session = connectHttp2(`http://127.0.0.1:${port.listener.port}`).on("error", () => {});
-      undo.push(() => session.destroy());
+      onTestFinished(() => session.destroy());
       const stream = ask(session, "/now");
       const answered = once(stream, "response").then(() => true);
       const closed = once(stream, "close").then(() => false);
@@ -309,7 +303,7 @@ describe("many requests in one read", () => {
       counting = setImmediate(count);
     };
     let counting = setImmediate(count);
-    undo.push(() => clearImmediate(counting));
+    onTestFinished(() => clearImmediate(counting));
     const port = await startPort({
       handle(req, res) {
         seen.push(req.url ?? "");
@@ -399,10 +393,10 @@ describe("a stalled reader", () => {
   /** Readers whose numbers are the test's, looked at by a clock that is the test's. */
   function startLooking(first: Partial<Record<"waiting" | "taken" | "carried", number>>[]) {
     vi.useFakeTimers();
-    undo.push(() => vi.useRealTimers());
+    onTestFinished(() => void vi.useRealTimers());
     const table = new Map<string, number>();
     const watching = createStalledReaders({ stalledMs, readTable: async () => table });
-    undo.push(() => watching.close());
+    onTestFinished(() => watching.close());
     const readers = first.map(({ waiting = 0, taken, carried }, i) => {
       const numbers = { waiting, taken: taken ?? 0, carried: carried ?? 0, isCut: false };
       watching.watch({
@@ -483,7 +477,7 @@ describe("a stalled reader", () => {
     vi.setSystemTime(Date.now() + 60_000);
     const now = performance.now();
     vi.spyOn(performance, "now").mockImplementation(() => now + 60_000);
-    undo.push(() => vi.restoreAllMocks());
+    onTestFinished(() => void vi.restoreAllMocks());
     await look(1);
     expect(readers[0]?.isCut).toBe(false);
   });
@@ -491,7 +485,7 @@ describe("a stalled reader", () => {
 
 test("this system reports the unacknowledged bytes of a connection", async () => {
   const server = createServer((_, res) => res.end(Buffer.alloc(bufferedBytes)));
-  undo.push(() => server.close());
+  onTestFinished(() => void server.close());
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
   const socket = open(port).pause();

@@ -7,16 +7,11 @@ import { type IncomingMessage, request, type ServerResponse } from "node:http";
 import { type ClientHttp2Session, connect as connectHttp2, type IncomingHttpHeaders } from "node:http2";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { promisify } from "node:util";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type Listener, type ListenOptions, listen } from "../../../src/doors/listener/listen.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 
 const run = promisify(execFile);
-const undo: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
 
 /** Listens with a handler that answers with the method, the HTTP version and the size of the body. */
 async function startPort(options: Partial<ListenOptions> = {}): Promise<Listener> {
@@ -32,7 +27,7 @@ async function startPort(options: Partial<ListenOptions> = {}): Promise<Listener
     rejectionBody: (status) => Buffer.from(JSON.stringify({ status })),
     ...options,
   });
-  undo.push(() => listener.close(0));
+  onTestFinished(() => listener.close(0));
   return listener;
 }
 
@@ -58,7 +53,7 @@ async function dribbling(port: number, pieceBytes: number): Promise<number> {
     })().catch(() => target.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  undo.push(() => void server.close());
+  onTestFinished(() => void server.close());
   return (server.address() as AddressInfo).port;
 }
 
@@ -71,7 +66,7 @@ async function http1(port: number, method: string, body: Buffer, path = "/"): Pr
 
 function http2Session(port: number): ClientHttp2Session {
   const session = connectHttp2(`http://127.0.0.1:${port}`);
-  undo.push(() => session.destroy());
+  onTestFinished(() => session.destroy());
   return session;
 }
 

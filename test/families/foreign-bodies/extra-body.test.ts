@@ -3,9 +3,9 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { ask } from "../../support/ask.ts";
 import { modelAt } from "../../support/gateway.ts";
+import { answerAsAny } from "../../support/upstreams/one-of-each.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { vendors } from "../../support/upstreams/vendor-profiles.ts";
-import { answerAsAnthropic, answerAsOpenAi } from "../../support/vendors.ts";
 
 const profile = vendors.find(({ name }) => name === "google")?.profile;
 const { upstream, gateway } = scriptedStage(
@@ -25,10 +25,7 @@ const { upstream, gateway } = scriptedStage(
     ],
     embeddedModels: false,
   }),
-  {
-    script: (exchange) =>
-      exchange.path.endsWith("/messages") ? answerAsAnthropic(exchange) : answerAsOpenAi(exchange),
-  },
+  { script: answerAsAny },
 );
 
 const messages = [{ role: "user", content: "hi" }];

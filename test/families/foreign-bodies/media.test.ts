@@ -3,8 +3,8 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { ask } from "../../support/ask.ts";
 import { modelAt } from "../../support/gateway.ts";
+import { answerAsAny } from "../../support/upstreams/one-of-each.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
-import { answerAsAnthropic, answerAsOpenAi } from "../../support/vendors.ts";
 
 const { upstream, gateway } = scriptedStage(
   (base_url) => ({
@@ -24,10 +24,7 @@ const { upstream, gateway } = scriptedStage(
     ],
     embeddedModels: false,
   }),
-  {
-    script: (exchange) =>
-      exchange.path.endsWith("/messages") ? answerAsAnthropic(exchange) : answerAsOpenAi(exchange),
-  },
+  { script: answerAsAny },
 );
 
 const paths = ["/chat/completions", "/messages", "/responses"] as const;

@@ -3,9 +3,9 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { ask } from "../../support/ask.ts";
 import { modelAt } from "../../support/gateway.ts";
+import { answerAsAny } from "../../support/upstreams/one-of-each.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { vendors } from "../../support/upstreams/vendor-profiles.ts";
-import { answerAsAnthropic, answerAsOpenAi } from "../../support/vendors.ts";
 
 const reasoning = { reasoning: true };
 const profileOf = (vendor: string) => vendors.find(({ name }) => name === vendor)?.profile;
@@ -37,10 +37,7 @@ const { upstream, gateway } = scriptedStage(
     ],
     embeddedModels: false,
   }),
-  {
-    script: (exchange) =>
-      exchange.path.endsWith("/messages") ? answerAsAnthropic(exchange) : answerAsOpenAi(exchange),
-  },
+  { script: answerAsAny },
 );
 
 async function asked(model: string, more: JsonObject) {

@@ -19,6 +19,7 @@ import { UsageService } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { compileRoutes, type Route } from "../../../src/doors/rest/routes.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { asForm, asMultipart } from "../../support/clients/endpoints.ts";
+import { pick, type Random, randomOf } from "../../support/run/random.ts";
 import { goldensOf } from "../../support/translations/goldens.ts";
 import {
   anthropicError,
@@ -30,7 +31,7 @@ import {
   usageChunk,
 } from "../../support/vendors.ts";
 import { enveloped, faultIn, overGrpc, overHttp, type RawAnswer } from "../doors.ts";
-import { mutated, mutatedBytes, oddValue, pick, type Random, randomOf } from "../mutate.ts";
+import { mutated, mutatedBytes, oddValue } from "../mutate.ts";
 import { type FuzzStage, openFuzzStage, type Reply } from "../stage.ts";
 import type { FuzzOptions } from "../target.ts";
 

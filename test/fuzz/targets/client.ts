@@ -4,9 +4,9 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Outcome, ownClient, undiciClient } from "../../support/clients/http-clients.ts";
+import { randomOf } from "../../support/run/random.ts";
 import { type Answering, startAnswering } from "../answering.ts";
 import { cut } from "../cut.ts";
-import { randomOf } from "../mutate.ts";
 import { anyReply } from "../replies.ts";
 import { Difference, type FuzzOptions, type Target } from "../target.ts";
 

@@ -21,12 +21,13 @@ import { validateLong } from "../../../src/pipeline/check/validate-long.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
 import { isSurelyValidRequest } from "../../../src/wire/check/quick-check.ts";
 import { WireFault } from "../../../src/wire/fault.ts";
-import { parseJson, readLongRequest } from "../../../src/wire/json.ts";
+import { parseJson, readLongRequest, readMembers } from "../../../src/wire/json.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { type OmittedText, restoreOmitted } from "../../../src/wire/scan/build.ts";
 import { Wire } from "../../../src/wire/wire.ts";
+import { pick, type Random, randomOf } from "../../support/run/random.ts";
 import { anyMessage } from "../messages.ts";
-import { mutated, mutatedBytes, pick, type Random, randomOf } from "../mutate.ts";
+import { mutated, mutatedBytes } from "../mutate.ts";
 import { readNaively } from "../naive-json.ts";
 import { spelled } from "../spelled.ts";
 import type { FuzzOptions } from "../target.ts";
@@ -120,7 +121,7 @@ function readerDifference(bytes: Buffer, read: (bytes: Buffer) => JsonValue): st
   const naive = readNaively(bytes);
   const readers = {
     plain: read,
-    piecewise: (bytes: Buffer) => runNow(readLongRequest(bytes, undefined)),
+    piecewise: (bytes: Buffer) => runNow(readLongRequest(bytes)),
     outlined: readOutlined,
   };
   for (const [name, reader] of Object.entries(readers)) {
@@ -139,7 +140,7 @@ function readerDifference(bytes: Buffer, read: (bytes: Buffer) => JsonValue): st
 /** Reads past the long texts first, and puts them in then. */
 function readOutlined(bytes: Buffer): JsonValue {
   const leftOut: OmittedText[] = [];
-  const value = runNow(readLongRequest(bytes, leftOut));
+  const { value } = runNow(readMembers(bytes, leftOut));
   restoreOmitted(bytes, leftOut);
   return value;
 }

@@ -3,8 +3,8 @@
  * kept, of requests of all kinds in pieces of any size.
  */
 import { isDeepStrictEqual } from "node:util";
+import { randomOf } from "../../support/run/random.ts";
 import { cut } from "../cut.ts";
-import { randomOf } from "../mutate.ts";
 import { anyRequests } from "../requests.ts";
 import { type Served, type Servers, startServers } from "../servers.ts";
 import { Difference, type FuzzOptions, type Target } from "../target.ts";

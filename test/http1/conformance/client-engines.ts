@@ -3,6 +3,7 @@
  * called with.
  */
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { onTestFinished } from "vitest";
 import {
   type CreateUpstreamClient,
   createConnectionPool,
@@ -43,9 +44,8 @@ export interface ScriptedServer {
   received(): string;
 }
 
-/** Starts a server that calls `script` for each request, and a client for it. `undo` gets what is to be undone. */
+/** Starts a server that calls `script` for each request, and a client for it, until the test is over. */
 export async function startScripted(
-  undo: (() => unknown)[],
   create: CreateUpstreamClient,
   script: (socket: Socket, count: number) => void,
   bounds = timeouts,
@@ -62,14 +62,12 @@ export async function startScripted(
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  undo.push(
-    () => server.close(),
-    () => {
-      for (const socket of sockets) socket.destroy();
-    },
-  );
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
   const client = create(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, bounds);
-  undo.push(() => client.close());
+  onTestFinished(() => client.close());
   return { client, sockets, received: () => text };
 }
 

@@ -10,19 +10,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer as createSecureServer, getCACertificates, setDefaultCACertificates } from "node:tls";
 import { Worker } from "node:worker_threads";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { ReplyHandler, SentRequest } from "../../../src/http1/client/index.ts";
 import { timed } from "../../support/run/running-time.ts";
 import { ask, engines, startScripted, timeouts, writePieces } from "./client-engines.ts";
 
 /** Makes certificates. */
 const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
-
-const undo: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
 
 /** What differs by nature: the engine, what it does otherwise, and why. Each is held by a test at the end of this file. */
 const byNature = [
@@ -33,7 +27,7 @@ const byNature = [
 
 describe.each(engines)("$name", ({ name, create }) => {
   const start = (script: (socket: Socket, count: number) => void, bounds = timeouts) =>
-    startScripted(undo, create, script, bounds);
+    startScripted(create, script, bounds);
   const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
   describe("a request", () => {
@@ -71,7 +65,7 @@ describe.each(engines)("$name", ({ name, create }) => {
           sockets.at(-1)?.write(ok);
         }
       }, 5);
-      undo.push(() => clearInterval(answer));
+      onTestFinished(() => clearInterval(answer));
       const body = pieces.length === 1 ? (pieces[0] as Buffer) : pieces;
       for (let i = 0; i < 2; i++) expect(await ask(client, undefined, { body })).toMatchObject({ end: "ended" });
       expect(received()).toContain(`content-length: ${whole.length}\r\n`);
@@ -370,7 +364,7 @@ describe.each(engines)("$name", ({ name, create }) => {
       // The server accepts, and never says a word of TLS.
       const server = createServer((socket) => socket.on("error", () => {}));
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-      undo.push(() => server.close());
+      onTestFinished(() => void server.close());
       const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
       const client = create(origin, { ...timeouts, connectMs: 300 });
       expect(await ask(client)).toMatchObject({ isSent: false, end: "connectMs" });
@@ -430,13 +424,13 @@ describe.each(engines)("$name", ({ name, create }) => {
         });
         server.on("tlsClientError", () => {});
         await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-        undo.push(() => server.close());
+        onTestFinished(() => void server.close());
         const { port } = server.address() as AddressInfo;
         const unproved = create(`https://localhost:${port}`, timeouts);
         expect(await ask(unproved)).toMatchObject({ isSent: false, end: { code: "DEPTH_ZERO_SELF_SIGNED_CERT" } });
         const defaults = getCACertificates();
         setDefaultCACertificates([cert]);
-        undo.push(() => setDefaultCACertificates(defaults));
+        onTestFinished(() => setDefaultCACertificates(defaults));
         const named = create(`https://localhost:${port}`, timeouts);
         const before = seen.length;
         // Not even where the process is busy when a request has gone out, and its reply is there first.
@@ -463,10 +457,10 @@ describe.each(engines)("$name", ({ name, create }) => {
          server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port));`,
         { eval: true, workerData: shared },
       );
-      undo.push(() => worker.terminate());
+      onTestFinished(async () => void (await worker.terminate()));
       const [port] = await once(worker, "message");
       const client = create(`http://127.0.0.1:${port}`, timeouts);
-      undo.push(() => client.close());
+      onTestFinished(() => client.close());
       await ask(client);
       // What is asked by a timer is asked before anything is read.
       const timer = new Promise((resolve) => setTimeout(resolve, 1));
@@ -513,7 +507,7 @@ describe.each(engines)("$name", ({ name, create }) => {
 
 function makeCertificate(): { readonly key: string; readonly cert: string } {
   const folder = mkdtempSync(join(tmpdir(), "tls-"));
-  undo.push(() => rmSync(folder, { recursive: true }));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
   const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
   const request = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"];
   const names = ["-addext", "subjectAltName=DNS:localhost"];

@@ -1,4 +1,5 @@
 /** Both servers of HTTP/1.1 behind one port, with the same handler: `http1/server` in front of Node's, and Node's alone. */
+import { onTestFinished } from "vitest";
 import { readBody } from "../../../src/doors/body/body.ts";
 import { type Listener, type ListenOptions, listen } from "../../../src/doors/listener/listen.ts";
 import type { HttpAnswer, PlainRequest } from "../../../src/http1/server/index.ts";
@@ -16,9 +17,8 @@ export type Request = Parameters<typeof readBody>[0];
 
 export type Handle = (request: Request, answer: HttpAnswer) => void;
 
-/** Starts a port. `undo` gets what is to be undone. */
+/** Starts a port, until the test is over. */
 export async function startServer(
-  undo: (() => unknown)[],
   { name }: ServerEngine,
   handle: Handle,
   options: Partial<ListenOptions> = {},
@@ -31,7 +31,7 @@ export async function startServer(
     rejectionBody: (status) => Buffer.from(`rejected ${status}`),
     ...options,
   });
-  undo.push(() => listener.close(0));
+  onTestFinished(() => listener.close(0));
   return listener;
 }
 
@@ -49,7 +49,7 @@ export const echo: Handle = (request, answer) => {
   });
 };
 
-export const connectTo = (undo: (() => unknown)[], { port }: Listener): Client => connectClient(undo, port);
+export const connectTo = ({ port }: Listener): Client => connectClient(port);
 
 export const post = (path: string, body = "", more = "") =>
   `POST ${path} HTTP/1.1\r\nhost: h\r\n${more}content-length: ${body.length}\r\n\r\n${body}`;

@@ -5,17 +5,11 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import type { Socket } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { discard } from "../../../src/doors/body/body.ts";
 import { ChunkedDecoder } from "../../../src/http1/chunked.ts";
 import type { HttpAnswer } from "../../../src/http1/server/index.ts";
 import { bodyOf, connectTo, echo, engines, type Handle, post, type Request, startServer } from "./server-engines.ts";
-
-const undo: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
 
 /** What differs by nature: the engine, what it does otherwise, and why. */
 const byNature = [
@@ -37,7 +31,7 @@ const answerWith = (answer: HttpAnswer, body: string) => {
 describe.each(engines)("$name", (engine) => {
   const differs = (what: (typeof byNature)[number][1]) =>
     byNature.some(([name, other]) => name === engine.name && other === what);
-  const start = (handle: Handle, options = {}) => startServer(undo, engine, handle, options);
+  const start = (handle: Handle, options = {}) => startServer(engine, handle, options);
 
   /** Starts a port whose requests the test answers, in their order. */
   async function startAsked() {
@@ -65,7 +59,7 @@ describe.each(engines)("$name", (engine) => {
           answerWith(answer, "seen");
         });
       });
-      const { socket, until } = connectTo(undo, listener);
+      const { socket, until } = connectTo(listener);
       const head =
         "POST /v1/x?y=1#z HTTP/1.1\r\nHost: h\r\nX-One: \t a b \r\nX-Two:\r\nx-three: \xe4\r\nContent-Length: 04\r\n\r\n";
       socket.write(`${head}b\xf6dy`, "latin1");
@@ -76,7 +70,7 @@ describe.each(engines)("$name", (engine) => {
 
     test.each([1, 2, 7, 50])("is read to the same in pieces of %i bytes, and so is the next", async (size) => {
       const listener = await start(echo);
-      const { socket, until } = connectTo(undo, listener);
+      const { socket, until } = connectTo(listener);
       const text = post("/a", "slow") + post("/b", "slower");
       for (let at = 0; at < text.length; at += size)
         await new Promise((resolve) => socket.write(text.slice(at, at + size), resolve));
@@ -90,7 +84,7 @@ describe.each(engines)("$name", (engine) => {
           answerWith(answer, `${authorization} ${told} ${more} ${body.length}.`);
         });
       });
-      const { socket, until } = connectTo(undo, listener);
+      const { socket, until } = connectTo(listener);
       for (let i = 0; i < 30; i++) {
         const body = "x".repeat(i ** 2);
         const credential = `Bearer ${"abc"[i % 3]}`;
@@ -120,7 +114,7 @@ describe.each(engines)("$name", (engine) => {
       ["trailers that it asks for", post("/x", "body", "te: trailers\r\n"), "POST /x body"],
     ])("with %s is answered", async (_, text, body) => {
       const listener = await start(echo);
-      const { socket, until } = connectTo(undo, listener);
+      const { socket, until } = connectTo(listener);
       socket.write(text);
       expect(await until(body)).toContain("HTTP/1.1 200 OK\r\n");
     });
@@ -149,7 +143,7 @@ describe.each(engines)("$name", (engine) => {
       ["a head that is too long", field(`x-one: ${"a".repeat(17_000)}`), 431],
     ])("with %s is refused, and its connection closed", async (_, text, status) => {
       const listener = await start(echo);
-      const { socket, until, untilClosed } = connectTo(undo, listener);
+      const { socket, until, untilClosed } = connectTo(listener);
       socket.write(post("/before", "x"));
       await until("POST /before x");
       socket.write(text, "latin1");
@@ -160,7 +154,7 @@ describe.each(engines)("$name", (engine) => {
 
     test("whose head does not come whole is refused in time", async () => {
       const listener = await start(echo, { headersTimeoutMs: 500 });
-      const { socket, untilClosed } = connectTo(undo, listener);
+      const { socket, untilClosed } = connectTo(listener);
       socket.write("POST /x HTTP/1.1\r\nhost: h\r\n");
       expect(await untilClosed()).toContain(" 408 ");
     });
@@ -169,9 +163,9 @@ describe.each(engines)("$name", (engine) => {
       const heard: unknown[] = [];
       const hear = (message: unknown) => void heard.push((message as { request: { url: string } }).request.url);
       subscribe("http.server.request.start", hear);
-      undo.push(() => unsubscribe("http.server.request.start", hear));
+      onTestFinished(() => void unsubscribe("http.server.request.start", hear));
       const listener = await start(echo);
-      const { socket, until } = connectTo(undo, listener);
+      const { socket, until } = connectTo(listener);
       socket.write(post("/one", "x"));
       await until("POST /one x");
       socket.write("GET /two HTTP/1.1\r\nhost: h\r\n\r\n");
@@ -189,7 +183,7 @@ describe.each(engines)("$name", (engine) => {
       ["in small pieces", 999],
     ])("is read whole when it comes %s, and what comes behind it is the next request", async (_, size) => {
       const listener = await start(echo);
-      const { socket, until } = connectTo(undo, listener);
+      const { socket, until } = connectTo(listener);
       const text = post("/long", body) + post("/next", "next");
       for (let at = 0; at < text.length; at += size)
         await new Promise((resolve) => socket.write(text.slice(at, at + size), resolve));
@@ -202,7 +196,7 @@ describe.each(engines)("$name", (engine) => {
         discard(request, 5_000);
         answerWith(answer, "refused");
       });
-      const { socket, until } = connectTo(undo, listener);
+      const { socket, until } = connectTo(listener);
       const text = post("/refused", body);
       socket.write(text.slice(0, 1_000));
       await until("refused");
@@ -215,7 +209,7 @@ describe.each(engines)("$name", (engine) => {
         discard(request, 300);
         answerWith(answer, "refused");
       });
-      const { socket, untilClosed } = connectTo(undo, listener);
+      const { socket, untilClosed } = connectTo(listener);
       socket.write(post("/refused", body).slice(0, 1_000));
       expect(await untilClosed()).toContain("refused");
     });
@@ -225,7 +219,7 @@ describe.each(engines)("$name", (engine) => {
       ["is gone", (socket: Socket) => void socket.resetAndDestroy()],
     ])("whose client %s in its middle fails to be read", async (_, leave) => {
       const { listener, next } = await startAsked();
-      const { socket } = connectTo(undo, listener);
+      const { socket } = connectTo(listener);
       socket.write(post("/x", body).slice(0, 1_000));
       const { request } = await next();
       const reading = bodyOf(request);
@@ -237,7 +231,7 @@ describe.each(engines)("$name", (engine) => {
   describe("an answer", () => {
     test("says its length, its date, and how long its connection is kept", async () => {
       const listener = await start((_, answer) => answerWith(answer, "hello"));
-      const { socket, until } = connectTo(undo, listener);
+      const { socket, until } = connectTo(listener);
       socket.write(post("/x", "x"));
       const text = await until("hello");
       const own = "date: \\w{3}, .* GMT\\r\\nconnection: keep-alive\\r\\nkeep-alive: timeout=65\\r\\n\\r\\nhello$";
@@ -247,7 +241,7 @@ describe.each(engines)("$name", (engine) => {
 
     test("goes out in chunks with its trailers where it has no length, and then the next answer", async () => {
       const { listener, next } = await startAsked();
-      const { socket, until } = connectTo(undo, listener);
+      const { socket, until } = connectTo(listener);
       socket.write(post("/stream", "x"));
       const { answer } = await next();
       answer.writeHead(200, { "content-type": "text/plain", trailer: "x-cost" });
@@ -267,7 +261,7 @@ describe.each(engines)("$name", (engine) => {
 
     test("of several requests that come together is in their order", async () => {
       const { listener, next, waiting } = await startAsked();
-      const { socket, until } = connectTo(undo, listener);
+      const { socket, until } = connectTo(listener);
       socket.write(post("/a", "x") + post("/b", "x") + post("/now", "last"));
       const first = await next();
       for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
@@ -279,7 +273,7 @@ describe.each(engines)("$name", (engine) => {
 
     test("is told that its reader lags, has caught up, and is gone", async () => {
       const { listener, next } = await startAsked();
-      const { socket } = connectTo(undo, listener);
+      const { socket } = connectTo(listener);
       socket.pause();
       socket.write(post("/stream", "x"));
       const { answer } = await next();
@@ -296,7 +290,7 @@ describe.each(engines)("$name", (engine) => {
 
     test("is told that its client ends its side while it waits", async () => {
       const { listener, next } = await startAsked();
-      const { socket } = connectTo(undo, listener);
+      const { socket } = connectTo(listener);
       socket.write(post("/wait", "x"));
       const { request, answer } = await next();
       await bodyOf(request);
@@ -310,7 +304,7 @@ describe.each(engines)("$name", (engine) => {
         answer.writeHead(200, { ...length("last"), connection: "close" });
         answer.end(Buffer.from("last"));
       });
-      const { socket, untilClosed } = connectTo(undo, listener);
+      const { socket, untilClosed } = connectTo(listener);
       socket.write(post("/x", "x") + post("/y", "y"));
       const text = await untilClosed();
       expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(1);
@@ -319,7 +313,7 @@ describe.each(engines)("$name", (engine) => {
 
     test("that is destroyed cuts its connection", async () => {
       const { listener, next } = await startAsked();
-      const { socket, untilClosed } = connectTo(undo, listener);
+      const { socket, untilClosed } = connectTo(listener);
       socket.write(post("/x", "x"));
       const { answer } = await next();
       answer.writeHead(200, {});
@@ -330,7 +324,7 @@ describe.each(engines)("$name", (engine) => {
 
     test("is refused a field that would end its line", async () => {
       const { listener, next } = await startAsked();
-      const { socket } = connectTo(undo, listener);
+      const { socket } = connectTo(listener);
       socket.write(post("/x", "x"));
       const { answer } = await next();
       for (const bad of ["a\r\nx-evil: 1", "a\n", "\0", "\u010d\u010aa"])
@@ -339,7 +333,7 @@ describe.each(engines)("$name", (engine) => {
 
     test("closes when it has ended, or with its connection", async () => {
       const { listener, next } = await startAsked();
-      const { socket, until } = connectTo(undo, listener);
+      const { socket, until } = connectTo(listener);
       socket.write(post("/x", "x"));
       const { request, answer } = await next();
       await bodyOf(request);
@@ -357,10 +351,10 @@ describe.each(engines)("$name", (engine) => {
   describe("a port that closes", () => {
     test("ends its idle connections at once, and others with their answers", async () => {
       const { listener, next } = await startAsked();
-      const idle = connectTo(undo, listener);
+      const idle = connectTo(listener);
       idle.socket.write(post("/now", "x"));
       await idle.until("POST /now x");
-      const busy = connectTo(undo, listener);
+      const busy = connectTo(listener);
       busy.socket.write(post("/wait", "x"));
       const { answer } = await next();
       const closed = listener.close(10_000);
@@ -375,7 +369,7 @@ describe.each(engines)("$name", (engine) => {
 
     test("has all of a long answer read, however slowly", async () => {
       const { listener, next } = await startAsked();
-      const { socket } = connectTo(undo, listener);
+      const { socket } = connectTo(listener);
       socket.pause();
       socket.write(post("/long", "x"));
       const { answer } = await next();
@@ -396,7 +390,7 @@ describe.each(engines)("$name", (engine) => {
 
     test("cuts a connection whose answer takes longer than the grace", async () => {
       const { listener, next } = await startAsked();
-      const { socket, untilClosed } = connectTo(undo, listener);
+      const { socket, untilClosed } = connectTo(listener);
       socket.write(post("/wait", "x"));
       await next();
       const closed = listener.close(50);

@@ -13,7 +13,7 @@ import {
   type ScriptedUpstream,
   startScriptedUpstream,
 } from "../../support/scripted-upstream.ts";
-import { chatAnswer } from "../../support/vendors.ts";
+import { chatAnswer, openaiFrames } from "../../support/vendors.ts";
 
 const hello = { model: "embedded-chat", messages: [{ role: "user", content: "Hello" }] };
 const done = "data: [DONE]\n\n";
@@ -30,10 +30,6 @@ const lo = chunk({ content: "lo" });
 const stop = chunk({}, "stop");
 const usage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
 const usageChunk = { ...first, choices: [], usage };
-
-function frames(...payloads: readonly object[]): string {
-  return payloads.map((payload) => `data: ${JSON.stringify(payload)}\n\n`).join("");
-}
 
 function post(gateway: TestGateway, body: object | string, init: RequestInit = {}): Promise<Response> {
   return fetch(`${gateway.baseUrl}/chat/completions`, {
@@ -165,7 +161,7 @@ describe("over an upstream", () => {
   }
 
   describe("a stream", () => {
-    const answer = frames(first, hel, lo, stop);
+    const answer = openaiFrames(first, hel, lo, stop);
 
     test("passes as it came", async () => {
       const odd = `{ "choices" :[{"index":0,"delta":{"x":"é\\u00e9"},"finish_reason":"stop"}], "n":12345678901234567890, "sig":"A/b=" }`;
@@ -181,7 +177,7 @@ describe("over an upstream", () => {
       "with a [DONE] amid spaces": `${answer}data:  [DONE] \n\n`,
       "with no [DONE] after the finish": answer,
       "whose last frame lacks its blank line": answer.trimEnd(),
-      "with more after [DONE]": `${answer}${done}${frames(hel)}`,
+      "with more after [DONE]": `${answer}${done}${openaiFrames(hel)}`,
     };
 
     for (const [name, sent] of Object.entries(oddities)) {
@@ -198,7 +194,7 @@ describe("over an upstream", () => {
     });
 
     test("cut at every byte is the same stream", async () => {
-      const text = `${frames(first, chunk({ content: "é世👋" }), stop)}${done}`;
+      const text = `${openaiFrames(first, chunk({ content: "é世👋" }), stop)}${done}`;
       const bytes = Buffer.from(text);
       const cuts = [...bytes.keys()].filter((at) => at > 0);
       // Two pieces at each place, and one byte at a time.
@@ -212,10 +208,10 @@ describe("over an upstream", () => {
 
     test("hides the usage that only the gateway asked for", async () => {
       const nulls = [first, hel, stop].map((chunk) => ({ ...chunk, usage: null }));
-      const extra = await streamThrough(answering(frames(...nulls, usageChunk), done));
-      expect(extra.text).toBe(frames(first, hel, stop) + done);
-      const within = await streamThrough(answering(frames(first, hel, { ...stop, usage }), done));
-      expect(within.text).toBe(frames(first, hel, stop) + done);
+      const extra = await streamThrough(answering(openaiFrames(...nulls, usageChunk), done));
+      expect(extra.text).toBe(openaiFrames(first, hel, stop) + done);
+      const within = await streamThrough(answering(openaiFrames(first, hel, { ...stop, usage }), done));
+      expect(within.text).toBe(openaiFrames(first, hel, stop) + done);
       for (const { body } of upstream.received) {
         expect(JSON.parse(body.toString()).stream_options).toEqual({ include_usage: true });
       }
@@ -227,8 +223,8 @@ describe("over an upstream", () => {
         [{ ...first, usage: null }, { ...stop, usage: null }, usageChunk],
         [first, { ...stop, usage }],
       ]) {
-        const answered = await streamThrough(answering(frames(...payloads), done), asked);
-        expect(answered.text).toBe(frames(...payloads) + done);
+        const answered = await streamThrough(answering(openaiFrames(...payloads), done), asked);
+        expect(answered.text).toBe(openaiFrames(...payloads) + done);
       }
     });
 
@@ -250,7 +246,7 @@ describe("over an upstream", () => {
 
     for (const [name, script, words] of [
       ["that the upstream answers with", (exchange) => exchange.json(500, errorBody), /own words/],
-      ["in the first frame", answering(frames(errorBody)), /own words/],
+      ["in the first frame", answering(openaiFrames(errorBody)), /own words/],
       ["instead of the stream, with status 200", (exchange) => exchange.json(200, errorBody), /own words/],
       [
         "page instead of the stream, with status 200",
@@ -278,7 +274,7 @@ describe("over an upstream", () => {
     }
 
     for (const [name, end, words] of [
-      ["frame of the upstream's", (exchange) => exchange.end(frames(errorBody)), /own words/],
+      ["frame of the upstream's", (exchange) => exchange.end(openaiFrames(errorBody)), /own words/],
       ["for the end of a stream without a finish", (exchange) => exchange.end(), /broke off/],
       ["for a [DONE] that only comes near", (exchange) => exchange.end("data: [DON\n\n"), /cannot be read/],
       [
@@ -294,13 +290,13 @@ describe("over an upstream", () => {
         const response = post(gateway, { ...hello, stream: true });
         const exchange = await upstream.next();
         exchange.head(200, eventStream);
-        await exchange.write(frames(first, hel));
+        await exchange.write(openaiFrames(first, hel));
         const reader = readerOf(await response);
         let text = await readUntil(reader, "Hel");
         end(exchange);
         text += await readUntil(reader, done);
         const { before, error } = brokenOff(text);
-        expect(before).toBe(frames(first, hel));
+        expect(before).toBe(openaiFrames(first, hel));
         expect(error).toMatchObject(failed(words));
         expect((error as { code: string }).code).not.toBeNull();
       });
@@ -308,15 +304,15 @@ describe("over an upstream", () => {
 
     test("after a finished choice is one all the same while another choice is not finished", async () => {
       const other = { ...hel, choices: [{ index: 1, delta: { role: "assistant" }, finish_reason: null }] };
-      const { text } = await streamThrough(answering(frames(first, hel, other, stop)), { n: 2 });
+      const { text } = await streamThrough(answering(openaiFrames(first, hel, other, stop)), { n: 2 });
       const { before, error } = brokenOff(text);
-      expect(before).toBe(frames(first, hel, other, stop));
+      expect(before).toBe(openaiFrames(first, hel, other, stop));
       expect(error).toMatchObject(failed(/broke off/));
     });
 
     test("does not cost the caller the frames that came in the same piece before it", async () => {
-      const { text } = await streamThrough(answering(frames(first, hel, errorBody)));
-      expect(brokenOff(text)).toEqual({ before: frames(first, hel), error: errorBody.error });
+      const { text } = await streamThrough(answering(openaiFrames(first, hel, errorBody)));
+      expect(brokenOff(text)).toEqual({ before: openaiFrames(first, hel), error: errorBody.error });
     });
 
     const statuses: Record<string, readonly [status: number, seen: number, passed: boolean]> = {
@@ -418,7 +414,7 @@ describe("over an upstream", () => {
       for (const script of [
         (exchange: ScriptedExchange) => exchange.json(400, errorBody),
         (exchange: ScriptedExchange) => exchange.json(200, errorBody),
-        answering(frames(errorBody)),
+        answering(openaiFrames(errorBody)),
       ]) {
         const { text } = await streamThrough(script);
         expect(JSON.parse(text)).toEqual(errorBody);
@@ -447,7 +443,7 @@ describe("over an upstream", () => {
       let text = await readUntil(reader, keepAlive + keepAlive);
       exchange.stream(first, stop);
       text += await readUntil(reader, done);
-      expect(text.replaceAll(keepAlive, "")).toBe(frames(first, stop) + done);
+      expect(text.replaceAll(keepAlive, "")).toBe(openaiFrames(first, stop) + done);
     });
 
     test("between frames is filled with comments", async () => {
@@ -455,13 +451,13 @@ describe("over an upstream", () => {
       const response = post(gateway, { ...hello, stream: true });
       const exchange = await upstream.next();
       exchange.head(200, eventStream);
-      await exchange.write(frames(first));
+      await exchange.write(openaiFrames(first));
       const reader = readerOf(await response);
       let text = await readUntil(reader, keepAlive + keepAlive);
-      exchange.end(frames(stop) + done);
+      exchange.end(openaiFrames(stop) + done);
       text += await readUntil(reader, done);
-      expect(text.replaceAll(keepAlive, "")).toBe(frames(first, stop) + done);
-      expect(text.lastIndexOf(keepAlive)).toBeLessThan(text.indexOf(frames(stop)));
+      expect(text.replaceAll(keepAlive, "")).toBe(openaiFrames(first, stop) + done);
+      expect(text.lastIndexOf(keepAlive)).toBeLessThan(text.indexOf(openaiFrames(stop)));
     });
 
     test("that ends in an error is an error frame, for the head is sent", async () => {
@@ -567,9 +563,9 @@ describe("over an upstream", () => {
       const response = post(gateway, { ...hello, stream: true });
       const exchange = await upstream.next();
       exchange.head(200, eventStream);
-      await exchange.write(frames(first, stop) + done);
+      await exchange.write(openaiFrames(first, stop) + done);
       // The caller has the whole answer before HTTP has its end.
-      expect(await (await response).text()).toBe(frames(first, stop) + done);
+      expect(await (await response).text()).toBe(openaiFrames(first, stop) + done);
       exchange.end();
     }
     // A call may come before the end of the one before, and needs a connection of its own; none is broken off.
@@ -580,7 +576,7 @@ describe("over an upstream", () => {
   test("a caller who does not read stops the upstream, and reads the whole stream later", async () => {
     const mebibyte = 1024 * 1024;
     const total = 96 * mebibyte;
-    const piece = Buffer.from(frames(chunk({ content: "x".repeat(32 * 1024) })));
+    const piece = Buffer.from(openaiFrames(chunk({ content: "x".repeat(32 * 1024) })));
     const pieces = Math.ceil(total / piece.length);
     const { arrayBuffers: before } = await heldMemory();
 
@@ -595,7 +591,7 @@ describe("over an upstream", () => {
     let taken = 0;
     const writing = (async () => {
       for (let i = 0; i < pieces; i++, taken += piece.length) await exchange.write(piece);
-      exchange.end(frames(stop) + done);
+      exchange.end(openaiFrames(stop) + done);
     })();
 
     // The upstream has stopped when nothing more was taken for a while; without back-pressure all would be taken.
@@ -615,7 +611,7 @@ describe("over an upstream", () => {
     }
     await writing;
     expect(read).toBeGreaterThan(pieces * piece.length);
-    expect(tail).toContain(`${frames(stop).slice(-40)}`);
+    expect(tail).toContain(`${openaiFrames(stop).slice(-40)}`);
     expect(tail).toContain(done);
   });
 });

@@ -3,9 +3,9 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { ask } from "../../support/ask.ts";
 import { modelAt } from "../../support/gateway.ts";
+import { answerAsAny } from "../../support/upstreams/one-of-each.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
 import { vendors } from "../../support/upstreams/vendor-profiles.ts";
-import { answerAsAnthropic, answerAsOpenAi } from "../../support/vendors.ts";
 
 const taking = ["claude-opus-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-1"];
 const others = ["claude-opus-4-8", "claude-sonnet-5", "claude-opus-4-5", "deepseek-v4-pro"];
@@ -23,10 +23,7 @@ const { upstream, gateway } = scriptedStage(
     ],
     embeddedModels: false,
   }),
-  {
-    script: (exchange) =>
-      exchange.path.endsWith("/messages") ? answerAsAnthropic(exchange) : answerAsOpenAi(exchange),
-  },
+  { script: answerAsAny },
 );
 
 const user = (content: JsonValue = "hi"): JsonObject => ({ role: "user", content });

@@ -110,11 +110,10 @@ export async function openSocket(
 /** Returns the status and the text of the answer to a handshake that is refused. */
 export function refusedHandshake(
   place: Place,
-  headers: Readonly<Record<string, string>> = {},
 ): Promise<{ status: number; text: string; headers: NodeJS.Dict<string | string[]> }> {
   return new Promise((resolve, reject) => {
     const ws = new WebSocket(`ws://127.0.0.1:${place.port}/v1/responses`, {
-      headers: { authorization: `Bearer ${place.apiKey}`, ...headers },
+      headers: { authorization: `Bearer ${place.apiKey}` },
     });
     ws.once("open", () => reject(new Error("it was opened")));
     ws.on("error", () => {});
@@ -140,7 +139,7 @@ export interface RawSocket {
   readonly closed: Promise<number>;
 }
 
-export async function openRaw({ port, apiKey }: Place, more = ""): Promise<RawSocket> {
+export async function openRaw({ port, apiKey }: Place): Promise<RawSocket> {
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   let bytes: Buffer = Buffer.alloc(0);
   let headEnd = -1;
@@ -165,7 +164,7 @@ export async function openRaw({ port, apiKey }: Place, more = ""): Promise<RawSo
   const key = randomBytes(16).toString("base64");
   socket.write(
     `GET /v1/responses HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n` +
-      `sec-websocket-key: ${key}\r\nauthorization: Bearer ${apiKey}\r\n${more}\r\n`,
+      `sec-websocket-key: ${key}\r\nauthorization: Bearer ${apiKey}\r\n\r\n`,
   );
   await opened.promise;
   if (!bytes.toString("latin1").startsWith("HTTP/1.1 101 ")) throw new Error(`refused: ${bytes}`);

@@ -4,6 +4,7 @@
  */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { onTestFinished } from "vitest";
 import { createKeepAlive, type PlainAnswer } from "../../../src/http1/server/answer.ts";
 import { ServedConnection } from "../../../src/http1/server/connection.ts";
 import type { PlainRequest } from "../../../src/http1/server/request.ts";
@@ -33,11 +34,10 @@ export interface Client {
 }
 
 /**
- * Serves a port. What is to be undone at a test's end is pushed to `undo`. `isServed`: or are requests for somebody else? `prepare` has
- * each connection before it is served.
+ * Serves a port until the test is over. `isServed`: or are requests for somebody else? `prepare` has each connection before it is
+ * served.
  */
 export async function startServedPort(
-  undo: (() => unknown)[],
   handedOver: (socket: Socket) => void = () => {},
   isServed = true,
   prepare: (socket: Socket) => void = () => {},
@@ -59,20 +59,20 @@ export async function startServedPort(
     const options = { idleMs: 65_000, keepAlive: createKeepAlive(65_000), deadlines };
     connections.push(new ServedConnection(socket, { ...options, serve, onOver: () => {}, handOver: handedOver }));
   });
-  undo.push(() => server.close());
+  onTestFinished(() => void server.close());
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
   const next = async () => {
     while (asked.length === 0) await new Promise<void>((resolve) => (wake = resolve));
     return asked.shift() as Asked;
   };
-  return { client: () => connectClient(undo, port), next, watched, connections };
+  return { client: () => connectClient(port), next, watched, connections };
 }
 
-/** connectClient connects a client to a port of this machine. */
-export function connectClient(undo: (() => unknown)[], port: number): Client {
+/** connectClient connects a client to a port of this machine, until the test is over. */
+export function connectClient(port: number): Client {
   const socket = connect(port, "127.0.0.1").setNoDelay();
-  undo.push(() => socket.destroy());
+  onTestFinished(() => void socket.destroy());
   let text = "";
   let look = () => {};
   socket.on("data", (bytes) => {

@@ -23,8 +23,8 @@ export function present(value: object, ...keys: readonly string[]): void {
   for (const key of keys) if (!(key in value)) throw new Error(`${key} is missing in ${JSON.stringify(value)}`);
 }
 
-export function absentOr(value: unknown, type: "string" | "number", what: string): void {
-  if (value !== undefined && value !== null && typeof value !== type) throw new Error(`${what} is no ${type}`);
+export function absentOrText(value: unknown, what: string): void {
+  if (value !== undefined && value !== null && typeof value !== "string") throw new Error(`${what} is no text`);
 }
 
 /** Returns the events of a stream; each frame names the type of what it holds. */

@@ -6,7 +6,7 @@
 import { expect } from "vitest";
 import type { SseFrame } from "../../../src/wire/sse.ts";
 import { checkSdkType } from "./sdk-types.ts";
-import { type Any, absentOr, count, eventsIn, nonEmpty, oneOf, present, text } from "./strict-values.ts";
+import { type Any, absentOrText, count, eventsIn, nonEmpty, oneOf, present, text } from "./strict-values.ts";
 
 // OpenAI.
 
@@ -49,9 +49,9 @@ export function checkChatCompletion(answer: Any): void {
     const { message } = choice;
     expect(message.role).toBe("assistant");
     present(message, "content", "refusal");
-    absentOr(message.content, "string", "content");
-    absentOr(message.refusal, "string", "refusal");
-    absentOr(message.reasoning_content, "string", "reasoning_content");
+    absentOrText(message.content, "content");
+    absentOrText(message.refusal, "refusal");
+    absentOrText(message.reasoning_content, "reasoning_content");
     if ("tool_calls" in message) expect(message.tool_calls.length).toBeGreaterThan(0);
     for (const call of message.tool_calls ?? []) checkCall(call);
     for (const { type } of message.annotations ?? []) expect(type).toBe("url_citation");
@@ -216,8 +216,8 @@ export function checkChatStream(frames: readonly SseFrame[], { usage = false } =
     if (!begun.has(index)) expect(delta.role).toBe("assistant");
     else if ("role" in delta) expect(delta.role).toBe("assistant");
     begun.add(index);
-    absentOr(delta.content, "string", "content");
-    absentOr(delta.reasoning_content, "string", "reasoning_content");
+    absentOrText(delta.content, "content");
+    absentOrText(delta.reasoning_content, "reasoning_content");
     for (const call of delta.tool_calls ?? []) checkCallDelta(call, `${index}.${call.index}`, calls);
     if ((finish_reason ?? null) === null) continue;
     oneOf(finish_reason, finishReasons, "finish_reason");

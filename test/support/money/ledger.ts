@@ -1,5 +1,5 @@
 /** A ledger over a real database of either engine, with one account and one key. */
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { type Capture, holdMs } from "../../../src/ledger/contract.ts";
 import { callColumns } from "../../../src/storage/columns.ts";
 import type { OpenBooks } from "../../../src/storage/money/books.ts";
@@ -41,7 +41,7 @@ const begin = Date.UTC(2026, 0, 2, 3, 4, 5);
  * environment says, unless `hasJournal` does.
  */
 export async function openLedger(
-  standing: Standing = {},
+  standing: Standing,
   shared?: TestDatabase,
   create?: typeof createLeasingLedger,
   hasJournal = accelerators.hasJournal,
@@ -89,21 +89,11 @@ export async function openLedger(
   };
 }
 
-/**
- * Returns what opens databases as `openLedger` does, each until its test is over: the last one is closed first. Ledgers that are named
- * have a journal on SQLite.
- */
-export function ledgersOfTests(
-  create?: typeof createLeasingLedger,
-  hasJournal = create ? true : accelerators.hasJournal,
-): (standing: Standing, shared?: TestDatabase) => Promise<TestLedger> {
-  const open: TestLedger[] = [];
-  afterEach(async () => {
-    for (const made of open.splice(0).reverse()) await made.close();
-  });
-  return async (standing, shared) => {
-    const made = await openLedger(standing, shared, create, hasJournal);
-    open.push(made);
+/** ledgersOfTests returns what opens databases as `openLedger` does, each until its test is over. Ledgers that are named have a journal on SQLite. */
+export function ledgersOfTests(create?: typeof createLeasingLedger) {
+  return async (standing: Standing, shared?: TestDatabase): Promise<TestLedger> => {
+    const made = await openLedger(standing, shared, create, create !== undefined || accelerators.hasJournal);
+    onTestFinished(made.close);
     return made;
   };
 }

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import type { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Engine } from "../../../src/storage/engines/engine.ts";
 import { createBooks } from "../../../src/storage/engines/sqlite/books/books.ts";
@@ -38,7 +38,7 @@ export interface TestLedger {
  * says, unless `hasJournal` does.
  */
 export async function openLedger(
-  standing: Standing = {},
+  standing: Standing,
   path?: string,
   create?: typeof createLeasingLedger,
   hasJournal = accelerators.hasJournal,
@@ -76,21 +76,11 @@ export async function openLedger(
   };
 }
 
-/**
- * Returns what opens databases as `openLedger` does, each until its test is over: the last one is closed first. Ledgers that are named
- * have a journal.
- */
-export function ledgersOfTests(
-  create?: typeof createLeasingLedger,
-  hasJournal = create ? true : accelerators.hasJournal,
-): (standing: Standing, path?: string) => Promise<TestLedger> {
-  const open: TestLedger[] = [];
-  afterEach(async () => {
-    for (const made of open.splice(0).reverse()) await made.close();
-  });
-  return async (standing, path) => {
-    const made = await openLedger(standing, path, create, hasJournal);
-    open.push(made);
+/** ledgersOfTests returns what opens databases as `openLedger` does, each until its test is over. Ledgers that are named have a journal. */
+export function ledgersOfTests(create?: typeof createLeasingLedger) {
+  return async (standing: Standing, path?: string): Promise<TestLedger> => {
+    const made = await openLedger(standing, path, create, create !== undefined || accelerators.hasJournal);
+    onTestFinished(made.close);
     return made;
   };
 }

@@ -87,12 +87,12 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     }
   }
 
-  async function end(signal: NodeJS.Signals): Promise<void> {
+  async function end(): Promise<void> {
     const ended = server;
     server = undefined;
     if (!ended || ended.exitCode !== null) return;
     const gone = new Promise((resolve) => ended.once("exit", resolve));
-    ended.kill(signal);
+    ended.kill("SIGQUIT");
     await gone;
   }
 
@@ -112,7 +112,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     port,
     data,
     start,
-    crash: () => end("SIGQUIT"),
+    crash: () => end(),
     createDatabase: () => create(`test_${++databases}`),
     async copyDatabase() {
       copied ??= makeCopied();
@@ -120,7 +120,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
       return create(`test_${++databases}`, "TEMPLATE copied STRATEGY FILE_COPY");
     },
     async stop() {
-      await end("SIGQUIT");
+      await end();
       rmSync(folder, { recursive: true, force: true });
     },
   };

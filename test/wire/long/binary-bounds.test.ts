@@ -16,8 +16,9 @@ import { maxItems, maxParts } from "../../../src/wire/bounds.ts";
 import { binaryOptions } from "../../../src/wire/json.ts";
 import { checkBinary } from "../../../src/wire/long/binary-bounds.ts";
 import { anyMessage } from "../../fuzz/messages.ts";
-import { mutatedBytes, randomOf } from "../../fuzz/mutate.ts";
+import { mutatedBytes } from "../../fuzz/mutate.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { randomOf } from "../../support/run/random.ts";
 
 const numberOf = (desc: DescMessage, name: string) => desc.fields.find((field) => field.name === name)?.number ?? 0;
 const messages = numberOf(chat, "messages");

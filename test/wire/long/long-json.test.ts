@@ -12,13 +12,13 @@ import { CreateResponseRequestSchema } from "../../../gen/modelgateway/v1/respon
 import { createValidate } from "../../../src/pipeline/check/validate.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
 import type { WireFault } from "../../../src/wire/fault.ts";
-import { readLongRequest } from "../../../src/wire/json.ts";
+import { readLongRequest, readMembers } from "../../../src/wire/json.ts";
 import { readLongMessage } from "../../../src/wire/long/read-long.ts";
 import { readMessage } from "../../../src/wire/read.ts";
 import { type OmittedText, restoreOmitted } from "../../../src/wire/scan/build.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 
-const read = (text: string, leftOut?: OmittedText[]) => runNow(readLongRequest(Buffer.from(text), leftOut));
+const read = (text: string, leftOut?: OmittedText[]) => runNow(readMembers(Buffer.from(text), leftOut)).value;
 const long = (length: number, of = "iVBORw0KGgo+/=") => of.repeat(Math.ceil(length / of.length)).slice(0, length);
 const image = long(100_000);
 
@@ -129,7 +129,7 @@ describe("a caller is refused", () => {
   });
 
   test("bytes that are not UTF-8", () => {
-    throws(() => runNow(readLongRequest(Buffer.from(`{"a":"${image}","b":"é"}`, "latin1"), undefined)), /not UTF-8/);
+    throws(() => runNow(readLongRequest(Buffer.from(`{"a":"${image}","b":"é"}`, "latin1"))), /not UTF-8/);
   });
 });
 

@@ -26,7 +26,8 @@ import { readBinary } from "../../../src/wire/long/read-binary.ts";
 import { readProtoJson } from "../../../src/wire/long/read-proto-json.ts";
 import { writeLongMessage } from "../../../src/wire/long/write-long.ts";
 import { writeMessage } from "../../../src/wire/write.ts";
-import { mutatedBytes, randomOf } from "../../fuzz/mutate.ts";
+import { mutatedBytes } from "../../fuzz/mutate.ts";
+import { randomOf } from "../../support/run/random.ts";
 
 const many = (length: number) => Array.from({ length }, (_, i) => i);
 const long = "two words and an é. ".repeat(200_000);

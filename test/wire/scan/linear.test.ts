@@ -15,6 +15,7 @@ import { Scan } from "../../../src/wire/scan/scan.ts";
 import type { Steps } from "../../../src/wire/scan/steps.ts";
 import { spliceMembers } from "../../../src/wire/splice.ts";
 import { SseReader } from "../../../src/wire/sse.ts";
+import { pick, type Random, randomOf } from "../../support/run/random.ts";
 
 /** Scans a repeated pattern between a head and a tail. Returns the steps. */
 interface Scanner {
@@ -116,7 +117,7 @@ const scanners: Readonly<Record<string, Scanner>> = {
   "JSON of upstreams": { ...ofJson, scan: scanBy(true) },
   "JSON put together from its pieces": {
     ...ofJson,
-    scan: (bytes, steps) => void runNow(readLongRequest(bytes, undefined, steps)),
+    scan: (bytes, steps) => void runNow(readLongRequest(bytes, steps)),
   },
   "JSON past its vectors": { ...ofJson, scan: (bytes, steps) => void runNow(readOutline(bytes, steps)) },
   "members that are replaced": {
@@ -211,12 +212,11 @@ function stepsOf({ scan }: Scanner, bytes: Buffer): number {
 }
 
 /** Returns the inputs with the most steps, and those whose steps grow the most. */
-function worstOf(scanner: Scanner, random: () => number): Input[] {
-  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+function worstOf(scanner: Scanner, random: Random): Input[] {
   const found = Array.from({ length: tried }, () => {
-    const [before, after] = pick(scanner.around);
-    const words = pick(scanner.words);
-    const unit = Array.from({ length: 1 + Math.floor(random() * 4) }, () => pick(words)).join("");
+    const [before, after] = pick(scanner.around, random);
+    const words = pick(scanner.words, random);
+    const unit = Array.from({ length: 1 + Math.floor(random() * 4) }, () => pick(words, random)).join("");
     const input = { before, unit, after };
     const [small, large] = [stepsOf(scanner, made(input, smallBytes)), stepsOf(scanner, made(input, 4 * smallBytes))];
     const growth = large / Math.max(1, small);
@@ -232,22 +232,11 @@ function worstOf(scanner: Scanner, random: () => number): Input[] {
   return [...new Set([...bySteps.slice(0, 2), ...byGrowth.slice(0, 1)])].map(({ input }) => input);
 }
 
-/** The mulberry32 generator. */
-function randomBy(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 const seed = Number(process.env.SEED ?? 20_261_125);
 
 describe(`the steps are in proportion to the bytes (SEED=${seed})`, () => {
   test.each(Object.entries(scanners))("%s", (_, scanner) => {
-    for (const input of worstOf(scanner, randomBy(seed))) {
+    for (const input of worstOf(scanner, randomOf(seed))) {
       let before = 0;
       for (const megabytes of [1, 2, 4, 8, 16]) {
         const steps = stepsOf(scanner, made(input, megabytes * megabyte));

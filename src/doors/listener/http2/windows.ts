@@ -11,7 +11,7 @@
 import { constants, type Http2Stream, type ServerHttp2Session } from "node:http2";
 
 /** narrow is the window that a stream and a session begin with in HTTP/2, in bytes (RFC 9113, section 6.9.2). */
-export const narrow = 65_535;
+const narrow = 65_535;
 /** widest is the widest window of a stream, in bytes. */
 const widest = 2 ** 20;
 /** How many bytes the open streams of a session may send unread in all, where each may send more than `narrow`. */

@@ -111,7 +111,7 @@ function* argumentsOf(text: string): CooperativeTask<JsonObject> {
 function* objectIn(text: string): CooperativeTask<JsonObject | undefined> {
   if (text.trim() === "") return {};
   try {
-    const value = text.length < longJson ? parseJsonText(text) : yield* readLongRequest(Buffer.from(text), undefined);
+    const value = text.length < longJson ? parseJsonText(text) : yield* readLongRequest(Buffer.from(text));
     yield* checkRawInSlices(value, argumentsDepth, { visited: 0 });
     if (isObject(value)) return value;
     if (value === null || isEmptyList(value)) return {};

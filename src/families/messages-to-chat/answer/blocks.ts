@@ -15,7 +15,7 @@ export function redactedBlock(data: string): JsonObject {
   return { type: "redacted_thinking", data };
 }
 
-export function textBlock(text: string, citations: JsonObject[] = []): JsonObject {
+export function textBlock(text: string, citations: JsonObject[]): JsonObject {
   return { type: "text", text, citations: citations.length > 0 ? citations : null };
 }
 

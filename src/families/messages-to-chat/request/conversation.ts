@@ -15,10 +15,10 @@ import {
   type InputMessage,
 } from "../../../../gen/modelgateway/v1/messages_pb.ts";
 import { invalidValue } from "../../../call/refusals.ts";
+import { lastAnswerIn } from "../../../call/request/last-answer.ts";
 import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { madeFrom } from "../../paths/origins.ts";
-import { lastAnswerIn } from "../../paths/unshown.ts";
 import { summaryFollows } from "../../responses-to-chat/compaction.ts";
 import { pairedResults } from "../../tools/paired-results.ts";
 import { isCompaction, summaryIn } from "../compaction.ts";

@@ -14,11 +14,11 @@ import {
   ResponseItemType as Type,
 } from "../../../../gen/modelgateway/v1/responses_pb.ts";
 import { invalidType, invalidValue, itemNotFound, missingField } from "../../../call/refusals.ts";
+import { lastAnswerIn } from "../../../call/request/last-answer.ts";
 import { type CooperativeTask, endsSlice } from "../../../runtime/cooperative.ts";
 import { isObject, type JsonObject } from "../../../wire/json.ts";
 import { unsignedId } from "../../call-signature.ts";
 import { madeFrom } from "../../paths/origins.ts";
-import { lastAnswerIn } from "../../paths/unshown.ts";
 import { pairedResults } from "../../tools/paired-results.ts";
 import { isCompacted, isTrigger, summaryMessage, summaryRequest } from "../compaction.ts";
 import { agentMessage, searchResult } from "./agent-items.ts";

@@ -1,4 +1,4 @@
-/** For migrations: adds a column to calls that have ended, and to the sums of what they used. */
+/** Adds a column to calls that have ended, and to the sums of what they used: for migrations of SQLite alone, which no new one is. */
 import { type Kysely, sql } from "kysely";
 
 export interface AddedColumn {

@@ -113,7 +113,7 @@ function members(call: Capture, names: readonly string[], columns: readonly (key
 }
 
 /** aloneOf returns the same entries call by call. `terms` are the budgets of their keys that have any, or whose accounts do. */
-export function aloneOf(records: readonly JournalRecord[], terms: ReadonlyMap<string, BudgetTerms> = new Map()): Alone {
+export function aloneOf(records: readonly JournalRecord[], terms: ReadonlyMap<string, BudgetTerms>): Alone {
   const entries = records.flatMap((record) => record.entries);
   const calls = Map.groupBy(entries, callIdOf);
   const accounts = new Set<string>();

@@ -56,7 +56,7 @@ export function createApply(parts: ApplyParts): Apply {
     const released = endHolds(batch, parts.statements);
     leases.draw();
     applyCaptures(batch, parts);
-    for (const { own, taken } of released) freeOwn(batch, own, taken, 0);
+    for (const { own, taken } of released) freeOwn(batch, own, taken);
     applyHolds(batch, parts);
     writeSums(batch, mayStayPending, parts);
   };
@@ -176,8 +176,8 @@ function freedByOwn({ leases }: Batch, own: OwnHold, taken: Taken | undefined, c
   return { ofKey: own.amount - (taken?.isOfKey ? rest : 0), ofAccount: own.amount - rest };
 }
 
-function freeOwn(batch: Batch, own: OwnHold, taken: Taken | undefined, cost: number): void {
-  const { ofKey, ofAccount } = freedByOwn(batch, own, taken, cost);
+function freeOwn(batch: Batch, own: OwnHold, taken: Taken | undefined): void {
+  const { ofKey, ofAccount } = freedByOwn(batch, own, taken, 0);
   batch.keys.add(own.key_id, ofKey, 0);
   batch.accounts.add(own.account_id, ofAccount, 0);
 }
