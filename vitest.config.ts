@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
-import { browser, processes, project, repeated } from "./test/support/run/projects.ts";
+import { browser, processes, project } from "./test/support/run/projects.ts";
 
 /** Files that count what their process does, or pass much through its memory: each has one of its own. All others share a process. */
 const alone = ["test/families/translate-by-template.test.ts", "test/providers/responses/responses-ends.test.ts"];
@@ -34,15 +34,11 @@ class LongestFirst extends BaseSequencer {
 }
 
 /**
- * elsewhere are the tests that a run with another database, other limits or without accelerators leaves out: those that start the engines that
- * they are about (`test/support/run/start-servers.ts`), and those that cannot differ there.
+ * ofEngines are the tests that start the engines that they are about: a run on another database (`test/support/run/start-servers.ts`)
+ * leaves it out.
  */
-const elsewhere = [
-  ...((process.env.TEST_DATABASE ?? "sqlite") === "sqlite"
-    ? []
-    : ["test/storage/engines/**", "test/storage/moving/**"]),
-  ...repeated(process.env),
-];
+const ofEngines =
+  (process.env.TEST_DATABASE ?? "sqlite") === "sqlite" ? [] : ["test/storage/engines/**", "test/storage/moving/**"];
 
 const every = ["test/**/*.test.ts"];
 
@@ -77,13 +73,13 @@ export default defineConfig({
     projects: [
       of("gateway", {
         include: every,
-        exclude: [...alone, ...browser, ...project, ...(isAll ? [] : processes), ...elsewhere],
+        exclude: [...alone, ...browser, ...project, ...(isAll ? [] : processes), ...ofEngines],
         isolate: false,
       }),
       of("alone", { include: alone }),
       of("browser", { include: browser, isolate: false }),
       of("project", { include: project, exclude: browser, isolate: false }),
-      ...(isAll ? [] : [of("processes", { include: processes, exclude: [...project, ...elsewhere], isolate: false })]),
+      ...(isAll ? [] : [of("processes", { include: processes, exclude: [...project, ...ofEngines], isolate: false })]),
     ],
   },
 });

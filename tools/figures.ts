@@ -107,8 +107,7 @@ export function importCircles(paths: readonly string[]): string[][] {
   return circles;
 }
 
-/** importsOf returns the files that a file imports, types included, as paths relative to the project. */
-export function importsOf(path: string): string[] {
+function importsOf(path: string): string[] {
   const text = readFileSync(join(root, path), "utf8");
   const specifiers = text.matchAll(
     /^(?:import|export)\s[^"';]*?\bfrom\s+"(\.[^"]+)"|^import\s+"(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/gm,

@@ -1,10 +1,10 @@
 /** The tests are laid out as the source is, in folders of which each can be seen at a glance. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, matchesGlob } from "node:path";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { root } from "../support/command.ts";
-import { browser, filesOf, processes, project, repeated } from "../support/run/projects.ts";
+import { browser, processes, project } from "../support/run/projects.ts";
 
 const files = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
   .filter((path) => /\.m?ts$/.test(path))
@@ -56,27 +56,6 @@ test("what drives Chromium is a part of `npm run test:browser`, and each path th
     (pattern) => !tests.some((path) => matchesGlob(path, pattern)),
   );
   expect(empty).toEqual([]);
-});
-
-describe("a run with other variables leaves out what cannot differ by them", () => {
-  const runs = [{ TEST_DATABASE: "postgres" }, { TEST_LIMITS: "valkey" }, { ACCELERATORS: "off" }];
-
-  test.each(runs)("%j", (environment) => {
-    const cannotDiffer = ["test/wire/scan/linear.test.ts", "test/ledger/cost.test.ts"];
-    expect(repeated(environment)).toEqual(expect.arrayContaining(cannotDiffer));
-  });
-
-  test("and nothing else", () => {
-    expect(repeated({ TEST_DATABASE: "sqlite", TEST_LIMITS: "memory" })).toEqual([]);
-    const [onPostgres, , plain] = runs.map(repeated);
-    for (const path of [
-      "test/storage/races.test.ts",
-      "test/doors/every-endpoint.test.ts",
-      "test/composition/crash.test.ts",
-    ])
-      expect([onPostgres, plain].flat()).not.toContain(path);
-    expect(plain?.filter((path) => filesOf(path).includes("test/support/command.ts"))).toEqual([]);
-  });
 });
 
 test("`npm run test:all` runs what the others run together", () => {
