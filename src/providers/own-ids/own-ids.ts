@@ -10,7 +10,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Answer } from "../../call/call.ts";
 import type { Form, Operation, Output } from "../../call/operations.ts";
-import { resourceNotFound, upstreamFailed } from "../../call/refusals.ts";
+import { resourceNotFound } from "../../call/refusals.ts";
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
 import { forEach, pushStream } from "../../runtime/push-stream.ts";
 import { isObject } from "../../wire/json.ts";
@@ -63,36 +63,36 @@ function withVendorsIds<W extends Wire>(request: W, codes: Codes, kept: KeptIds)
 
 /** Codes are the codes of one account, in one call. */
 export interface Codes {
-  /** add returns an id with the account's code. Throws a Refusal where an answer has too many of them. */
+  /** add returns an id with the account's code. One of too many stays as it is: with it nothing is found. */
   add(id: string): string;
-  /** take returns an id without its code; undefined where the code is not the account's. */
+  /** take returns an id without its code; undefined where the code is not the account's, and for one of too many. */
   take(id: JsonValue | undefined): string | undefined;
 }
 
 /** codeLength is the length of a code, in digits of four bits. */
 const codeLength = 32;
-/** mostIds is how many ids of a call have codes: to make them takes no more than a few milliseconds. */
+/** mostIds is how many ids of a request, and of its answer, have codes: to make them takes no more than a few milliseconds. */
 const mostIds = 1000;
 
 function createCodes(key: string, account: string): Codes {
-  const known = new Map<string, string>();
-  const coded = (id: string): string | undefined => {
-    if (!known.has(id) && known.size < mostIds) {
-      const code = createHmac("sha256", key).update(`${account}\n${id}`).digest("hex").slice(0, codeLength);
-      known.set(id, `${id}_${code}`);
-    }
-    return known.get(id);
+  const coded = (id: string) => {
+    const code = createHmac("sha256", key).update(`${account}\n${id}`).digest("hex").slice(0, codeLength);
+    return `${id}_${code}`;
   };
-  return {
-    add(id) {
-      const added = coded(id);
-      if (added === undefined) throw upstreamFailed("it keeps too many things");
-      return added;
-    },
-    take(given) {
-      const id = typeof given === "string" ? given.slice(0, -codeLength - 1) : "";
-      return id !== "" && coded(id) === given ? id : undefined;
-    },
+  const add = forFew(coded);
+  const take = forFew((given) => {
+    const id = given.slice(0, -codeLength - 1);
+    return id !== "" && coded(id) === given ? id : undefined;
+  });
+  return { add: (id) => add(id) ?? id, take: (given) => (typeof given === "string" ? take(given) : undefined) };
+}
+
+/** forFew returns a function that answers for a text as `work` has answered; undefined for any further text once mostIds have come. */
+function forFew(work: (text: string) => string | undefined): (text: string) => string | undefined {
+  const known = new Map<string, string | undefined>();
+  return (text) => {
+    if (!known.has(text) && known.size < mostIds) known.set(text, work(text));
+    return known.get(text);
   };
 }
 

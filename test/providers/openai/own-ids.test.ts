@@ -128,10 +128,16 @@ describe("a container of code", () => {
     expect(upstream.lastAsked).toMatchObject({ ...sent, metadata: { container_id: own } });
   });
 
-  test("is one of few: an answer that names more than a thousand fails", async () => {
+  test("is found by its id where it is one of a thousand of an answer; of a further one the id finds nothing", async () => {
     const many = Array.from({ length: 1001 }, (_, i) => ({ ...output[0], id: `ci_${i}`, container_id: `cntr_${i}` }));
     upstream.script = (exchange) => respond(exchange, responseAnswer(many as JsonObject[]));
-    expect((await respondTo({})).status).toBe(502);
+    const { json } = await respondTo({});
+    const [last, beyond] = json.output.slice(-2).map((item: JsonObject) => item.container_id);
+    expect([last, beyond]).toEqual([expect.stringMatching(/^cntr_999_[\da-f]{32}$/), "cntr_1000"]);
+    expect((await respondTo({ tools: toolsIn(beyond) })).status).toBe(404);
+    const foreign = many.map((item, i) => ({ ...item, container_id: `cntr_${i}_${"0".repeat(32)}` }));
+    answerWithCode();
+    expect(idsIn((await respondTo({ input: foreign as JsonObject[] })).text)).toEqual([expect.stringMatching(coded)]);
   });
 });
 
