@@ -103,6 +103,17 @@ const moderated = wordsOf(
   "violat(?:es?|ed|ing) (?:\\w+ ){0,3}(?:usage|content|safety|acceptable)|safety[ _]check",
 );
 
+/**
+ * isOfCallersTools reports the failure of a server of tools that the caller has named. Its vendor is healthy, and has accepted the gateway's
+ * own credential, whatever it tells of that server: any caller could bring it about. `status` is undefined within an answer.
+ *
+ * Sources: https://github.com/agentgateway/agentgateway/issues/383, https://github.com/RageAgainstThePixel/OpenAI-DotNet/issues/486
+ */
+export function isOfCallersTools({ codes, message = "" }: ErrorFields, status = 424): boolean {
+  if (codes.map(plainCode).includes("external_connector_error")) return true;
+  return status < 500 && /\bmcp server|\bconnector\b/i.test(withoutQuotations(message.slice(0, lookedAt)));
+}
+
 /** Statuses that leave no doubt: the words may only repeat the request. */
 const statusesOfRequests: ReadonlySet<number> = new Set([404, 413, 422]);
 
