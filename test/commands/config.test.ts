@@ -137,6 +137,24 @@ describe("config", () => {
     }
   });
 
+  test("that was exported before others changed it is refused with what it would undo, unless that is asked for", async () => {
+    const at = workplace("outdated");
+    const tiers = (rate: number) => `tiers:\n  - { name: Free, recharge: "0", requests_per_minute: ${rate} }\n`;
+    await at.run("config", "apply", await at.file("first.yaml", tiers(60)));
+    const exported = (await at.run("config", "export")).stdout;
+    await at.run("config", "apply", await at.file("others.yaml", tiers(90)));
+    const edited = await at.file("edited.yaml", exported.replace("Free", "None"));
+    for (const dry of [[], ["--dry-run"]]) {
+      const refused = await at.run("config", "apply", edited, ...dry);
+      expect([refused.code, refused.stdout.trim()]).toEqual([1, "~ tiers[0].requests_per_minute: 60 → 90"]);
+      expect(refused.stderr).toContain("exported from version 1, and version 2 is stored");
+    }
+    // What the file has too is not undone.
+    const agreed = await at.file("agreed.yaml", exported.replace("60", "90").replace("Free", "None"));
+    expect((await at.run("config", "apply", agreed)).code).toBe(0);
+    expect((await at.run("config", "apply", edited, "--overwrite")).stderr).toContain("Stored as version 4.");
+  });
+
   test("leaves to the file what the file has, and says so", async () => {
     const at = workplace("both");
     const own = await at.file("gateway.yaml", upstreams);

@@ -1,6 +1,7 @@
 /** `model-gateway config apply`: stores the configuration of a file, or only shows what would differ. */
 import { text } from "node:stream/consumers";
 import type { JsonObject } from "@bufbuild/protobuf";
+import type { ConfigurationDifference } from "../../../gen/modelgateway/v1/configuration_pb.ts";
 import { OperatorService } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import { Refusal } from "../../call/refusals.ts";
 import { ConfigError } from "../../config/config-error.ts";
@@ -8,11 +9,15 @@ import { type ConfigDocument, type Fault, placed, readYaml } from "../../config/
 import { problem } from "../../config/fault-texts.ts";
 import { processEnvironment } from "../../config/process-environment.ts";
 import { isJson, isOperational, type Json, pathAt, plainJson } from "../../config/stored/documents.ts";
+import { StartError } from "../line/errors.ts";
 import { readOptions } from "../line/read-options.ts";
 import { withOperator } from "../operator.ts";
-import { printChanged } from "./differences.ts";
+import { printChanged, printDifferences } from "./differences.ts";
+import { exportedVersion } from "./export.ts";
 import { readArgument } from "./read-file.ts";
 import { highestVersion } from "./versions.ts";
+
+const { changeConfiguration, compareConfigurations } = OperatorService.method;
 
 export async function applyFile(args: readonly string[]): Promise<void> {
   const { values, positionals } = readOptions("config apply", args);
@@ -26,14 +31,39 @@ export async function applyFile(args: readonly string[]): Promise<void> {
     values.config,
     async (ask) => {
       const changes = [{ document: document as unknown as JsonObject }];
-      const asked = { baseVersion: await highestVersion(ask), changes, ...more };
-      const answer = await ask(OperatorService.method.changeConfiguration, asked).catch((error: unknown) => {
-        throw withLines(error, yaml, document);
-      });
-      printChanged(answer, more.dryRun);
+      const baseVersion = await highestVersion(ask);
+      const change = (dryRun: boolean) =>
+        ask(changeConfiguration, { baseVersion, changes, ...more, dryRun }).catch((error: unknown) => {
+          throw withLines(error, yaml, document);
+        });
+      const exported = values.overwrite ? baseVersion : (exportedVersion(written) ?? baseVersion);
+      if (exported < baseVersion) {
+        const since = await ask(compareConfigurations, { from: exported, to: baseVersion });
+        refuseUndone(since.differences, (await change(true)).differences, { file, exported, baseVersion });
+      }
+      printChanged(await change(more.dryRun), more.dryRun);
     },
     "nothing",
   );
+}
+
+/**
+ * refuseUndone prints what came after the version that a file was exported from and would be changed back, or otherwise, with the file. Throws
+ * a StartError if there is any. What the file has as it is stored by now is no such thing.
+ */
+function refuseUndone(
+  since: readonly ConfigurationDifference[],
+  now: readonly ConfigurationDifference[],
+  { file, exported, baseVersion }: { file: string; exported: number; baseVersion: number },
+): void {
+  const isWithin = (path: string, holder: string) =>
+    path.startsWith(holder) && /^[.[]|^$/.test(path.slice(holder.length));
+  const undone = since.filter(({ path }) => now.some((change) => isWithin(path, change.path)));
+  if (undone.length === 0) return;
+  printDifferences(undone);
+  const [was, is] = [`${file} was exported from version ${exported}`, `version ${baseVersion} is stored`];
+  const remedy = "Export it anew and change that, or repeat it with --overwrite";
+  throw new StartError(`${was}, and ${is}: it would undo what came since, as shown. ${remedy}`);
 }
 
 /** documentOf returns what the file has. Throws a ConfigError where that is no document that can be stored. */

@@ -40,6 +40,13 @@ async function audit(storage: Storage, version: number): Promise<void> {
   });
 }
 
+/** exportedVersion returns the version that a text was exported from, by its first line; undefined where that does not say so. */
+export function exportedVersion(text: string): number | undefined {
+  const [head, version] =
+    /^# (?:Nothing is stored yet|Version (\d{1,9}) of the stored configuration)\./.exec(text) ?? [];
+  return head === undefined ? undefined : Number(version ?? 0);
+}
+
 function textOf(version: number, document: Json, isWhole: boolean): string {
   const what = version === 0 ? "Nothing is stored yet." : `Version ${version} of the stored configuration.`;
   const masks = isWhole ? "Credentials are in it." : "`…` and what follows stand for stored credentials.";

@@ -266,9 +266,16 @@ it is the one in force.`,
     details: `FILE is YAML of gateway.yaml's shape without the keys that are bound to the
 process; \`-\` is standard input. It takes the place of what is stored, as a new
 version, which every node serves within a second. \${NAME} is replaced from the
-environment of this command. What gateway.yaml has too is served as it has it.`,
+environment of this command. What gateway.yaml has too is served as it has it.
+What \`config export\` wrote, and its first line says so, is refused where it
+would undo what was stored since.`,
     arguments: [{ name: "FILE", completes: "file" }],
-    options: { ...config, "dry-run": dryRun, note: versionNote },
+    options: {
+      ...config,
+      "dry-run": dryRun,
+      note: versionNote,
+      overwrite: { type: "boolean", summary: "also what was stored since FILE was exported" },
+    },
   },
   "config versions": { summary: "list the versions, newest first", options: config },
   "config compare": {

@@ -14,13 +14,13 @@ type CreateProvider = (config: UpstreamConfig, apiKey: string | undefined, faste
 
 const kinds: Readonly<Record<UpstreamConfig["kind"], CreateProvider>> = {
   anthropic: (config, apiKey, { createClient }) =>
-    createAnthropicProvider({ ...optionsOf(config), createClient, apiKey, apiKeys: config.api_keys }),
+    createAnthropicProvider({ ...optionsOf(config), createClient, apiKey }),
   openai: (config, apiKey, faster) =>
     createOpenAiProvider({ ...optionsOf(config), ...faster, apiKey, profile: createProfile(config.profile ?? {}) }),
 };
 
-function optionsOf({ base_url, credential, headers, query, timeouts }: UpstreamConfig) {
-  return { baseUrl: base_url, credential, headers, query, timeouts: timeoutsOf(timeouts) };
+function optionsOf({ base_url, api_keys, credential, headers, query, timeouts }: UpstreamConfig) {
+  return { baseUrl: base_url, apiKeys: api_keys, credential, headers, query, timeouts: timeoutsOf(timeouts) };
 }
 
 function timeoutsOf(written: UpstreamConfig["timeouts"] = {}): Timeouts {

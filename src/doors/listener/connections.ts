@@ -1,7 +1,7 @@
 /**
  * The open connections of a listener: counted, watched for stalled readers, and bounded in number. A new connection beyond the
- * bound replaces the oldest idle one, or else the oldest on which nothing runs that a key was admitted for, and is closed itself if
- * there is none. One that has only just come, or been used, goes last: its request is on its way, and callers who come together must not
+ * bound replaces the oldest idle one, or else the oldest on which nothing runs that a key was admitted for, or else the oldest whose request
+ * still comes, and is closed itself if there is none. One that has only just come, or been used, goes last: its request is on its way, and callers who come together must not
  * push each other out while others hold what nobody pays for.
  */
 import { readFileSync } from "node:fs";
@@ -16,6 +16,8 @@ export interface OpenConnection {
   isIdle: () => boolean;
   /** Reports whether nothing runs on it that a key was admitted for (`keyless-work.ts`). */
   isKeyless: () => boolean;
+  /** Reports whether nothing runs on it but what is keyless, or still comes: an account must not keep others out by bodies that do not come. */
+  isReceiving: () => boolean;
 }
 
 /** Use is when a connection was used last, as far as it was looked at: more bytes than at the last look are use between the two. */
@@ -83,7 +85,12 @@ export function createConnections(
   return {
     add(socket) {
       const isUndecided = () => connection.protocol === "undecided";
-      const connection: OpenConnection = { protocol: "undecided", isIdle: isUndecided, isKeyless: isUndecided };
+      const connection: OpenConnection = {
+        protocol: "undecided",
+        isIdle: isUndecided,
+        isKeyless: isUndecided,
+        isReceiving: isUndecided,
+      };
       const now = performance.now();
       const reader = connectionReader(socket);
       if (open.size >= max) {
@@ -116,7 +123,8 @@ function makeRoom(open: Open, now: number): boolean {
     closeOldest(open, ({ connection, use }, socket) => connection.isIdle() && isSettled(socket, use)) ||
     closeOldest(open, ({ connection, use }, socket) => connection.isKeyless() && isSettled(socket, use)) ||
     closeOldest(open, ({ connection }) => connection.isKeyless() && !connection.isIdle()) ||
-    closeOldest(open, ({ connection }) => connection.isIdle())
+    closeOldest(open, ({ connection }) => connection.isIdle()) ||
+    closeOldest(open, ({ connection }) => connection.isReceiving())
   );
 }
 

@@ -6,7 +6,7 @@
  *
  * Every connection ends, however its client leaves: by ending its side, by a reset, by silence (`idleMs`), by no longer reading
  * (`stalledMs`), or by vanishing, which the system's probes find out. Where the process may open no more, the connection that has
- * been idle longest makes room, or else one on which nothing runs that a key was admitted for.
+ * been idle longest makes room, or else one on which nothing runs that a key was admitted for, or whose request still comes.
  */
 import type { RequestListener, Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
@@ -240,14 +240,17 @@ function createServeHttp1(parts: Parts, handOver: (socket: Socket) => void, opti
       const answer = answerOn(socket);
       return answer === undefined || answer.writableFinished || isKeyless(answer);
     };
+    const isReceivingAtNode = () => answerOn(socket)?.req.complete === false;
     connection.protocol = "http1";
     connection.isIdle = isIdleAtNode;
     connection.isKeyless = isKeylessAtNode;
+    connection.isReceiving = isReceivingAtNode;
     if (!serveOptions) return void handOver(socket);
     const served = new ServedConnection(socket, serveOptions);
     plain.add(served);
     connection.isIdle = () => (plain.has(served) ? served.isIdle : isIdleAtNode());
     connection.isKeyless = () => (plain.has(served) ? served.isUnadmitted : isKeylessAtNode());
+    connection.isReceiving = () => (plain.has(served) ? served.isReceiving : isReceivingAtNode());
   };
 }
 

@@ -24,6 +24,7 @@ export function createUpgradedConnections(): UpgradedConnections {
         connection.isIdle = () => upgraded.isIdle;
         // The credential of its handshake was admitted.
         connection.isKeyless = () => false;
+        connection.isReceiving = () => !upgraded.isAnswering;
       }
       if (isClosing) upgraded.close();
     },

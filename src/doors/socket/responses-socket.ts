@@ -101,7 +101,11 @@ export class ResponsesSocket implements Timed {
 
   /** isIdle is whether no call runs and no part of a request has arrived. */
   get isIdle(): boolean {
-    return this.#running === undefined && !this.#partial.isArriving;
+    return !this.isAnswering && !this.#partial.isArriving;
+  }
+
+  get isAnswering(): boolean {
+    return this.#running !== undefined;
   }
 
   get deadline(): number {

@@ -28,6 +28,8 @@ export interface ResponsesSocketsOptions extends Omit<ResponsesSocketOptions, "b
 /** Upgraded is a connection that has become a WebSocket. */
 export interface Upgraded {
   readonly isIdle: boolean;
+  /** isAnswering is whether a call runs. Without one a part of a request may have arrived. */
+  readonly isAnswering: boolean;
   /** Closes the connection after the answer that runs, or at once. */
   close(): void;
   /** Closes the connection, whatever runs. */

@@ -95,6 +95,11 @@ export class ServedConnection implements Timed {
     return this.#state.kind === "receiving" || this.#state.kind === "discarding";
   }
 
+  /** Reports that a body still comes. */
+  get isReceiving(): boolean {
+    return this.#incomingBody() !== undefined;
+  }
+
   #idleFromNow(): number {
     return performance.now() + this.#options.idleMs + graceMs;
   }

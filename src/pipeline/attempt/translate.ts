@@ -6,6 +6,7 @@ import type { Call } from "../../call/call.ts";
 import type { Form, Input, Operation } from "../../call/operations.ts";
 import { Refusal } from "../../call/refusals.ts";
 import { withoutMembers } from "../../call/request/refused-members.ts";
+import { serversStateIn } from "../../call/request/servers-state.ts";
 import { refuseThread } from "../../call/request/stored-thread.ts";
 import { toolsAnywhere } from "../../call/request/tools-anywhere.ts";
 import { usableCalls } from "../../families/chat-to-chat/usable-calls.ts";
@@ -40,9 +41,18 @@ export function* translate(
   part: Call,
   options: TranslateOptions,
 ): CooperativeTask<Translated<Operation, Operation>> {
-  const translated = yield* translateAlongPath(candidate, part, options);
+  const translated = withoutServersState(yield* translateAlongPath(candidate, part, options));
   const fit = yield* withoutRefused(candidate, yield* fitted(candidate, translated), part);
   return fit.request === translated.request ? fit : { ...fit, request: yield* counted(fit.request, part) };
+}
+
+/** withoutServersState leaves out, and names, what no caller may ask of a server. */
+function withoutServersState(translated: Translated<Operation, Operation>): Translated<Operation, Operation> {
+  const refused = serversStateIn(translated.request.outline());
+  if (refused.length === 0) return translated;
+  const request = translated.request.with(Object.fromEntries(refused.map((key) => [key, undefined])));
+  const named = refused.flatMap((key) => translated.callersPath(key) ?? []);
+  return { ...translated, request: request as TranslatedRequest, dropped: [...translated.dropped, ...named] };
 }
 
 /** fitted fits a translated request to what its upstream accepts. */

@@ -22,6 +22,8 @@ import { type Dialect, requestBody } from "../dialect.ts";
 import { createRedact, type Redact } from "../errors/redact.ts";
 import { type ErrorDialect, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
 import { withForeignPieces } from "../frames/native/foreign-pieces.ts";
+import { idsOfMessages } from "../own-ids/of-messages.ts";
+import { withOwnIds } from "../own-ids/own-ids.ts";
 import { isDefault } from "../profile/keys/refused.ts";
 import { lowerCased } from "../upstream/lower-cased.ts";
 import { checkOver, commonFields, secretsOf, speakOver } from "../upstream/speak.ts";
@@ -30,7 +32,6 @@ import { createUpstream } from "../upstream/upstream.ts";
 import { createEventAccumulator } from "./accumulator.ts";
 import { withFittingCalls } from "./conversation/fitting-calls.ts";
 import { withPlacedInstructions } from "./conversation/late-instructions.ts";
-import { withOwnIds } from "./conversation/own-ids.ts";
 import { refuseUnheard } from "./conversation/unheard.ts";
 import { requiresSignedThinking, withoutUnsigned } from "./conversation/unsigned-thinking.ts";
 import { withUsableContent } from "./conversation/usable-content.ts";
@@ -68,7 +69,7 @@ export function createAnthropicProvider(options: AnthropicOptions): Provider {
   const isSigned = (model: string) => requiresSignedThinking(model, baseUrl);
   const secrets = [...apiKeys, ...Object.values(headers ?? {}), ...Object.values(query ?? {})];
   const spoken = <O extends Operation>(spokenAs: Dialect, path: string): Speak<O> =>
-    dropUnsupported(withOwnIds(speakOver<O>(upstream, spokenAs, path), secrets), isSigned);
+    dropUnsupported(withOwnIds(speakOver<O>(upstream, spokenAs, path), secrets, idsOfMessages), isSigned);
   return {
     kind: "anthropic",
     speaks: {

@@ -103,6 +103,30 @@ const moderated = wordsOf(
   "violat(?:es?|ed|ing) (?:\\w+ ){0,3}(?:usage|content|safety|acceptable)|safety[ _]check",
 );
 
+/** Errors of what a caller has named by its address. */
+const codesOfNamed: ReadonlySet<string> = new Set([
+  ...["external_connector_error", "invalid_image_url", "failed_to_download_image", "image_file_not_found"],
+]);
+const serversOfTools = /\bmcp server|\bconnector\b/i;
+const unfetched = wordsOf(
+  "(?:error|timeout|time[ -]?out|failure) (?:while |when |in )?(?:download|fetch|retriev)ing",
+  "(?:failed|unable|could not|couldn't|cannot|can't) (?:to )?(?:download|fetch|retrieve)\\b(?! (?:the )?model)",
+  "(?:failed|unable|could not|couldn't|cannot|can't) (?:to )?(?:load|open|access) (?:the |an? )?(?:image|picture|file|video|audio|media|url)\\b",
+);
+
+/**
+ * isOfNamed reports the failure of what the caller has named by its address: a server of tools, or a picture to fetch. The vendor is healthy,
+ * and has accepted the gateway's own credential, whatever it tells of that: any caller could bring it about. `status` is undefined within
+ * an answer.
+ *
+ * Sources: https://github.com/agentgateway/agentgateway/issues/383, https://github.com/RageAgainstThePixel/OpenAI-DotNet/issues/486
+ */
+export function isOfNamed({ codes, message = "" }: ErrorFields, status = 400): boolean {
+  if (codes.some((code) => codesOfNamed.has(plainCode(code)))) return true;
+  const words = withoutQuotations(message.slice(0, lookedAt));
+  return (status < 500 && serversOfTools.test(words)) || (status === 400 && unfetched.test(words));
+}
+
 /** Statuses that leave no doubt: the words may only repeat the request. */
 const statusesOfRequests: ReadonlySet<number> = new Set([404, 413, 422]);
 

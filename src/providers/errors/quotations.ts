@@ -2,7 +2,9 @@
 
 /** Quotations, also unfinished ones. An apostrophe does not open one. */
 const quoted = /(?<!\w)(['"`])[^\n]*?(?:\1(?!\w)|$)/g;
+/** Addresses, which callers write, too. */
+const addresses = /\b(?:https?|data|file|gs|s3):\S+/gi;
 
 export function withoutQuotations(message: string): string {
-  return message.replaceAll(quoted, "''");
+  return message.replaceAll(quoted, "''").replaceAll(addresses, "''");
 }

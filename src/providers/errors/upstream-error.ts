@@ -26,7 +26,7 @@ import { parseJsonText } from "../../wire/scan/parse-json-text.ts";
 import { retryDelayIn } from "../upstream/retry-delay.ts";
 import { type ContextOverflow, readOverflow } from "./context-overflow.ts";
 import { detailCodeOf, type ErrorFields, readErrorBody, readErrorJson } from "./error-fields.ts";
-import { exactStatus, type Meaning, meaningOf, servesNothing, statusMeant } from "./error-meaning.ts";
+import { exactStatus, isOfNamed, type Meaning, meaningOf, servesNothing, statusMeant } from "./error-meaning.ts";
 import type { Redact } from "./redact.ts";
 
 export interface UpstreamError {
@@ -108,12 +108,13 @@ function refusalOfWords(words: ErrorFields, error: UpstreamError, dialect: Error
   const told = error.status === undefined ? statusMeant(codes) : exactStatus(error.status, codes);
   const status = dialect.statusOf(words) ?? told ?? 500;
   const { retryAfter = retryDelayIn(words.error, words.message), model } = error;
-  const meaning = meaningOf(words, status);
-  const overflow = meaning === "credit" ? undefined : readOverflow(words);
+  const isOfCallers = isOfNamed(words, error.status);
+  const meaning = isOfCallers ? undefined : meaningOf(words, status);
+  const overflow = meaning === "credit" || isOfCallers ? undefined : readOverflow(words);
   if (overflow) return refusalOfOverflow(words, overflow, error, dialect);
   if (meaning) return refusalOfMeaning(meaning, status, model);
-  if (error.status !== undefined && servesNothing(words, status)) return upstreamLacksPath(status);
-  const callerStatusCode = callerStatus(status);
+  if (error.status !== undefined && !isOfCallers && servesNothing(words, status)) return upstreamLacksPath(status);
+  const callerStatusCode = isOfCallers && !(status === 400 || status === 404) ? failedDependency : callerStatus(status);
   // A proxy's message about what is broken behind it is of no use to callers.
   if (words.message === undefined || (words.isText && callerStatusCode >= 500))
     return refusalOfStatus(error.status, status, retryAfter);
@@ -204,6 +205,9 @@ const vendorsOwn: ReadonlyMap<number, number> = new Map([
   ...[498, 529].map((status) => [status, 503] as const),
   ...[424, 499].map((status) => [status, 502] as const),
 ]);
+
+/** failedDependency is the status where what a caller has named has failed. */
+const failedDependency = 424;
 
 /** callerStatus returns the status that the caller sees. */
 function callerStatus(status: number): number {

@@ -19,6 +19,9 @@ import { openAiErrors, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstr
 import { done as endMark, isDone } from "../frames/done.ts";
 import { SourcesOfStream } from "../frames/listed-sources.ts";
 import { createChunkReader } from "../frames/native/chunks.ts";
+import { idsOfChats } from "../own-ids/of-chats.ts";
+import { idsOfResponses } from "../own-ids/of-responses.ts";
+import { withOwnIds } from "../own-ids/own-ids.ts";
 import { fittingOf } from "../profile/fit.ts";
 import { createProfile, type Profile } from "../profile/profile.ts";
 import { lowerCased } from "../upstream/lower-cased.ts";
@@ -42,6 +45,8 @@ import { meterAnswer, meterChoice } from "./usage.ts";
 import { changesOfAnswer, UsualChunks, usualTexts } from "./usual-choices.ts";
 
 export interface OpenAiOptions {
+  /** All keys of the upstream, among which calls take turns. Default: `apiKey`. */
+  readonly apiKeys?: readonly string[] | undefined;
   /** With the version: `https://api.openai.com/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
@@ -60,10 +65,10 @@ export interface OpenAiOptions {
 }
 
 export function createOpenAiProvider(options: OpenAiOptions): Provider {
-  const { baseUrl, apiKey, timeouts, query, createClient, profile = createProfile({}) } = options;
+  const { baseUrl, apiKey, apiKeys, headers, timeouts, query, createClient, profile = createProfile({}) } = options;
   const upstream = createUpstream(baseUrl, timeouts, query, createClient);
-  const credential = { ...lowerCased(options.headers), ...credentialOf(apiKey, options.credential) };
-  const hide = createRedact(baseUrl, secretsOf(apiKey, options.headers, query));
+  const credential = { ...lowerCased(headers), ...credentialOf(apiKey, options.credential) };
+  const hide = createRedact(baseUrl, secretsOf(apiKey, headers, query));
   const dialect = openAiDialect(
     credential,
     hide,
@@ -72,9 +77,10 @@ export function createOpenAiProvider(options: OpenAiOptions): Provider {
   );
   const errors = openAiErrors(hide);
   const responding = responsesDialect(dialect, (json, bytes) => refusalOfErrorIn(json, bytes, errors));
+  const secrets = [...(apiKeys ?? [apiKey]), ...Object.values(headers ?? {}), ...Object.values(query ?? {})];
   const served = {
-    responses: (path: string) => speakOver(upstream, responding, path),
-    chat: (path: string) => speakOver(upstream, dialect, path),
+    responses: (path: string) => withOwnIds(speakOver(upstream, responding, path), secrets, idsOfResponses),
+    chat: (path: string) => withOwnIds(speakOver(upstream, dialect, path), secrets, idsOfChats),
     completions: (path: string) => speakOver(upstream, dialect, path),
     embeddings: (path: string) => inTexts(inBatches(speakOver(upstream, dialect, path))),
     // The form of the answer follows the attempt's, which types cannot say of a branch.

@@ -9,7 +9,7 @@ import { tooManyAttempts } from "../../call/refusals.ts";
 import type { Limiter, Rate } from "../../limits/limiter.ts";
 import { networkOf } from "../../runtime/net/networks.ts";
 import { passwordsWaiting } from "../../runtime/secrets.ts";
-import { minuteMs } from "../../runtime/time/durations.ts";
+import { dayMs, minuteMs } from "../../runtime/time/durations.ts";
 
 /** Attempts counts attempts. Each method throws a Refusal when there were too many. */
 export interface Attempts {
@@ -23,6 +23,11 @@ export interface Attempts {
    * the user has a session from the same network.
    */
   countSignIn(email: string, peer: Peer, known: boolean): Promise<void>;
+  /**
+   * countCode counts a code of a second factor, after the right password: of a million codes three are right at a time, so those who know the
+   * password may try few in a day, from however many networks.
+   */
+  countCode(userId: string): Promise<void>;
   /** countUser counts an attempt by a signed-in user: a stolen session does not include the password. */
   countUser(userId: string): Promise<void>;
 }
@@ -31,6 +36,7 @@ const windowMs = 15 * minuteMs;
 const perNetwork: Rate = { capacity: 30, windowMs };
 const perUser: Rate = { capacity: 10, windowMs };
 const perUserEverywhere: Rate = { capacity: 50, windowMs };
+const codesPerUser: Rate = { capacity: 50, windowMs: dayMs };
 
 /** maxPasswordsWaiting amounts to some seconds of hashing. */
 const maxPasswordsWaiting = 100;
@@ -50,6 +56,7 @@ export function createAttempts(limiter: Limiter): Attempts {
       await count(`as ${email} from ${networkOf(peer.address)}`, perUser);
       if (!known) await count(`as ${email}`, perUserEverywhere);
     },
+    countCode: (userId) => count(`code of ${userId}`, codesPerUser),
     countUser: (userId) => count(`by ${userId}`, perUser),
   };
 }

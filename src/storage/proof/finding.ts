@@ -112,6 +112,10 @@ export const kinds = {
     repair:
       "Look at its body for the calls, and why they were refused. Charge what is due by a refund entry or let it be, then delete the row.",
   },
+  no_number: {
+    means: "What stands in the place of an amount is no whole number. It counts as its first digits, or as 0.",
+    repair: `Somebody has changed the row by hand: set it to a whole number of millionths, or ${restoreBackup}.`,
+  },
   overdrawn: {
     means:
       "A prepaid account, which never was postpaid, has less than its holds: its calls were let through without credit.",

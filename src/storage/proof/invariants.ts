@@ -26,7 +26,7 @@ interface Invariant {
 /** findBroken finds accounts, keys, holds and codes that break an invariant. `now` is in milliseconds since 1970. */
 export async function findBroken(db: Database, now: number): Promise<Found[]> {
   const all: Found[] = [];
-  for (const { kind, nameOf, broken } of [...ofAccounts, ...ofKeys, ofHolds(now), ...ofCodes]) {
+  for (const { kind, nameOf, broken } of [...noNumbers, ...ofAccounts, ...ofKeys, ofHolds(now), ...ofCodes]) {
     const { rows } =
       await sql<Broken>`SELECT id, account_id, CAST(written AS text) AS written, CAST(derived AS text) AS derived
       FROM (${broken}) AS broken ORDER BY id LIMIT ${sql.lit(maxOfKind)}`.execute(db);
@@ -40,6 +40,27 @@ export async function findBroken(db: Database, now: number): Promise<Found[]> {
   }
   return all;
 }
+
+/** Amounts, by their table and its columns for an id and an account. */
+const amounts: readonly (readonly [table: string, id: string, account: string, columns: readonly string[]])[] = [
+  ["accounts", "id", "id", ["balance", "held", "recharged"]],
+  ["api_keys", "id", "account_id", ["spent", "held", "credit_limit"]],
+  ["ledger_entries", "id", "account_id", ["amount"]],
+  ["holds", "request_id", "account_id", ["amount"]],
+];
+
+/** SQLite keeps what is no whole number as it is, and counts it by its first digits, or as 0: the sums may agree with that. */
+const noNumbers: readonly Invariant[] = amounts.flatMap(([table, id, account, columns]) =>
+  columns.map((column): Invariant => {
+    const amount = sql.ref(column);
+    return {
+      kind: "no_number",
+      nameOf: (row) => `${column} of ${row.id}`,
+      broken: sql`SELECT ${sql.ref(id)} AS id, ${sql.ref(account)} AS account_id, 0 AS written, 0 AS derived
+        FROM ${sql.table(table)} WHERE CAST(CAST(${amount} AS bigint) AS text) <> CAST(${amount} AS text)`,
+    };
+  }),
+);
 
 /** An account that was postpaid once keeps what it owes, and pays calls of before. */
 const ofAccounts: readonly Invariant[] = [

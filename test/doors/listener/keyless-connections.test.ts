@@ -7,8 +7,13 @@ import { connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
+import { doors } from "../../support/clients/doors.ts";
+import { openSocket } from "../../support/clients/response-sockets.ts";
 import { eventually } from "../../support/eventually.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { startTestGateway, type TestGateway, upstreamAt } from "../../support/gateway.ts";
+import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
+import { helloChunks } from "../../support/vendors.ts";
 
 const maxConnections = 20;
 const undo: (() => unknown)[] = [];
@@ -20,8 +25,8 @@ beforeAll(async () => {
 afterEach(async () => {
   for (const step of undo.splice(0)) step();
   await eventually(() => {
-    const { http1, http2 } = gateway.counts();
-    expect(http1 + http2).toBe(0);
+    const { http1, http2, websocket } = gateway.counts();
+    expect(http1 + http2 + websocket).toBe(0);
   });
 });
 afterAll(() => gateway.close());
@@ -98,14 +103,53 @@ test("callers who come together do not push each other out, nor one that was jus
   expect(opened).toBe(1);
 });
 
-test("a call that a key was admitted for makes room for nobody", async () => {
-  const key = `authorization: Bearer ${gateway.apiKey}\r\n`;
-  const sockets = Array.from({ length: maxConnections }, () => open());
-  for (const socket of sockets) socket.write(slowly("POST /v1/chat/completions", key));
-  await eventually(() => expect(gateway.counts().http1).toBe(maxConnections));
-  await delay(100);
-  expect(await call()).toBe(0);
-  expect(sockets.filter((socket) => socket.destroyed || socket.readableEnded)).toEqual([]);
+/** A message of a WebSocket of which only the head has come. */
+async function halfMessage(): Promise<void> {
+  const { ws } = await openSocket(gateway);
+  undo.push(() => ws.terminate());
+  (ws as unknown as { readonly _socket: Socket })._socket.write(Buffer.from([0x81, 0xfe, 0x10, 0, 1, 2, 3, 4, 5]));
+}
+
+describe("bodies that do not come take all connections, and a new caller that of the first", () => {
+  const authorization = () => `Bearer ${gateway.apiKey}`;
+  const upload = (more = "") => {
+    open().write(slowly("POST /v1/chat/completions", `${more}authorization: ${authorization()}\r\n`));
+  };
+  test.each<[string, () => unknown]>([
+    ["over HTTP/1.1", upload],
+    ["over HTTP/1.1, as Node's own server reads it", () => upload("expect: 100-continue\r\n")],
+    ["over HTTP/2", () => stream("/v1/chat/completions", { ":method": "POST", authorization: authorization() })],
+    [
+      "over gRPC",
+      () => stream(`/${InferenceService.typeName}/CreateChatCompletion`, { ...grpc, authorization: authorization() }),
+    ],
+    ["over WebSockets", halfMessage],
+  ])("%s", async (_, take) => {
+    for (let i = 0; i < maxConnections; i++) await take();
+    await eventually(() => {
+      const { http1, http2, websocket } = gateway.counts();
+      expect(http1 + http2 + websocket).toBe(maxConnections);
+    });
+    for (let i = 0; i < 5; i++) expect(await call()).toBe(200);
+    expect(gateway.counts().shed).toBeGreaterThan(0);
+  });
+});
+
+describe("a call whose request has come", () => {
+  const stage = scriptedStage((url) => ({ ...upstreamAt(url), maxConnections }), { perTest: true });
+
+  test.each(doors)("makes room for nobody over $name", async ({ chat }) => {
+    const request = { model: "embedded-chat", messages: [{ role: "user", content: "Hi" }] };
+    const answering = chat(stage.gateway, { request, stream: true });
+    const exchange = await stage.upstream.next();
+    const sockets = Array.from({ length: 2 * maxConnections }, () => connect(stage.gateway.port, "127.0.0.1"));
+    undo.push(() => sockets.forEach((socket) => void socket.destroy()));
+    const head = slowly("POST /v1/chat/completions", `authorization: Bearer ${stage.gateway.apiKey}\r\n`);
+    for (const socket of sockets) socket.on("error", () => {}).write(head);
+    await eventually(() => expect(stage.gateway.counts().shed).toBeGreaterThanOrEqual(maxConnections));
+    exchange.stream(...helloChunks);
+    expect((await answering).refused).toBeUndefined();
+  });
 });
 
 describe("a body that comes by drops is waited for no longer than others", () => {

@@ -50,6 +50,15 @@ describe.each([
     expect(sent).not.toHaveProperty("extra_body");
     expect(dropped).toBeNull();
   });
+
+  test("what servers of a cluster tell each other of their memory is no caller's to say, wherever it stands", async () => {
+    const state: JsonObject = { kv_transfer_params: { do_remote_prefill: true, remote_host: "10.0.0.1" } };
+    const further: JsonObject = { bootstrap_host: "10.0.0.1", bootstrap_room: 7, session_params: { id: "theirs" } };
+    const { sent, dropped } = await asked(path, { model, ...body, ...state, extra_body: further });
+    for (const key of Object.keys({ ...state, ...further })) expect(sent).not.toHaveProperty(key);
+    const named = [...Object.keys(further).map((key) => `extra_body.${key}`), ...Object.keys(state)];
+    expect(dropped?.split(", ").sort()).toEqual(named.sort());
+  });
 });
 
 test("it wins over what stands beside it, but for the form of the answer", async () => {

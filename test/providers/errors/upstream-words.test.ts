@@ -816,6 +816,29 @@ test("a single vendor's statuses become those that clients know", async () => {
   }
 });
 
+test("of a server of tools, or a picture, that the caller has named the caller is told, and no target is left alone for it", async () => {
+  const failed = "Error retrieving tool list from MCP server: 'mine'. Http status code: 401 (Unauthorized)";
+  const openai = { error: { message: failed, type: "external_connector_error", param: "tools", code: "http_error" } };
+  const words = "Authentication error while communicating with MCP server. Please check your authorization token.";
+  const anthropic = { type: "error", error: { type: "invalid_request_error", message: words } };
+  for (let i = 0; i < 10; i++) {
+    answer(424, openai);
+    expect(await ask("openai", "/responses")).toMatchObject({ status: 424, error: { message: failed } });
+    answer(400, anthropic);
+    expect(await ask("anthropic", "/messages")).toMatchObject({ status: 400, error: { message: words } });
+    for (const place of ["https://mine.example/insufficient_quota", "https://mine.example/invalid api key"]) {
+      const message = `Error while downloading ${place}.`;
+      answer(400, { error: { message, type: "invalid_request_error", param: "url", code: null } });
+      expect(await ask("openai", "/chat/completions")).toMatchObject({ status: 400, error: { message } });
+    }
+    answer(400, { error: { message: "Unknown scheme: data:insufficient_quota", type: "invalid_request_error" } });
+    expect((await ask("openai", "/chat/completions")).status).toBe(400);
+  }
+  // Where nobody says so, a failed dependency is the server's own.
+  answer(424, { error: { message: "Request failed during generation", type: "generation" } });
+  expect((await ask("openai", "/chat/completions")).status).toBe(502);
+});
+
 test("messages crafted to take long are read quickly", () => {
   const long = 64 * 1024;
   const hostile = [

@@ -88,6 +88,23 @@ describe("as one e-mail address", () => {
   });
 });
 
+test("of codes fifty a day are looked at after the right password, from all places and over all quarters of an hour", async () => {
+  const { id: userId } = await makeUser(gateway, { email: "eve@example.com" });
+  const { users } = gateway.storage;
+  await users.setPendingFactor(userId, "GEZDGNBVGY3TQOJQ");
+  await users.enableFactor(userId, { secret: "GEZDGNBVGY3TQOJQ", step: 1, recoveryHashes: [] });
+  const guess = (i: number) => {
+    clock.pass(minutes);
+    const browser = openBrowser(gateway, { "x-forwarded-for": `203.0.${i}.1` });
+    return browser.session.signIn({ email: "eve@example.com", password, code: "x" });
+  };
+  const made: string[] = [];
+  for (let i = 0; i < 60; i++) made.push(...(await outcomes([guess(i)])));
+  const looked = made.filter((outcome) => outcome === "SIGN_IN_FAILED").length;
+  // One more in each 29 minutes.
+  expect([looked, made.at(-1)]).toEqual([52, "RATE_LIMITED"]);
+});
+
 describe("from one place", () => {
   test("thirty attempts are looked at, at whomever; from another place it goes on", async () => {
     const made = await attempts(30, (i) => `user-${i}@example.com`, "203.0.113.7");

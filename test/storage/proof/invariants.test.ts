@@ -6,6 +6,7 @@ import { kinds } from "../../../src/storage/proof/finding.ts";
 import { contradicting } from "../../../src/storage/proof/odd-ones-out.ts";
 import { type Bank, openBank } from "../../support/money/bank.ts";
 import { tableWith } from "../../support/pages.ts";
+import { onSqlite } from "../../support/storage/test-database.ts";
 
 const hourMs = 3_600_000;
 
@@ -55,6 +56,16 @@ test("a key that has spent and holds more than its limit", async () => {
   await bank.tamper("UPDATE api_keys SET credit_limit = 38");
   expect(await found()).toEqual(["over_limit: spend and holds of key_1, which has a limit 39 38"]);
 });
+
+onSqlite(() =>
+  test("what is no whole number, though it counts as the right one", async () => {
+    await bank.storage.accounts.insert({ id: "acc_2", name: "two", created_at: 1 });
+    await bank.tamper(`UPDATE accounts SET balance = 'much' WHERE id = 'acc_2'; UPDATE accounts SET balance = '70,5' WHERE id = 'acc_1';
+      UPDATE api_keys SET spent = '30 or so'; UPDATE ledger_entries SET amount = '100x'`);
+    const names = ["amount of led_1", "balance of acc_1", "balance of acc_2", "spent of key_1"];
+    expect((await found()).sort()).toEqual(names.map((name) => `no_number: ${name} 0 0`));
+  }),
+);
 
 test("sums below 0", async () => {
   await bank.tamper(`UPDATE ledger_entries SET amount = -5, kind = 2; UPDATE accounts SET balance = -35, recharged = -5;

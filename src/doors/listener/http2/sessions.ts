@@ -8,7 +8,7 @@ import { constants, type Http2Server, type Http2Stream, type ServerHttp2Session 
 import type { Socket } from "node:net";
 import type { Deadlines, Timed } from "../../../runtime/time/deadlines.ts";
 import type { OpenConnection } from "../connections.ts";
-import { keylessStreams } from "../keyless-work.ts";
+import { keylessStreams, markUpload, waitingStreams } from "../keyless-work.ts";
 import { originOf } from "../rotation.ts";
 import type { Reader, StalledReaders } from "../stalled-readers.ts";
 import { createTurns, sessionEndTurns, type Turns } from "../turns.ts";
@@ -23,9 +23,9 @@ export interface Http2SessionOptions {
 }
 
 /** SessionState reports what runs in a session, as `OpenConnection` has it. */
-type SessionState = Pick<OpenConnection, "isIdle" | "isKeyless">;
+type SessionState = Pick<OpenConnection, "isIdle" | "isKeyless" | "isReceiving">;
 
-const nothingRuns: SessionState = { isIdle: () => true, isKeyless: () => true };
+const nothingRuns: SessionState = { isIdle: () => true, isKeyless: () => true, isReceiving: () => true };
 
 export interface Http2Sessions {
   /** Begins a session on a connection whose first bytes are the preface. Returns what reports how it stands. */
@@ -169,7 +169,8 @@ function watchSession(
   penaliseResets(session, socket, floods);
   deadlines.watch(idle);
   session.once("close", () => deadlines.forget(idle));
-  session.on("stream", (stream) => {
+  session.on("stream", (stream, _, flags) => {
+    if ((flags & constants.NGHTTP2_FLAG_END_STREAM) === 0) markUpload(stream);
     open++;
     count(1);
     flood.opened();
@@ -189,7 +190,11 @@ function watchSession(
       if (--open === 0) idleUntil = performance.now() + idleMs;
     });
   });
-  return { isIdle: () => open === 0, isKeyless: () => open <= keylessStreams(session) };
+  return {
+    isIdle: () => open === 0,
+    isKeyless: () => open <= keylessStreams(session),
+    isReceiving: () => open <= waitingStreams(session),
+  };
 }
 
 /** Penalises the network of a session that Node ends because it reset more streams than `streamResets` allow. */

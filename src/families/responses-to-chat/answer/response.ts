@@ -7,6 +7,7 @@ import { writeUsage } from "../../../providers/usage/write-usage.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
 import type { ChatUsageTracker } from "../../chat-usage.ts";
+import { toldTools } from "../../tools/told-tools.ts";
 import { passesThinkingOn, type Target, type TranslationContext } from "../../translation.ts";
 import { asksToCompact } from "../compaction.ts";
 import type { ToolNames } from "../tool-names.ts";
@@ -94,9 +95,9 @@ const toolMembers: ReadonlyMap<JsonValue | undefined, JsonObject> = new Map([
   ["custom", { format: { type: "text" } }],
 ]);
 
-/** echoedTools returns the tools as asked, with toolMembers where they were left out, or are null. */
+/** echoedTools returns the tools as asked without their secrets, with toolMembers where they were left out, or are null. */
 function echoedTools(tools: JsonValue): JsonValue {
-  return Array.isArray(tools) ? tools.map(echoedTool) : tools;
+  return Array.isArray(tools) ? toldTools(tools).map(echoedTool) : tools;
 }
 
 function echoedTool(tool: JsonValue): JsonValue {

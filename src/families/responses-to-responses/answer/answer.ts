@@ -7,6 +7,7 @@ import type { Frames } from "../../../call/call.ts";
 import { isFilledText, isObject, type JsonObject, type JsonValue } from "../../../wire/json.ts";
 import type { Wire } from "../../../wire/wire.ts";
 import { relayedId } from "../../relayed-ids.ts";
+import { toldTools } from "../../tools/told-tools.ts";
 import { translateStream } from "../../translate-stream.ts";
 
 /** AnswerContext is what the translation of the answer needs from the request. */
@@ -35,14 +36,15 @@ export function relayedEvents(
 
 /** ownMembers returns the members of a response that are the gateway's. `ownId` returns the id that an item began with at its upstream. */
 function ownMembers(
-  { output, usage }: JsonObject,
+  { output, tools, usage }: JsonObject,
   context: AnswerContext,
   ownId: (item: JsonObject, id: string, index: number) => string = (_, id) => id,
 ): Record<string, JsonValue> {
   const { answerId, previousId, store } = context;
   const relayed = (item: JsonValue, i: number) => relayedItem(item, i, context, (one, id) => ownId(one, id, i));
   const items = Array.isArray(output) ? { output: output.map(relayed) } : {};
-  return { id: `resp_${answerId}`, previous_response_id: previousId, store, ...items, ...typedUsage(usage) };
+  const told = Array.isArray(tools) ? { tools: toldTools(tools) } : {};
+  return { id: `resp_${answerId}`, previous_response_id: previousId, store, ...items, ...told, ...typedUsage(usage) };
 }
 
 /** typedUsage returns usage with the count that clients in typed languages require, where a server has no such count. */
