@@ -375,6 +375,39 @@ describe("the AI SDK's Anthropic provider over a model that thinks", () => {
     await upstream.close();
   });
 
+  test.for([false, true])(
+    "sends reasoning that nobody has signed back by responses that are not kept, streamed: %s",
+    async (isStreamed) => {
+      const asked: unknown[] = [];
+      const call = { id: "call_1", type: "function", function: { name: "get_weather", arguments: '{"city":"Oslo"}' } };
+      const called = { role: "assistant", content: null, reasoning_content: "I had better ask.", tool_calls: [call] };
+      const upstream = await startScriptedUpstream((exchange) => {
+        asked.push(exchange.asked.messages);
+        const message = asked.length === 1 ? called : { role: "assistant", content: "Cold." };
+        const choice = { index: 0, finish_reason: asked.length === 1 ? "tool_calls" : "stop" };
+        const head = {
+          id: "c",
+          created: 1,
+          model: "m",
+          usage: { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 },
+        };
+        const { tool_calls: calls, ...said } = message as typeof called;
+        const delta = calls ? { ...said, tool_calls: [{ index: 0, ...call }] } : said;
+        if (isStreamed) exchange.stream({ ...head, object: "chat.completion.chunk", choices: [{ ...choice, delta }] });
+        else exchange.json(200, { ...head, object: "chat.completion", choices: [{ ...choice, message }] });
+      });
+      const gateway = await startTestGateway(upstreamAt(upstream.baseUrl));
+      const model = createOpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey }).responses("embedded-chat");
+      const openai = { store: false, include: ["reasoning.encrypted_content" as const] };
+      const asking = { ...request, model, providerOptions: { openai } };
+      const steps = isStreamed ? await streamText(asking).steps : (await generateText(asking)).steps;
+      expect([steps[0]?.reasoningText, steps[1]?.text]).toEqual(["I had better ask.", "Cold."]);
+      expect(asked[1]).toContainEqual(called);
+      await gateway.close();
+      await upstream.close();
+    },
+  );
+
   test("asks a model whose name it takes for the vendor's for more than that can say, and is answered", async () => {
     const targets = [{ upstream: "embedded", model: "embedded-chat", priority: 0, weight: 1 }];
     const id = "claude-of-tomorrow";

@@ -166,13 +166,12 @@ describe.each([false, true])("stream: %s", (stream) => {
       "files, which have no address",
       { annotations: [{ type: "file_citation", file_citation: { file_id: "f" } }] },
       {},
-      null,
+      [],
     ],
-    ["none", {}, { citations: [] }, null],
+    ["none", {}, { citations: [] }, []],
   ])("a message cites the sources of its text: %s", async (_, message, beside, citations) => {
     said({ content: "See [1]", ...message }, beside);
-    const none = stream ? [] : null;
-    expect(await textBlockOf(stream)).toEqual({ type: "text", text: "See [1]", citations: citations ?? none });
+    expect(await textBlockOf(stream)).toEqual({ type: "text", text: "See [1]", citations });
   });
 
   test.each<[string, Json, Json[]]>([

@@ -535,7 +535,7 @@ describe("the checkers find what a strict client would reject", () => {
   };
   const messageOf = (content: JsonObject[], reason: string | null = "end_turn") =>
     messageAnswer(content, reason, { usage: usageOfMessage, container: null, diagnostics: null, stop_details: null });
-  const message = messageOf([{ type: "text", text: "Hi", citations: null }]);
+  const message = messageOf([{ type: "text", text: "Hi", citations: [] }]);
   const messageStart = () => ({ type: "message_start", message: messageOf([], null) });
   const messageEnd = () => [
     {
@@ -556,6 +556,8 @@ describe("the checkers find what a strict client would reject", () => {
     "a call without an id": () => checkChatCompletion(called({ ...call, id: undefined })),
     "arguments that are an object": () =>
       checkChatCompletion(called({ ...call, function: { name: "f", arguments: {} } })),
+    "a text whose citations are null": () =>
+      checkMessage({ ...message, content: [{ type: "text", text: "Hi", citations: null }] }),
     "a message without usage": () => checkMessage({ ...message, usage: undefined }),
     "a message without a stop text's place": () => checkMessage({ ...message, stop_sequence: undefined }),
     "a thinking block without a signature": () => checkMessage(messageOf([{ type: "thinking", thinking: "Hm." }])),

@@ -170,11 +170,12 @@ export function errorSchemas(): Readonly<Record<string, JsonSchema>> {
   const envelope = samples.map(
     (sample) => JSON.parse(refusalAnswer(Family.ADMIN, sample, "").body.toString()).code as string,
   );
+  const ofOpenai = openaiError(types, openai);
   return {
-    OpenAIError: openaiError(types, openai),
+    OpenAIError: ofOpenai,
     AnthropicError: anthropicError([...new Set(anthropic)]),
     EnvelopeError: envelopeError([...new Set(envelope)]),
-    ResponseErrorEvent: responseErrorEvent,
+    ResponseErrorEvent: responseErrorEvent(ofOpenai.properties?.error),
   };
 }
 
@@ -255,15 +256,18 @@ function envelopeError(codes: readonly string[]): JsonSchema {
   };
 }
 
-const responseErrorEvent: JsonSchema = {
-  description: "The event that ends a broken stream of a response.",
-  type: "object",
-  required: ["type", "code", "message", "param", "sequence_number"],
-  properties: {
-    type: { const: "error", type: "string" },
-    code: { type: "string", description: "The cause, for programs to compare." },
-    message,
-    param,
-    sequence_number: { type: "integer", minimum: 0, description: "The event's number in the stream." },
-  },
-};
+function responseErrorEvent(error: JsonSchema = {}): JsonSchema {
+  return {
+    description: "The event that ends a broken stream of a response.",
+    type: "object",
+    required: ["type", "code", "message", "param", "sequence_number", "error"],
+    properties: {
+      type: { const: "error", type: "string" },
+      code: { type: "string", description: "The cause, for programs to compare." },
+      message,
+      param,
+      sequence_number: { type: "integer", minimum: 0, description: "The event's number in the stream." },
+      error,
+    },
+  };
+}

@@ -34,10 +34,13 @@ export function refusalFrame(family: Family, refusal: Refusal, id: string, sent:
   if (family === Family.RESPONSES) return responsesEvent(refusal, sent);
   const body = upstreamBody(family, refusal);
   if (body) return body;
-  if (family !== Family.OPENAI) return bodyOf(family, refusal, id);
-  // Clients read the status from the code, so it is never null here.
+  return family === Family.OPENAI ? openaiBody(refusal, streamedCode(refusal)) : bodyOf(family, refusal, id);
+}
+
+/** streamedCode is never null: clients read the status from it. */
+function streamedCode(refusal: Refusal): string {
   const code = codeOf(refusal);
-  return openaiBody(refusal, code === null || refusal.status >= 500 ? String(refusal.status) : code);
+  return code === null || refusal.status >= 500 ? String(refusal.status) : code;
 }
 
 /** refusalMessage returns a refusal as a message on a WebSocket: the error of its answer, with its status and headers. */
@@ -62,11 +65,14 @@ function upstreamBody(family: Family, { upstream }: Refusal): Buffer | undefined
   return upstream?.family === wireFamily ? upstream.body : undefined;
 }
 
-/** responsesEvent returns an error as an event of a stream of responses: flat, and numbered like the others. */
+/**
+ * responsesEvent returns an error as an event of a stream of responses, numbered like the others. It says the error twice: flat, as OpenAI's
+ * reference has it, and in `error`, as its server does. The AI SDK 5 takes a flat one for an event that it does not know.
+ */
 function responsesEvent(refusal: Refusal, sent: number): Buffer {
   const code = codeOf(refusal) ?? (refusal.status >= 500 ? "server_error" : "invalid_request_error");
-  const event = { type: "error", code, message: refusal.message, param: refusal.param ?? null, sequence_number: sent };
-  return Buffer.from(JSON.stringify(event));
+  const flat = { type: "error", code, message: refusal.message, param: refusal.param ?? null, sequence_number: sent };
+  return Buffer.from(JSON.stringify({ ...flat, error: errorOf(refusal, streamedCode(refusal)) }));
 }
 
 function openaiBody(refusal: Refusal, code: string | null): Buffer {

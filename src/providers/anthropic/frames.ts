@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { definedFields, isFilledText, isObject, listOrEmpty, objectsIn } from "../../wire/json.ts";
+import { completeBlock } from "./usual-block.ts";
 
 export function eventsOfMessage(message: JsonObject, operation: Operation): readonly JsonObject[] | undefined {
   if (operation !== "messages") return undefined;
@@ -20,7 +21,7 @@ export function eventsOfMessage(message: JsonObject, operation: Operation): read
 }
 
 function eventsOfBlock(block: JsonObject, index: number): JsonObject[] {
-  const { begun, deltas } = partsOf(withList(block));
+  const { begun, deltas } = partsOf(completeBlock(block));
   return [
     { type: "content_block_start", index, content_block: begun },
     ...deltas.map((delta) => ({ type: "content_block_delta", index, delta })),
@@ -29,8 +30,7 @@ function eventsOfBlock(block: JsonObject, index: number): JsonObject[] {
 }
 
 /** beginningOf returns a block that a server begins as Anthropic does, without what deltas say, and the deltas for what it had said. */
-export function beginningOf(told: JsonObject): { readonly begun: JsonObject; readonly untold: readonly JsonObject[] } {
-  const block = withList(told);
+export function beginningOf(block: JsonObject): { readonly begun: JsonObject; readonly untold: readonly JsonObject[] } {
   const { text, thinking, input } = block;
   const isText = isFilledText(text);
   const isThinking = isFilledText(thinking);
@@ -38,11 +38,6 @@ export function beginningOf(told: JsonObject): { readonly begun: JsonObject; rea
   if (!isText && !isThinking && !isInput) return { begun: input === "" ? { ...block, input: {} } : block, untold: [] };
   const { begun, deltas } = partsOf(block);
   return { begun, untold: deltas };
-}
-
-/** withList returns a text whose citations are a list where they are null: Anthropic's SDK for Java cannot add those of deltas to null. */
-function withList(block: JsonObject): JsonObject {
-  return block.type === "text" && block.citations === null ? { ...block, citations: [] } : block;
 }
 
 /** partsOf returns the block as it begins, and its deltas. Unknown types begin complete. */

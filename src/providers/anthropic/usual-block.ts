@@ -1,6 +1,7 @@
 /**
  * Completes a block of a message, or the beginning of one, with the members that clients require of its type: SDKs refuse a text without
- * text and thinking without a signature, and agents cannot answer a call without an id.
+ * text and thinking without a signature, and agents cannot answer a call without an id. Citations are a list where they are null: Anthropic's
+ * SDK for Java cannot add those of deltas to null, and the AI SDK refuses it.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { newId } from "../../runtime/ids.ts";
@@ -12,10 +13,13 @@ export function completeBlock(block: JsonObject): JsonObject {
   return Object.keys(lacking).length === 0 ? block : { ...block, ...lacking };
 }
 
-function lackingIn({ type, text, thinking, signature, id, name, input }: JsonObject): JsonObject {
+function lackingIn({ type, text, citations, thinking, signature, id, name, input }: JsonObject): JsonObject {
   switch (type) {
     case "text":
-      return typeof text === "string" ? {} : { text: "" };
+      return {
+        ...(typeof text === "string" ? {} : { text: "" }),
+        ...(citations === null ? { citations: [] } : {}),
+      };
     case "thinking":
       return {
         ...(typeof thinking === "string" ? {} : { thinking: "" }),

@@ -463,6 +463,15 @@ describe("a refusal for money, rate or permission is written", () => {
     });
     expect(body(Family.ADMIN)).toMatchObject({ statusCode: status, message: refusal.message, data: null });
     expect(JSON.parse(refusalFrame(Family.ADMIN, refusal, "req_1", 0).toString())).toEqual(body(Family.ADMIN));
+    const event = JSON.parse(refusalFrame(Family.RESPONSES, refusal, "req_1", 3).toString());
+    // Some clients read the error in `error`, as OpenAI's server sends it, and others beside, as its reference has it.
+    const flat = {
+      message: refusal.message,
+      param,
+      code: word ?? (status >= 500 ? "server_error" : "invalid_request_error"),
+    };
+    const error = { ...openai, code: word === null || status >= 500 ? `${status}` : word };
+    expect(event).toEqual({ ...flat, type: "error", sequence_number: 3, error });
     // Clients repeat a 409 by themselves, and some a 401, and it would not help, unless they get the next key first.
     const isPermanent = [401, 402, 409].includes(status) && refusal.message !== errors.keyExpired().message;
     expect(refusal.headers["x-should-retry"]).toBe(isPermanent ? "false" : undefined);

@@ -13,7 +13,7 @@ import { ToolInput } from "../../../call/tools/tool-input.ts";
 import type { JsonObject } from "../../../wire/json.ts";
 import { nameAfter, type SealedThinking } from "../../chat-output.ts";
 import type { ToolIds, ToolNames } from "../tool-names.ts";
-import { begunText, redactedBlock, signatureBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
+import { redactedBlock, signatureBlock, textBlock, thinkingBlock, toolUseBlock } from "./blocks.ts";
 
 interface ProseBlock {
   readonly kind: "text" | "thinking";
@@ -140,7 +140,7 @@ export class BlockQueue {
     if (block.kind === "tool_use") return toolUseBlock(block, {}, this.#ids, this.#names);
     if (block.kind === "signature") return signatureBlock(block.sealed);
     if (block.kind === "redacted_thinking") return redactedBlock(block.seal);
-    return block.kind === "text" ? begunText() : thinkingBlock("");
+    return block.kind === "text" ? textBlock("") : thinkingBlock("");
   }
 
   #cited(text: ProseBlock): JsonObject[] {

@@ -15,13 +15,9 @@ export function redactedBlock(data: string): JsonObject {
   return { type: "redacted_thinking", data };
 }
 
-export function textBlock(text: string, citations: JsonObject[]): JsonObject {
-  return { type: "text", text, citations: citations.length > 0 ? citations : null };
-}
-
-/** begunText is a text as a stream begins it. Its citations are a list: Anthropic's SDK for Java cannot add to null. */
-export function begunText(): JsonObject {
-  return { type: "text", text: "", citations: [] };
+/** textBlock has a list of citations, if an empty one: Anthropic's SDK for Java cannot add those of deltas to null, and the AI SDK refuses it. */
+export function textBlock(text: string, citations: JsonObject[] = []): JsonObject {
+  return { type: "text", text, citations };
 }
 
 /** signatureBlock holds the signature of the text before it. Callers send it back unread. */

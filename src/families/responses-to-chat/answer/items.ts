@@ -25,16 +25,21 @@ export function done(item: Item, output_index: number, status: ItemStatus): Json
   return { type: "response.output_item.done", output_index, item: item.json(status) };
 }
 
-/** ReasoningItem has all visible reasoning as one summary. */
+/**
+ * ReasoningItem has all visible reasoning as one summary. `isSealedAnyway`: it has a seal at its end even if nobody has signed it, because
+ * clients that ask for `reasoning.encrypted_content` throw reasoning without that away, or refuse to go on.
+ */
 export class ReasoningItem implements Item {
   readonly #index: number;
   readonly #id: string;
+  readonly #isSealedAnyway: boolean;
   #text = "";
   readonly #blocks: JsonValue[] = [];
 
-  constructor(index: number, answerId: string) {
+  constructor(index: number, answerId: string, isSealedAnyway: boolean) {
     this.#index = index;
     this.#id = `rs_${answerId}_${index}`;
+    this.#isSealedAnyway = isSealedAnyway;
   }
 
   begin(): JsonObject[] {
@@ -69,12 +74,13 @@ export class ReasoningItem implements Item {
   }
 
   json(status: ItemStatus): JsonObject {
+    const isSealed = this.isSealed || (this.#isSealedAnyway && status !== "in_progress");
     return definedFields({
       id: this.#id,
       type: "reasoning",
       status,
       summary: this.#text === "" ? [] : [{ type: "summary_text", text: this.#text }],
-      encrypted_content: this.#blocks.length > 0 ? sealed(this.#blocks) : undefined,
+      encrypted_content: isSealed ? sealed(this.#blocks) : undefined,
     });
   }
 

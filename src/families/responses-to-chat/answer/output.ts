@@ -15,7 +15,7 @@ import { MessageItem } from "./message.ts";
 import type { AnswerContext } from "./response.ts";
 import { type BeginCall, Calls } from "./tool-calls.ts";
 
-export type OutputContext = Pick<AnswerContext, "answerId" | "names" | "target" | "passesBlocks">;
+export type OutputContext = Pick<AnswerContext, "answerId" | "names" | "target" | "passesBlocks" | "sealsAll">;
 
 export class Output {
   readonly #answerId: string;
@@ -27,13 +27,15 @@ export class Output {
   #prose: ReasoningItem | MessageItem | ImageItem | undefined;
   readonly #target: Target | undefined;
   readonly #passesBlocks: boolean;
+  readonly #sealsAll: boolean;
   #signature = "";
   refused = false;
 
-  constructor({ answerId, names, target, passesBlocks }: OutputContext) {
+  constructor({ answerId, names, target, passesBlocks, sealsAll }: OutputContext) {
     this.#answerId = answerId;
     this.#target = target;
     this.#passesBlocks = passesBlocks;
+    this.#sealsAll = sealsAll;
     const begin: BeginCall = (id, name, signature) => {
       const index = this.#items.length;
       const own = id || `call_${answerId}_${index}`;
@@ -82,7 +84,7 @@ export class Output {
     let item = this.#prose;
     // Each seal has an item with the text that it signs.
     if (!(item instanceof ReasoningItem) || (text !== "" && item.isSealed)) {
-      item = new ReasoningItem(this.#items.length, this.#answerId);
+      item = new ReasoningItem(this.#items.length, this.#answerId, this.#sealsAll);
       events.push(...this.#begin(item));
     }
     item.seal(blocks);

@@ -23,6 +23,8 @@ export interface AnswerContext {
   readonly target: Target | undefined;
   /** passesBlocks is whether blocks of thinking come from a translation, which signed them for the next turn. */
   readonly passesBlocks: boolean;
+  /** sealsAll is whether the caller asks for reasoning that it can send back. */
+  readonly sealsAll: boolean;
   /** compacts is whether the answer is the item that stands for the conversation. */
   readonly compacts: boolean;
 }
@@ -34,8 +36,10 @@ export function answerContextOf(
 ): AnswerContext {
   const { answerId, now, target } = context;
   const passesBlocks = passesThinkingOn(context);
-  const compacts = asksToCompact(request.message());
-  return { answerId, createdAt: now, asked: request.json(), names, target, passesBlocks, compacts };
+  const message = request.message();
+  const compacts = asksToCompact(message);
+  const sealsAll = message.include.includes("reasoning.encrypted_content");
+  return { answerId, createdAt: now, asked: request.json(), names, target, passesBlocks, sealsAll, compacts };
 }
 
 /** ResponseState holds the results so far. */
