@@ -117,7 +117,7 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   listener = listening;
   const endLog = logTrouble(parts);
   // What processes before this one left charged and reserved.
-  const posted = ledger.sweep().catch(onError);
+  const posted = ledger.sweep();
   const endShowing = storage.showProcess({ node: shared.node, clock: parts.clock, onError, posted });
   const checks = startChecks(parts, shared);
   // The owner of SQLite's file sees to it.

@@ -11,7 +11,10 @@ export interface ProcessOptions {
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly onError: (error: unknown) => void;
-  /** Resolves once what processes that ended had journalled is in the database: which of their calls were answered shows only then. */
+  /**
+   * Resolves once what processes that ended had journalled is in the database: which of their calls were answered shows only then. Where it
+   * rejects, which `onError` receives, their deadlines pass by themselves.
+   */
   readonly posted: Promise<unknown>;
 }
 

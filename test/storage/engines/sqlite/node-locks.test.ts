@@ -101,6 +101,18 @@ describe("a process", () => {
     expect(errors).toEqual([]);
   });
 
+  test("that has ended keeps its claims where what it had journalled cannot be posted", async () => {
+    const [ended, starting] = [newId("nod", gateway.now()), newId("nod", gateway.now())];
+    writeFileSync(join(folder, `${ended}.calls`), "");
+    expect(await storage.replays.claim(claimOf(ended, "req_1"))).toEqual({ kind: "claimed" });
+    const failed = new Error("the disk is broken");
+    const posted = Promise.reject(failed);
+    const end = createShowProcess(folder, storage)({ node: starting, clock: gateway.now, onError, posted });
+    await eventually(() => expect(errors).toEqual([failed]));
+    expect(await storage.replays.claim(claimOf(starting, "req_2"))).toEqual({ kind: "running" });
+    end();
+  });
+
   test("that is about to take its lock is not taken for one that has ended", async () => {
     const [starting, other] = [newId("nod", gateway.now()), newId("nod", gateway.now())];
     // It has made the file, and not locked it: in this moment another one starts, which comes to its changes late.
