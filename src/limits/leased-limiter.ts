@@ -245,7 +245,8 @@ function createHeldBuckets(nameOf: (id: string) => string, onUnused: (id: string
   const buckets = createRotating<HeldBucket>();
   return {
     find(id: string, rate: Rate, now: number, keepsRate = false): HeldBucket {
-      const held = buckets.find(id, 2 * rate.windowMs, now) ?? buckets.add(id, newHeldBucket(nameOf(id), rate, now));
+      const keptMs = 2 * rate.windowMs;
+      const held = buckets.find(id, keptMs, now) ?? buckets.add(id, keptMs, newHeldBucket(nameOf(id), rate, now));
       if (!keepsRate && !isSameRate(held.rate, rate)) {
         if (held.left > 0) onUnused(held.id, held.rate, held.left);
         const { waiting, isAsking, drawn } = held;

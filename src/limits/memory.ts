@@ -71,7 +71,8 @@ function createBuckets(clock: () => number, maxIds: number): (id: string, rate: 
     const now = time();
     // One window pays the deepest debt and another fills the bucket. A bucket that was not used for so long is full, and a full
     // bucket is the same as none.
-    const bucket = buckets.find(id, 2 * rate.windowMs, now) ?? buckets.add(id, newBucket(rate, now));
+    const keptMs = 2 * rate.windowMs;
+    const bucket = buckets.find(id, keptMs, now) ?? buckets.add(id, keptMs, newBucket(rate, now));
     refill(bucket, keepsRate ? bucket : rate, now);
     return bucket;
   };
