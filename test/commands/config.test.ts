@@ -153,6 +153,14 @@ describe("config", () => {
     const agreed = await at.file("agreed.yaml", exported.replace("60", "90").replace("Free", "None"));
     expect((await at.run("config", "apply", agreed)).code).toBe(0);
     expect((await at.run("config", "apply", edited, "--overwrite")).stderr).toContain("Stored as version 4.");
+    // Others have added the whole of what the file has otherwise in a part.
+    await at.run("config", "apply", await at.file("added.yaml", tiers(60) + upstreams));
+    const added = await at.run(
+      "config",
+      "apply",
+      await at.file("own.yaml", exported + upstreams.replace("/v1", "/v2")),
+    );
+    expect([added.code, added.stdout]).toEqual([1, expect.stringMatching(/^\+ upstreams\[openai\]: .*\n$/)]);
   });
 
   test("leaves to the file what the file has, and says so", async () => {

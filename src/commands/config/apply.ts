@@ -56,14 +56,17 @@ function refuseUndone(
   now: readonly ConfigurationDifference[],
   { file, exported, baseVersion }: { file: string; exported: number; baseVersion: number },
 ): void {
-  const isWithin = (path: string, holder: string) =>
-    path.startsWith(holder) && /^[.[]|^$/.test(path.slice(holder.length));
-  const undone = since.filter(({ path }) => now.some((change) => isWithin(path, change.path)));
+  const undone = since.filter(({ path }) => now.some((one) => isWithin(path, one.path) || isWithin(one.path, path)));
   if (undone.length === 0) return;
   printDifferences(undone);
   const [was, is] = [`${file} was exported from version ${exported}`, `version ${baseVersion} is stored`];
   const remedy = "Export it anew and change that, or repeat it with --overwrite";
   throw new StartError(`${was}, and ${is}: it would undo what came since, as shown. ${remedy}`);
+}
+
+/** isWithin reports whether a path of a difference is another, or leads to a part of that. */
+function isWithin(path: string, whole: string): boolean {
+  return path.startsWith(whole) && /^(?:$|[.[])/.test(path.slice(whole.length));
 }
 
 /** documentOf returns what the file has. Throws a ConfigError where that is no document that can be stored. */
