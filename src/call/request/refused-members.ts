@@ -83,13 +83,18 @@ const doneHere: ReadonlyMap<Operation, string> = new Map([
 
 /** isUsageRefused reports whether a server refuses to be asked for the usage of its streams. */
 export function isUsageRefused(members: readonly RefusedMember[] = []): boolean {
-  return members.some(({ path: [key] }) => key === "stream_options");
+  return members.some(({ path: [key, within] }) => key === "stream_options" && within === undefined);
 }
 
-/** doneHereIn returns the members of a request that its server need not know; none where it has none. */
+/**
+ * doneHereIn returns the members of a request that its server need not know; none where it has none. Options to which the caller adds some are
+ * none: what is refused may be those, and a caller must not have its own usage left unasked.
+ */
 export function doneHereIn(request: JsonObject, operation: Operation): RefusedMember[] {
   const key = doneHere.get(operation);
-  return key !== undefined && (request[key] ?? null) !== null ? [{ path: [key], of: null, isDoneHere: true }] : [];
+  const value = key === undefined ? null : (request[key] ?? null);
+  const isAddedTo = isObject(value) && Object.keys(value).some((name) => name !== "include_usage");
+  return key === undefined || value === null || isAddedTo ? [] : [{ path: [key], of: null, isDoneHere: true }];
 }
 
 /** schemas are members whose content is nobody's to change. */
@@ -274,7 +279,8 @@ export function* withoutMembers(
   const isPlain = (one: RefusedMember) =>
     !one.as && !isOfBlocks(one) && !isOfItems(one) && !isOfSignatures(one) && !isOfTools(one);
   // What the caller wants of a stream is read from its options: the provider leaves them out.
-  for (const { path, of, isDoneHere } of members.filter((one) => isPlain(one) && !isUsageRefused([one])))
+  const isLeft = (one: RefusedMember) => one.isDoneHere && isUsageRefused([one]);
+  for (const { path, of, isDoneHere } of members.filter((one) => isPlain(one) && !isLeft(one)))
     left = yield* without(left, path, { of, at: "", dropped: isDoneHere ? [] : dropped });
   if (members.some(isOfSignatures)) left = yield* withoutAnySignature(left as JsonObject, dropped);
   // They come last: paths have the places of before.

@@ -1,6 +1,7 @@
 /** A server that only streams, or that does not, in the words of those that do so: it is asked for the other form of its answer. */
+import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
-import { type CallFamily, call, familyNames, isTold } from "../../support/clients/families.ts";
+import { type CallFamily, call, type FamilyCall, familyNames, isTold } from "../../support/clients/families.ts";
 import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
 import { paidModel } from "../../support/upstreams/paid-models.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
@@ -133,14 +134,15 @@ describe("a server that refuses to be asked for the usage of its streams", () =>
   };
   const strictly = (error: object) => (exchange: ScriptedExchange) =>
     exchange.asked.stream_options === undefined ? answer(exchange) : exchange.json(400, error);
+  const ask = (of: Partial<FamilyCall> = {}) =>
+    call(gateway, { ...{ family: "chat", model: "chat", stream: true, apiKey: gateway.apiKey }, ...of });
   const usage = '"usage":{"prompt_tokens":9,"completion_tokens":2,"total_tokens":11}';
 
   test.each(Object.entries(refusals))("is not asked, in %s words", async (_, refused) => {
     upstream.script = strictly(refused("stream_options"));
-    const asked = { family: "chat", model: "chat", stream: true, apiKey: gateway.apiKey } as const;
-    const plain = await call(gateway, asked);
+    const plain = await ask();
     expect([plain.status, plain.text.includes('"usage"')]).toEqual([200, false]);
-    const told = await call(gateway, { ...asked, more: { stream_options: { include_usage: true } } });
+    const told = await ask({ more: { stream_options: { include_usage: true } } });
     expect(told.text).toContain(usage);
     expect(told.headers["x-gateway-dropped"]).toBeUndefined();
     expect(upstream.received.map(({ asked }) => [asked.stream, asked.stream_options !== undefined])).toEqual([
@@ -148,6 +150,30 @@ describe("a server that refuses to be asked for the usage of its streams", () =>
       [true, false],
       [true, false],
     ]);
+  });
+
+  test("is asked where it refuses what the caller adds to that, and what else the caller adds goes", async () => {
+    upstream.script = (exchange) => {
+      const { include_usage: _, ...others } = (exchange.asked.stream_options ?? {}) as JsonObject;
+      const [key] = Object.keys(others);
+      if (key === undefined) answer(exchange);
+      else exchange.json(400, said(`Unknown parameter: 'stream_options.${key}'.`));
+    };
+    const asking = async (options: object) => {
+      const { status, headers } = await ask({ more: { stream_options: options } });
+      return [status, headers["x-gateway-dropped"], upstream.lastAsked.stream_options];
+    };
+    expect(await asking({ odd: 1 })).toEqual([200, "stream_options.odd", { include_usage: true }]);
+    expect(await asking({ type: "odd" })).toEqual([400, undefined, { type: "odd", include_usage: true }]);
+    upstream.script = strictly(refusals["OpenAI's"]?.("stream_options") ?? {});
+    expect(await asking({ include_obfuscation: false })).toEqual([200, "stream_options", undefined]);
+  });
+
+  test("gets no options of a response", async () => {
+    upstream.script = strictly(refusals["OpenAI's"]?.("stream_options") ?? {});
+    const more = { stream_options: { include_obfuscation: false } };
+    const { status, headers } = await ask({ family: "responses", model: "responses", more });
+    expect([status, headers["x-gateway-dropped"]]).toEqual([200, "stream_options"]);
   });
 
   test.each(familyNames)("answers callers of %s", async (family) => {
