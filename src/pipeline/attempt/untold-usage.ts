@@ -2,9 +2,9 @@
  * Tells callers what a call used where its upstream does not: the counts that the call is charged for. Agents compact their conversations by
  * these, and SDKs of the Messages API fail where they are missing.
  *
- * Usage that an upstream tells stays unchanged, but that the end of a message repeats its input, and tells no less than was told before: the
- * greatest counts. A stream of chunks ends with one more chunk,
- * for the usage, if its caller asked for that. Other streams tell usage in certain events: such an event is sent once its usage is counted.
+ * Usage that an upstream tells stays unchanged, but that the end of a message repeats its input, and tells what is charged where it would tell
+ * less than was told before. A stream of chunks ends with one more chunk, for the usage, if its caller asked for that. Other streams tell usage in
+ * certain events: such an event is sent once its usage is counted.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, Frames } from "../../call/call.ts";
@@ -107,7 +107,7 @@ async function completedEvents(batch: readonly Wire[], source: UsageSource): Pro
   return batch.map((event) => (lacksUsage(event.json(), source) ? completedEvent(event, source, used) : event));
 }
 
-/** lacksUsage reports whether an event is one that tells usage, and does not. */
+/** lacksUsage reports whether an event is one that tells usage, and does not, or tells less than was told before. */
 function lacksUsage({ type, message, delta, usage }: JsonObject, source: UsageSource): boolean {
   const { isUntold, told } = source;
   switch (type) {

@@ -4,8 +4,8 @@
  * A call that runs has claimed its key, so that no other process makes it too. Its process moves the claim's deadline on. Once the
  * deadline has passed, another process may claim the key if it has made sure that the first does not live: the clock may have been set
  * forward. A call that was answered and charged is not made again, though its process ended before it had stored the answer: it stands as
- * one whose answer was too long. Rows older than a day are not found, and are deleted whenever a key is claimed, some at a time. Answers are stored as given:
- * encrypted, for the request that they are for.
+ * one whose answer was too long. Rows older than a day are not found, and are deleted whenever a key is claimed, some at a time. Answers are
+ * stored as given: encrypted, for the request that they are for.
  */
 import { type Selectable, sql } from "kysely";
 import { dayMs } from "../../runtime/time/durations.ts";

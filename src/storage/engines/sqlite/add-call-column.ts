@@ -1,4 +1,7 @@
-/** Adds a column to calls that have ended, and to the sums of what they used: for migrations of SQLite alone, which no new one is. */
+/**
+ * Adds a column to calls that have ended, and to the sums of what they used, for migrations of SQLite alone. New migrations are of both engines
+ * (`../migrations`).
+ */
 import { type Kysely, sql } from "kysely";
 
 export interface AddedColumn {
