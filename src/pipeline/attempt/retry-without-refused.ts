@@ -66,7 +66,7 @@ async function runAgain(
   let tried = first;
   let refused = known;
   let failure = error;
-  let mistaken: Mistaken = { forms: {}, members: [], isForm: false };
+  let mistaken: Mistaken = { forms: {}, members: [], isOtherForm: false };
   for (let times = 0; times < mostRefusals; times++) {
     const further = await furtherRefused(failure, tried, { refused, mistaken }, attempt.candidate.fitting?.plain);
     if (!further) break;
@@ -125,7 +125,7 @@ async function furtherRefused(
 ): Promise<RefusedKeys | undefined> {
   // Without a record the gateway has refused the call, before it was sent.
   if (!tried.record || !(error instanceof Refusal) || !mayTellForms(error)) return undefined;
-  const asked = refused.asked || mistaken.isForm ? undefined : otherForm(error, tried);
+  const asked = refused.asked || mistaken.isOtherForm ? undefined : otherForm(error, tried);
   if (asked) return { ...refused, asked };
   const known = { refused: refused.forms, mistaken: mistaken.forms };
   const names = refusedNames(error);
@@ -158,18 +158,18 @@ interface Known {
 }
 
 interface Mistaken extends Pick<RefusedKeys, "forms" | "members"> {
-  /** isForm is whether that was the form of the answer, too. */
-  readonly isForm: boolean;
+  /** isOtherForm is whether the other form of the answer was asked for, and refused in the same words. */
+  readonly isOtherForm: boolean;
 }
 
 /** mistakenWith returns what was not meant, with what was left out between `before` and `further`. */
-function mistakenWith({ forms, members, isForm }: Mistaken, before: RefusedKeys, further: RefusedKeys): Mistaken {
+function mistakenWith({ forms, members, isOtherForm }: Mistaken, before: RefusedKeys, further: RefusedKeys): Mistaken {
   const isNew = ([form]: readonly [string, unknown]) => !Object.hasOwn(before.forms, form);
   const added = Object.fromEntries(Object.entries(further.forms).filter(isNew));
   return {
     forms: { ...forms, ...added },
     members: [...members, ...further.members.slice(before.members.length)],
-    isForm: isForm || further.asked !== before.asked,
+    isOtherForm: isOtherForm || further.asked !== before.asked,
   };
 }
 
