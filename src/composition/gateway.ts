@@ -116,9 +116,8 @@ export async function startGateway(given: GatewayParts): Promise<Gateway> {
   );
   listener = listening;
   const endLog = logTrouble(parts);
-  // What processes before this one left charged and reserved.
-  const posted = ledger.sweep();
-  const endShowing = storage.showProcess({ node: shared.node, clock: parts.clock, onError, posted });
+  // Posts what processes before this one left charged, and releases what they left reserved.
+  const endShowing = storage.showProcess({ node: shared.node, clock: parts.clock, onError, post: ledger.sweep });
   const checks = startChecks(parts, shared);
   // The owner of SQLite's file sees to it.
   const retention = parts.worker && !config.database ? undefined : startRetention(parts, shared);

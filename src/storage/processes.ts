@@ -2,8 +2,10 @@
  * Ends the deadlines of what processes had under way that are known to have ended, by their locks (`engines/sqlite/node-lock.ts`): claims of
  * keys for repeated calls, and responses in the background. Of a process on another machine nothing is known: its deadlines pass.
  */
+import { retry } from "../runtime/time/retry.ts";
 import type { NodeDeadlines } from "./answers/node-deadlines.ts";
 import { createNodeLocks, lockedBy, type NodeLocks } from "./engines/sqlite/node-lock.ts";
+import { sweepMs } from "./money/books.ts";
 
 export interface ProcessOptions {
   /** The name by which this process claims keys and makes responses. */
@@ -12,20 +14,37 @@ export interface ProcessOptions {
   readonly clock: () => number;
   readonly onError: (error: unknown) => void;
   /**
-   * Resolves once what processes that ended had journalled is in the database: which of their calls were answered shows only then. Where it
-   * rejects, which `onError` receives, their deadlines pass by themselves.
+   * Puts what processes that ended had journalled into the database: which of their calls were answered shows only then. It is called until it
+   * resolves.
    */
-  readonly posted: Promise<unknown>;
+  readonly post: () => Promise<unknown>;
 }
 
 /**
  * MayLive reports whether a process may live, though a deadline of it has passed: its lock says so, or deadlines mean little at the moment,
- * as where the clock was set forward and nobody had the time to move them on.
+ * as where the clock was set forward and nobody had the time to move them on, or what it had journalled may not be posted yet.
  */
 export type MayLive = (node: string) => Promise<boolean>;
 
-/** createMayLive goes by the locks in a folder; `doDeadlinesCount` decides on processes of which nothing is known there. */
-export function createMayLive(folder: string, doDeadlinesCount: () => Promise<boolean> = async () => true): MayLive {
+/**
+ * createProcesses goes by the locks in a folder, which is beside the database, or beside what is kept on this machine of one elsewhere.
+ * `doDeadlinesCount` decides on processes of which nothing is known there.
+ */
+export function createProcesses(
+  folder: string,
+  stores: ProcessStores,
+  doDeadlinesCount: () => Promise<boolean> = async () => true,
+): { readonly showProcess: ShowProcess; readonly mayLive: MayLive } {
+  /** starting are the processes shown here behind which something that others had journalled may not be posted yet. */
+  const starting = new Set<string>();
+  const mayLive = createMayLive(folder, doDeadlinesCount);
+  return {
+    showProcess: createShowProcess(folder, stores, starting),
+    mayLive: async (node) => starting.size > 0 || mayLive(node),
+  };
+}
+
+function createMayLive(folder: string, doDeadlinesCount: () => Promise<boolean>): MayLive {
   // A lock that cannot be read is reported by each process that starts.
   const locks = createNodeLocks(folder, () => {}, "calls");
   return async (node) => {
@@ -48,15 +67,27 @@ export interface ProcessStores {
   readonly backgroundResponses: NodeDeadlines;
 }
 
-/** `folder` is where the locks are: beside the database, or beside what is kept on this machine of one elsewhere. */
-export function createShowProcess(folder: string, { replays, backgroundResponses }: ProcessStores): ShowProcess {
-  return ({ node, clock, onError, posted }) => {
+/** postPauses are those between tries to post. */
+const postPauses = { firstMs: 1_000, longestMs: sweepMs, holdsProcess: false };
+
+function createShowProcess(
+  folder: string,
+  { replays, backgroundResponses }: ProcessStores,
+  starting: Set<string>,
+): ShowProcess {
+  return ({ node, clock, onError, post }) => {
     const locks = createNodeLocks(folder, onError, "calls");
-    let isShown = true;
-    void posted.then(() => (isShown ? endGone(locks) : undefined)).catch(onError);
+    starting.add(node);
+    const posted = retry(
+      async () => starting.has(node) && post(),
+      postPauses,
+      ({ error }) => onError(error),
+    );
+    // Whoever has ended the showing meanwhile looks for nobody.
+    void posted.then(() => (starting.delete(node) ? endGone(locks) : undefined)).catch(onError);
     const unlock = locks.keep(node);
     return () => {
-      isShown = false;
+      starting.delete(node);
       unlock();
     };
 

@@ -2,7 +2,7 @@
 import { requestStore } from "./calls/requests.ts";
 import { requestsOnReplica } from "./calls/requests-on-replica.ts";
 import type { PostgresOptions } from "./engines/postgres/database.ts";
-import { createMayLive, createShowProcess } from "./processes.ts";
+import { createProcesses } from "./processes.ts";
 import { type ReconcileOptions, reconciled } from "./proof/proof.ts";
 import { proveAndRepair } from "./proof/repair.ts";
 import { overScope, type Storage } from "./storage.ts";
@@ -24,8 +24,7 @@ export async function openStorageOnPostgres(options: PostgresOptions): Promise<S
     ...(replica && { requests: requestsOnReplica(requestStore(replica), stores.requests, replica.read) }),
     // What it writes in place of a journal is a part of the books.
     openBooks: () => openBooks,
-    showProcess: createShowProcess(folder, stores),
-    mayLive: createMayLive(folder, isSteady),
+    ...createProcesses(folder, stores, isSteady),
     database: state,
     findings,
     reconcile: (asked) => reconciled(findings(asked)),

@@ -35,7 +35,7 @@ import { type AuditEventStore, auditEventStore } from "./people/audit-events.ts"
 import { type LinkStore, linkStore } from "./people/links.ts";
 import { type SessionStore, sessionStore } from "./people/sessions.ts";
 import { type UserStore, userStore } from "./people/users.ts";
-import { createMayLive, createShowProcess, type MayLive, type ShowProcess } from "./processes.ts";
+import { createProcesses, type MayLive, type ShowProcess } from "./processes.ts";
 import type { Finding } from "./proof/finding.ts";
 import { type Proof, type ReconcileOptions, type Reconciliation, reconciled } from "./proof/proof.ts";
 
@@ -125,8 +125,7 @@ export function storageOver(
   return {
     ...stores,
     ...moneyOver(engine),
-    showProcess: createShowProcess(engine.segments.folder, stores),
-    mayLive: createMayLive(engine.segments.folder),
+    ...createProcesses(engine.segments.folder, stores),
     // Other processes were told before the change was answered.
     allKnow: async () => {},
     ...changes,

@@ -48,7 +48,7 @@ test("claims of processes that have ended may be made anew, but for those that w
 test("a process may live whose lock is kept, and one of which nothing is known where deadlines mean little", async () => {
   const errors: unknown[] = [];
   const shown = { node: newId("nod"), clock: Date.now, onError: (error: unknown) => void errors.push(error) };
-  const end = storage.showProcess({ ...shown, posted: Promise.resolve() });
+  const end = storage.showProcess({ ...shown, post: async () => {} });
   expect(await storage.mayLive(shown.node)).toBe(true);
   end();
   if (dialect === "postgres") {

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { newId } from "../../../../src/runtime/ids.ts";
 import { createNodeLocks } from "../../../../src/storage/engines/sqlite/node-lock.ts";
 import { holdMs } from "../../../../src/storage/money/books.ts";
-import { createShowProcess } from "../../../../src/storage/processes.ts";
+import { createProcesses } from "../../../../src/storage/processes.ts";
 import type { Storage } from "../../../../src/storage/storage.ts";
 import { createLeasingLedger } from "../../../support/accelerators.ts";
 import { eventually } from "../../../support/eventually.ts";
@@ -49,7 +49,7 @@ async function show(node: string): Promise<() => void> {
     return nodes;
   };
   const stores = { replays, backgroundResponses: { endOf: backgroundResponses.endOf, running } };
-  const end = createShowProcess(folder, stores)({ node, clock: gateway.now, onError, posted: Promise.resolve() });
+  const end = createProcesses(folder, stores).showProcess({ node, clock: gateway.now, onError, post: async () => {} });
   await promise;
   return end;
 }
@@ -82,35 +82,29 @@ describe("a process", () => {
     return { accountId: "acc_1", keyHash: "k", requestHash: "r", requestId, node, now, expiresAt };
   };
 
-  test("that has ended has its claims ended behind what it had journalled", async () => {
+  test("that has ended has its claims ended behind what it had journalled, and may live until that is posted", async () => {
     const [ended, starting] = [newId("nod", gateway.now()), newId("nod", gateway.now())];
     writeFileSync(join(folder, `${ended}.calls`), "");
     expect(await storage.replays.claim(claimOf(ended, "req_1"))).toEqual({ kind: "claimed" });
-    const posted = Promise.withResolvers<void>();
-    let looks = 0;
-    const running = (now: number) => {
-      looks++;
-      return storage.replays.running(now);
+    const { showProcess, mayLive } = createProcesses(folder, storage);
+    const posts: PromiseWithResolvers<void>[] = [];
+    const post = () => {
+      const next = Promise.withResolvers<void>();
+      posts.push(next);
+      return next.promise;
     };
-    const show = createShowProcess(folder, { ...storage, replays: { ...storage.replays, running } });
-    const end = show({ node: starting, clock: gateway.now, onError, posted: posted.promise });
-    expect(looks).toBe(0);
-    posted.resolve();
+    const end = showProcess({ node: starting, clock: gateway.now, onError, post });
+    const failed = new Error("the disk is full");
+    posts[0]?.reject(failed);
+    await eventually(() => expect(posts).toHaveLength(2));
+    expect(errors.splice(0)).toEqual([failed]);
+    expect(await mayLive(ended)).toBe(true);
+    expect(await storage.replays.claim(claimOf(starting, "req_2"))).toEqual({ kind: "running" });
+    posts[1]?.resolve();
     await eventually(async () => expect(await storage.replays.running(gateway.now())).toEqual([]));
+    expect(await storage.replays.claim(claimOf(starting, "req_2"))).toEqual({ kind: "claimed" });
     end();
     expect(errors).toEqual([]);
-  });
-
-  test("that has ended keeps its claims where what it had journalled cannot be posted", async () => {
-    const [ended, starting] = [newId("nod", gateway.now()), newId("nod", gateway.now())];
-    writeFileSync(join(folder, `${ended}.calls`), "");
-    expect(await storage.replays.claim(claimOf(ended, "req_1"))).toEqual({ kind: "claimed" });
-    const failed = new Error("the disk is broken");
-    const posted = Promise.reject(failed);
-    const end = createShowProcess(folder, storage)({ node: starting, clock: gateway.now, onError, posted });
-    await eventually(() => expect(errors).toEqual([failed]));
-    expect(await storage.replays.claim(claimOf(starting, "req_2"))).toEqual({ kind: "running" });
-    end();
   });
 
   test("that is about to take its lock is not taken for one that has ended", async () => {
@@ -128,8 +122,8 @@ describe("a process", () => {
         await replays.endOf(nodes, now);
       },
     };
-    const endOther = createShowProcess(folder, { replays: late, backgroundResponses })({
-      ...{ node: other, clock: gateway.now, onError, posted: Promise.resolve() },
+    const endOther = createProcesses(folder, { replays: late, backgroundResponses }).showProcess({
+      ...{ node: other, clock: gateway.now, onError, post: async () => {} },
     });
     const end = await show(starting);
     expect(await storage.replays.claim(claimOf(starting, "req_1"))).toEqual({ kind: "claimed" });
