@@ -55,8 +55,8 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
     while ((await own.expire()) > 0);
   };
   const sweeper = setInterval(() => void sweep().catch(onError), sweepMs).unref();
-  void sweep().catch(onError);
-  const served = createServedWorkers(options, sweep);
+  const swept = sweep().catch(onError);
+  const served = createServedWorkers(options, sweep, swept);
   const { workers } = served;
   return {
     serve(channel) {
@@ -81,8 +81,8 @@ export function keepBooks(options: OwnerOptions): BooksKeeper {
 
 const nothing: Recalled = { records: [], leases: [] };
 
-/** createServedWorkers opens the books of workers and ends them. `sweep` expires what has reached its deadline. */
-function createServedWorkers(options: OwnerOptions, sweep: () => Promise<void>) {
+/** createServedWorkers opens the books of workers and ends them. `sweep` expires what has reached its deadline; `swept` is the first time. */
+function createServedWorkers(options: OwnerOptions, sweep: () => Promise<void>, swept: Promise<void>) {
   const { clock, openBooks, onError } = options;
   const workers = new Set<Served>();
   const ending = new Set<Promise<void>>();
@@ -124,7 +124,7 @@ function createServedWorkers(options: OwnerOptions, sweep: () => Promise<void>) 
 
   function open(channel: Channel, opening: Opening): MaybePromise<void> {
     const { node, before } = opening;
-    const answer = (worker: Served) => channel.answer<BooksAnswers>(answersOf(worker, keeping, leave));
+    const answer = (worker: Served) => channel.answer<BooksAnswers>(answersOf(worker, keeping, leave, swept));
     if (!before) return answer(add(channel, opening, 0));
     return options.post(before.nodes, node).then(async (posted) => {
       const worker = add(channel, opening, posted);
@@ -167,7 +167,7 @@ type BooksAnswers = Omit<BooksQuestions, "books.open" | `database.${string}`>;
 
 type Leave = (worker: Served, left: Recalled) => Promise<void>;
 
-function answersOf(worker: Served, keeping: Keeping, leave: Leave): Answers<BooksAnswers> {
+function answersOf(worker: Served, keeping: Keeping, leave: Leave, swept: Promise<void>): Answers<BooksAnswers> {
   const { books } = worker;
   return {
     "books.decide": (turn) => tracked(worker, decide(worker, turn, keeping)),
@@ -175,6 +175,8 @@ function answersOf(worker: Served, keeping: Keeping, leave: Leave): Answers<Book
     "books.touch": ([keyId, at]) => books.touch(keyId, at),
     "books.release": (leases) => giveBack(worker, { records: [], leases }),
     async "books.renew"() {
+      // A worker that starts goes on behind it: what processes that ended had journalled is posted then.
+      await swept;
       await books.renew();
       await giveBack(worker, { records: [], leases: [] });
     },
