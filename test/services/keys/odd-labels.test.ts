@@ -2,7 +2,6 @@
  * Tags and owners of odd characters come back as they were given, through every door: JSON, RPC, the command line, the CSV of calls and its
  * spreadsheets. No metric and no label of one has them.
  */
-
 import { create as createMessage } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
