@@ -81,9 +81,11 @@ const doneHere: ReadonlyMap<Operation, string> = new Map([
   ["completions", "stream_options"],
 ]);
 
-/** isUsageRefused reports whether a server refuses to be asked for the usage of its streams. */
+/** isUsageRefused reports whether a server refuses to be asked for the usage of its streams, and not another of their options alone. */
 export function isUsageRefused(members: readonly RefusedMember[] = []): boolean {
-  return members.some(({ path: [key] }) => key === "stream_options");
+  return members.some(
+    ({ path: [key, option = "include_usage"] }) => key === "stream_options" && option === "include_usage",
+  );
 }
 
 /** doneHereIn returns the members of a request that its server need not know; none where it has none. */
