@@ -12,7 +12,10 @@ export function hasSchemaless({ tools }: JsonObject, type: JsonValue): boolean {
   return listOrEmpty(tools).some(schemalessTest(type));
 }
 
-/** withSchemas returns the changes by which all such tools have a schema, and a choice is of one that is there. What is left out is added to `dropped`. */
+/**
+ * withSchemas returns the changes by which all such tools have a schema, and a choice is of one that is there. What is left out is added to
+ * `dropped`.
+ */
 export function withSchemas({ tools, tool_choice: choice }: JsonObject, type: JsonValue, dropped: string[]): Changes {
   const isSchemaless = schemalessTest(type);
   if (!listOrEmpty(tools).some(isSchemaless)) return {};
