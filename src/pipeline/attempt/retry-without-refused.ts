@@ -29,6 +29,7 @@ import {
 import type { PlainFitters } from "../../providers/contract.ts";
 import { catchError } from "../../runtime/maybe-promise.ts";
 import type { RefusedKeys } from "../../targets/further-keys.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Candidate } from "../complete/candidates.ts";
 import { CallAttempt, type RunAttempt } from "./attempt.ts";
 import { mayTellForms, otherForm, refusedForms } from "./refused-forms.ts";
@@ -147,8 +148,18 @@ function toldDoneHere(error: Refusal, { translated, candidate, modelCall }: Call
   // The gateway asks for the usage of a stream, also where its caller does not.
   const asked = candidate.refused?.asked ?? modelCall.form;
   const options = asked === "stream" ? { stream_options: {} } : {};
-  const done = doneHereIn({ ...options, ...translated.request.outline() }, candidate.operation);
-  return done.filter(({ path: [key = ""] }) => said.includes(key));
+  const request: JsonObject = { ...options, ...translated.request.outline() };
+  const done = doneHereIn(request, candidate.operation);
+  return done.filter(({ path: [key = ""] }) => said.includes(key) && !saysOther(said, request[key]));
+}
+
+/** optionSaid finds the member that stands behind the options of a stream in a refusal. */
+const optionSaid = /\bstream_options\W{1,8}(\w+)/g;
+
+/** saysOther reports whether a refusal names another of these options than the usage: that is left out by its name. */
+function saysOther(said: string, options: JsonValue | undefined): boolean {
+  if (!isObject(options)) return false;
+  return said.matchAll(optionSaid).some(([, name = ""]) => name !== "include_usage" && Object.hasOwn(options, name));
 }
 
 /** Known is what is known of a server's refusals: what it refuses, and what it turned out not to have meant in this call. */

@@ -3,8 +3,8 @@
  * these, and SDKs of the Messages API fail where they are missing.
  *
  * Usage that an upstream tells stays unchanged, but that the end of a message repeats its input, and tells no less than was told before: the
- * greatest counts. A stream of chunks ends with one more chunk,
- * for the usage, if its caller asked for that. Other streams tell usage in certain events: such an event is sent once its usage is counted.
+ * greatest counts. A stream of chunks ends with one more chunk, for the usage, if its caller asked for that. Other streams tell usage in
+ * certain events: such an event is sent once its usage is counted.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Answer, Frames } from "../../call/call.ts";

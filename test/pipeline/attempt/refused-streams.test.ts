@@ -150,6 +150,18 @@ describe("a server that refuses to be asked for the usage of its streams", () =>
     ]);
   });
 
+  test.each(Object.entries(refusals))("is asked without another of its options, in %s words", async (_, refused) => {
+    const key = "stream_options.include_obfuscation";
+    upstream.script = (exchange) =>
+      exchange.asked.stream_options?.include_obfuscation === undefined
+        ? answer(exchange)
+        : exchange.json(400, refused(key));
+    const more = { stream_options: { include_usage: true, include_obfuscation: false } };
+    const told = await call(gateway, { family: "chat", model: "chat", stream: true, apiKey: gateway.apiKey, more });
+    expect([told.status, told.headers["x-gateway-dropped"]]).toEqual([200, key]);
+    expect(upstream.lastAsked.stream_options).toEqual({ include_usage: true });
+  });
+
   test.each(familyNames)("answers callers of %s", async (family) => {
     upstream.script = strictly(refusals["Databricks'"]?.("stream_options") ?? {});
     for (const model of ["chat", "text"]) {
