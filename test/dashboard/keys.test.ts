@@ -235,6 +235,30 @@ describe.skipIf(chromiumPath === undefined)("keys and names in Chromium", () => 
     );
   });
 
+  test("an operator disables, enables and deletes the key of an account on its page", async () => {
+    const accountId = newId("acc");
+    await gateway.storage.accounts.insert({ id: accountId, name: "Theirs", created_at: Date.now(), postpaid: 1 });
+    const { secret } = await newKey("Leaked", { accountId });
+    await window.open(`/operator/accounts/${accountId}`);
+    const act = async (action: string, typed?: string) => {
+      await page.getByRole("button", { name: "Actions for Leaked" }).click();
+      await page.getByRole("menuitem", { name: action }).click();
+      const dialog = page.getByRole("dialog");
+      if (typed) await dialog.getByRole("textbox").fill(typed);
+      await dialog.getByRole("button", { name: action }).click();
+      await dialog.waitFor({ state: "detached" });
+    };
+    await act("Disable");
+    await page.getByText("Key “Leaked” disabled").waitFor();
+    expect(await status(secret)).toBe(401);
+    await act("Enable");
+    await page.getByText("Key “Leaked” enabled").waitFor();
+    expect(await status(secret)).toBe(200);
+    await act("Delete", "Leaked");
+    await page.getByText("No keys yet").waitFor();
+    expect(await status(secret)).toBe(401);
+  });
+
   test("the palette finds pages, keys, accounts and calls, and does what is done most", async () => {
     const { key } = await newKey("Palatable");
     await window.open("/");

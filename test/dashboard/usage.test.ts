@@ -173,24 +173,38 @@ describe.skipIf(chromiumPath === undefined)("usage in Chromium", () => {
     const other = newId("acc");
     await gateway.storage.accounts.insert({ id: other, name, created_at: Date.now() });
     const at = Date.now() - hour;
-    const models = Array.from({ length: 12 }, (_, n) => `model-${n}`);
+    const models = Array.from({ length: 101 }, (_, n) => `model-${n}`);
     await record(models.map((model, n) => ({ at: at - n, account_id: other, model, cost: 1_000_001 })));
     await window.open("/operator/requests");
-    await expect.poll(totals).toContainEqual(expect.stringMatching(/^=Globex12.*¥12\.00$/));
-    const [file] = await Promise.all([
-      page.waitForEvent("download"),
-      page.getByRole("button", { name: "Export totals" }).click(),
-    ]);
-    expect(file.suggestedFilename()).toBe("totals-by-account.csv");
-    const [head, ...lines] = (await readFile(await file.path(), "utf8")).split("\r\n");
+    await expect.poll(totals).toContainEqual(expect.stringMatching(/^=Globex101.*¥101\.00$/));
+    const exported = async (by: string) => {
+      const [file] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("button", { name: "Export totals" }).click(),
+      ]);
+      expect(file.suggestedFilename()).toBe(`totals-by-${by}.csv`);
+      return (await readFile(await file.path(), "utf8")).split("\r\n");
+    };
+    const [head, ...lines] = await exported("account");
     expect(head).toMatch(/^group_by,group,name,from,to,requests,errors,cached,input_tokens,/);
     const line = lines.find((line) => line.includes(other));
     // A spreadsheet takes no name for a formula.
-    expect(line).toMatch(new RegExp(`^account,${other},'=Globex,[^,]+Z,[^,]+Z,12,0,0,12000,0,0,2400,0,12.000012,JPY$`));
+    expect(line).toMatch(
+      new RegExp(`^account,${other},'=Globex,[^,]+Z,[^,]+Z,101,0,0,101000,0,0,20200,0,101.000101,JPY$`),
+    );
+    const later = Date.now();
+    await record([{ at: later, account_id: other, model: "model-0", cost: 1 }]);
+    await page.getByRole("combobox", { name: "Group by" }).click();
+    await page.getByRole("option", { name: "Model", exact: true }).click();
+    const ofModel = (await exported("model")).find((line) => line.startsWith("model,model-0,")) ?? "";
+    // The time goes to when the gateway was asked, not to when the page was opened.
+    const [, , , , to = "", requests] = ofModel.split(",");
+    expect([requests, Date.parse(to) >= later]).toEqual(["2", true]);
     await window.open(`/operator/requests?account=${other}`);
     await expect.poll(async () => (await totals()).length).toBe(11);
-    await page.getByRole("button", { name: "Show all 12" }).click();
-    await expect.poll(async () => (await totals()).length).toBe(13);
+    await page.getByRole("button", { name: "Show all 100" }).click();
+    await expect.poll(async () => (await totals()).length).toBe(101);
+    await page.getByText("Only the 100 groups with the greatest spend are listed and exported.").waitFor();
   });
 
   test("money is rounded, and told exactly to whom points at it", async () => {

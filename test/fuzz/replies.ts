@@ -1,5 +1,4 @@
 /** Answers of HTTP/1.1 as a server may send them: most sound, and some of them mutated. */
-
 import { pick, type Random } from "../support/run/random.ts";
 import { mutatedText } from "./cut.ts";
 

@@ -1,5 +1,6 @@
 /** Spans of time in words, in the reader's language. */
-/** durationOf returns `950 ms`, `1.2 sec`, `3 min 5 sec`. What is rounded decides on the units: no minute has 60 seconds. */
+
+/** durationOf returns `950 ms`, `1.2 sec`, `3 min 5 sec`. The rounded value decides on the units: no minute has 60 seconds. */
 export function durationOf(ms: number, language: string): string {
   const unit = (value: number, name: string, digits = 0) =>
     new Intl.NumberFormat(language, {

@@ -137,7 +137,7 @@ function Counts({ search, source, accountNames, keyNames }: CountsProps) {
   const [isHour, setHour] = useState(false);
   const buckets = useBuckets(search, isHour);
   const { from, to, ...filter } = refusedFilterOf(search);
-  const begins = Math.max(buckets.begins[0] ?? 0, from && !isHour ? timestampMs(from as never) : 0);
+  const begins = Math.max(buckets.begins[0] ?? 0, from && !isHour ? timestampMs(from) : 0);
   const times = { from: timestampFromMs(begins), ...(to && !isHour ? { to } : {}) };
   const sums = source.useSums({ filter: { ...filter, ...times }, bucket: buckets.bucket, groupBy: groups[by] });
   const choices = (Object.keys(groups) as By[]).filter((one) => one !== "account" || accountNames);
@@ -159,7 +159,7 @@ function Counts({ search, source, accountNames, keyNames }: CountsProps) {
             onChange={(value) => setHour(value === "hour")}
             data={[
               { value: "hour", label: t.hour },
-              { value: "dates", label: search.from ? t.chosen : search.to ? t.weekTo : t.week },
+              { value: "dates", label: from ? t.chosen : to ? t.weekTo : t.week },
             ]}
             maw="100%"
           />
@@ -194,7 +194,7 @@ function useBuckets(search: RequestSearch, isHour: boolean): Buckets {
   useInterval(() => setNow(Date.now()), refusedRefreshMs, { autoInvoke: true });
   if (isHour) return { bucket: Bucket.MINUTE, begins: bucketsOf(minutesOfHour, now) };
   const { from, to } = filterOf(search);
-  return chosenBuckets(from && timestampMs(from as never), to && timestampMs(to as never), now);
+  return chosenBuckets(from && timestampMs(from), to && timestampMs(to), now);
 }
 
 /** useGroupNames returns what names a group. */

@@ -1,11 +1,12 @@
 /** Parses an address into a filter of calls. Invalid values are ignored. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { RequestFilterSchema } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { RequestSearch } from "../search.ts";
 import { type OutcomeWord, outcomes } from "./outcome.tsx";
 
-type Filter = Exclude<MessageInitShape<typeof RequestFilterSchema>, { $typeName: string }>;
+type Init = Exclude<MessageInitShape<typeof RequestFilterSchema>, { $typeName: string }>;
+type Filter = Omit<Init, "from" | "to"> & { readonly from?: Timestamp; readonly to?: Timestamp };
 
 export function filterOf({ key, model, upstream, tag, outcome, from, to }: RequestSearch): Filter {
   const begins = from === undefined ? undefined : midnight(from, 0);

@@ -81,9 +81,11 @@ const doneHere: ReadonlyMap<Operation, string> = new Map([
   ["completions", "stream_options"],
 ]);
 
-/** isUsageRefused reports whether a server refuses to be asked for the usage of its streams. */
+/** isUsageRefused reports whether a server refuses to be asked for the usage of its streams, and not another of their options alone. */
 export function isUsageRefused(members: readonly RefusedMember[] = []): boolean {
-  return members.some(({ path: [key, within] }) => key === "stream_options" && within === undefined);
+  return members.some(
+    ({ path: [key, option = "include_usage"] }) => key === "stream_options" && option === "include_usage",
+  );
 }
 
 /**
@@ -173,9 +175,9 @@ function isOfMessages(operation: Operation): boolean {
 
 /** schemalessOf returns the tools of a chat or of a request for a message that have no schema; none where all have one. It may be an outline. */
 export function schemalessOf(request: JsonObject, operation: Operation): RefusedMember[] {
-  return (operation === "chat" || isOfMessages(operation)) && hasSchemaless(request)
-    ? [{ path: pathOfTools, of: null }]
-    : [];
+  if (operation !== "chat" && !isOfMessages(operation)) return [];
+  const of = operation === "chat" ? "function" : null;
+  return hasSchemaless(request, of) ? [{ path: pathOfTools, of }] : [];
 }
 
 /**
@@ -287,7 +289,8 @@ export function* withoutMembers(
   const types = new Set(blocks.flatMap(({ of }) => (of === "thinking" ? [...dispensable] : of)));
   const turns = blocks.length > 0 ? yield* withoutBlocks(left as JsonObject, types, dropped) : {};
   const items = members.some(isOfItems) ? yield* withoutThoughts(left as JsonObject, dropped) : {};
-  const tools = members.some(isOfTools) ? withSchemas(left as JsonObject, dropped) : {};
+  const schemaless = members.find(isOfTools);
+  const tools = schemaless ? withSchemas(left as JsonObject, schemaless.of, dropped) : {};
   const kept: Changes = { ...(left as JsonObject), ...turns, ...items, ...tools };
   const keys = Object.keys({ ...request, ...bounds }).filter((key) => kept[key] !== request[key]);
   return { changes: Object.fromEntries(keys.map((key) => [key, kept[key]])), dropped };

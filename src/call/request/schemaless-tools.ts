@@ -7,13 +7,17 @@ import type { Changes } from "../../wire/splice.ts";
 import { clientToolOf } from "../tools/client-tools.ts";
 import { toolName } from "../tools/tool-name.ts";
 
-/** hasSchemaless reports whether a request, which may be an outline, has such tools. */
-export function hasSchemaless({ tools }: JsonObject): boolean {
-  return listOrEmpty(tools).some(isSchemaless);
+/** hasSchemaless reports whether a request, which may be an outline, has such tools. `type` is theirs in a chat; null in a request for a message. */
+export function hasSchemaless({ tools }: JsonObject, type: JsonValue): boolean {
+  return listOrEmpty(tools).some(schemalessTest(type));
 }
 
-/** withSchemas returns the changes by which all tools have a schema, and a choice is of one of these. What is left out is added to `dropped`. */
-export function withSchemas({ tools, tool_choice: choice }: JsonObject, dropped: string[]): Changes {
+/**
+ * withSchemas returns the changes by which all such tools have a schema, and a choice is of one that is there. What is left out is added to
+ * `dropped`.
+ */
+export function withSchemas({ tools, tool_choice: choice }: JsonObject, type: JsonValue, dropped: string[]): Changes {
+  const isSchemaless = schemalessTest(type);
   if (!listOrEmpty(tools).some(isSchemaless)) return {};
   const kept = listOrEmpty(tools).flatMap((tool, i) => {
     const described = isSchemaless(tool) ? withSchema(tool) : tool;
@@ -26,12 +30,18 @@ export function withSchemas({ tools, tool_choice: choice }: JsonObject, dropped:
   return { tools: kept.length > 0 ? kept : undefined, ...(isLost ? { tool_choice: undefined } : {}) };
 }
 
-function isSchemaless(tool: JsonValue): tool is JsonObject & { readonly type: string } {
-  if (!isObject(tool) || typeof tool.type !== "string" || tool.type === "custom") return false;
-  return isObject(tool.function) ? !isObject(tool.function.parameters) : !isObject(tool.input_schema);
+type TypedTool = JsonObject & { readonly type: string };
+
+/** schemalessTest returns what reports a tool without a schema. A vendor's own tools have none in a chat, and are its server's to refuse. */
+function schemalessTest(of: JsonValue): (tool: JsonValue) => tool is TypedTool {
+  return (tool): tool is TypedTool => {
+    if (!isObject(tool) || typeof tool.type !== "string" || tool.type === "custom") return false;
+    if (of === null) return !isObject(tool.input_schema);
+    return tool.type === of && isObject(tool.function) && !isObject(tool.function.parameters);
+  };
 }
 
-function withSchema(tool: JsonObject & { readonly type: string }): JsonObject | undefined {
+function withSchema(tool: TypedTool): JsonObject | undefined {
   const parametersOfNone = { type: "object", properties: {} };
   if (isObject(tool.function)) return { ...tool, function: { ...tool.function, parameters: parametersOfNone } };
   const known = clientToolOf(tool);

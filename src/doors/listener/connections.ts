@@ -1,8 +1,8 @@
 /**
  * The open connections of a listener: counted, watched for stalled readers, and bounded in number. A new connection beyond the
- * bound replaces the oldest idle one, or else the oldest on which nothing runs that a key was admitted for, or else the oldest whose request
- * still comes, and is closed itself if there is none. One that has only just come, or been used, goes last: its request is on its way, and callers who come together must not
- * push each other out while others hold what nobody pays for.
+ * bound replaces the oldest idle one, or else the oldest on which nothing runs that a key was admitted for, or else the oldest whose
+ * request still comes, and is closed itself if there is none. An idle or keyless one that has only just come, or been used, goes behind the
+ * others of them: its request is on its way, and callers who come together must not push each other out while others hold what nobody pays for.
  */
 import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";

@@ -6,15 +6,15 @@
 import type { ServerResponse } from "node:http";
 import type { Http2Session, Http2Stream } from "node:http2";
 
-/** An answer of HTTP/1.1, or of HTTP/2, which has a stream. */
+/** AnswerOfEither is an answer of HTTP/1.1, or of HTTP/2, which has a stream. */
 type AnswerOfEither = ServerResponse & { readonly stream?: Http2Stream };
 
 type Streams = WeakMap<Http2Session, Set<Http2Stream>>;
 
 const answers = new WeakSet<ServerResponse>();
-/** The open streams of sessions that no key was admitted for. */
+/** keyless has the open streams of sessions that no key was admitted for. */
 const keyless: Streams = new WeakMap();
-/** These, and those whose body still comes. */
+/** waiting has these, and those whose body still comes. */
 const waiting: Streams = new WeakMap();
 
 /** markKeyless notes that no key was admitted for what is answered. */

@@ -1,4 +1,7 @@
-/** The tools of a response as they are told again: without the secrets that servers and hosts get. A kept response is read by every key of its account. */
+/**
+ * The tools of a response as they are told again: without the secrets that servers and hosts get. A kept response, and its input, is read by
+ * every key of its account.
+ */
 import { isObject, type JsonObject, type JsonValue, mappedList } from "../../wire/json.ts";
 
 /** The members of tools with secrets: of a server of tools, and of the hosts that a container may reach. */
@@ -8,7 +11,14 @@ const holders: ReadonlySet<string> = new Set(["environment", "container", "netwo
 
 /** toldTools returns the same list where no tool has secrets. */
 export function toldTools(tools: JsonValue[]): JsonValue[] {
-  return mappedList(tools, (tool) => (isObject(tool) ? withoutSecrets(tool) : tool));
+  return mappedList(tools, (tool) => (isObject(tool) ? withoutSecrets(withToldTools(tool)) : tool));
+}
+
+/** withToldTools returns what brings tools, as an item of the input or a namespace does, with these as they are told again. */
+export function withToldTools(holder: JsonObject): JsonObject {
+  const { tools } = holder;
+  const told = Array.isArray(tools) ? toldTools(tools) : tools;
+  return told === tools ? holder : { ...holder, tools: told as JsonValue };
 }
 
 function withoutSecrets(holder: JsonObject): JsonObject {

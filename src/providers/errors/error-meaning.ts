@@ -117,14 +117,14 @@ const unfetched = wordsOf(
 /**
  * isOfNamed reports the failure of what the caller has named by its address: a server of tools, or a picture to fetch. The vendor is healthy,
  * and has accepted the gateway's own credential, whatever it tells of that: any caller could bring it about. `status` is undefined within
- * an answer.
+ * an answer, and `told` is the one that its codes mean: a server's own failure to fetch something is no caller's.
  *
  * Sources: https://github.com/agentgateway/agentgateway/issues/383, https://github.com/RageAgainstThePixel/OpenAI-DotNet/issues/486
  */
-export function isOfNamed({ codes, message = "" }: ErrorFields, status = 400): boolean {
+export function isOfNamed({ codes, message = "" }: ErrorFields, status = 400, told: number | undefined): boolean {
   if (codes.some((code) => codesOfNamed.has(plainCode(code)))) return true;
   const words = withoutQuotations(message.slice(0, lookedAt));
-  return (status < 500 && serversOfTools.test(words)) || (status === 400 && unfetched.test(words));
+  return (status < 500 && serversOfTools.test(words)) || (told === 400 && unfetched.test(words));
 }
 
 /** Statuses that leave no doubt: the words may only repeat the request. */

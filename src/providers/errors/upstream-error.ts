@@ -108,7 +108,7 @@ function refusalOfWords(words: ErrorFields, error: UpstreamError, dialect: Error
   const told = error.status === undefined ? statusMeant(codes) : exactStatus(error.status, codes);
   const status = dialect.statusOf(words) ?? told ?? 500;
   const { retryAfter = retryDelayIn(words.error, words.message), model } = error;
-  const isOfCallers = isOfNamed(words, error.status);
+  const isOfCallers = isOfNamed(words, error.status, told);
   const meaning = isOfCallers ? undefined : meaningOf(words, status);
   const overflow = meaning === "credit" || isOfCallers ? undefined : readOverflow(words);
   if (overflow) return refusalOfOverflow(words, overflow, error, dialect);

@@ -128,8 +128,9 @@ function openAiDialect(
 function optionsFor({ request, form, asked = form, isUsageUnasked }: Attempt, isAsked: boolean): Changes {
   const json = request.outline();
   // A server that is not asked refuses to be. What the caller wants of its answer is read from the request as it was.
-  const isOther = form === "stream" && asked === "whole";
-  if (!isAsked || isUsageUnasked || isOther)
+  // The options of a stream that is made of a whole answer are the gateway's to keep to.
+  const isMade = form === "stream" && asked === "whole";
+  if (!isAsked || isUsageUnasked || isMade)
     return json.stream_options === undefined ? {} : { stream_options: undefined };
   if (asked === "whole" || asksForUsage(json)) return {};
   // An outline may have other texts in it.

@@ -3,6 +3,7 @@ import { isObject, type JsonObject, type JsonValue, listOrEmpty, mappedList } fr
 import type { Changes } from "../../wire/splice.ts";
 import { type KeptIds, ownId } from "./own-ids.ts";
 
+/** idsOfChats finds them in the messages of a chat, and in its answers. A frame of a stream without any stays the same one. */
 export const idsOfChats: KeptIds = {
   request: (asked, codes) =>
     changesIn(asked, "messages", (message, i) =>
@@ -11,9 +12,10 @@ export const idsOfChats: KeptIds = {
   mayKeep: ({ audio = null, modalities }) => audio !== null || listOrEmpty(modalities).includes("audio"),
   answer: (json, codes) =>
     changesIn(json, "choices", (choice) => {
-      const { message, delta } = choice;
-      if (isObject(message)) return { ...choice, message: withAudioId(message, codes.add) };
-      return isObject(delta) ? { ...choice, delta: withAudioId(delta, codes.add) } : choice;
+      const key = isObject(choice.message) ? "message" : "delta";
+      const { [key]: said = null } = choice;
+      const coded = isObject(said) ? withAudioId(said, codes.add) : said;
+      return coded === said ? choice : { ...choice, [key]: coded };
     }),
 };
 

@@ -56,10 +56,10 @@ function folded(messages: readonly JsonObject[]): [JsonObject, ...JsonObject[]] 
 
 /** asOne returns messages of one speaker as one. Of a member that several have the first counts. */
 export function asOne(messages: readonly [JsonObject, ...JsonObject[]]): JsonObject {
-  const [first] = messages;
-  return messages.length === 1
-    ? first
-    : Object.assign({}, ...messages.toReversed(), { content: contentOfAll(messages) });
+  if (messages.length === 1) return messages[0];
+  // There may be more of them than a function takes arguments.
+  const members = messages.reduceRight((joined, message) => Object.assign(joined, message), {});
+  return { ...members, content: contentOfAll(messages) };
 }
 
 /** contentOfAll returns one string where all contents are strings, with blank lines between them, else their parts. */

@@ -242,13 +242,14 @@ async function limitFirst(
   return updated ?? limitFirst(parts, of, update);
 }
 
-function known<K extends ApiKey>(key: K | undefined, id: string): K {
+/** known returns a key that was looked for by an id. Throws a Refusal where there is none. */
+export function known<K extends ApiKey>(key: K | undefined, id: string): K {
   if (!key) throw notFound(id);
   return key;
 }
 
 /** notFound does not repeat an id of the wrong form: it may be a secret in the wrong field. */
-function notFound(id: string) {
+export function notFound(id: string) {
   return resourceNotFound("key", id.startsWith("key_") ? id : maskKeySecret(id));
 }
 

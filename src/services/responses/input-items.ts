@@ -8,6 +8,7 @@ import {
 } from "../../../gen/modelgateway/v1/responses_pb.ts";
 import type { Answer, Call } from "../../call/call.ts";
 import { invalidValue, responseInputNotKept, responseNotFound } from "../../call/refusals.ts";
+import { withToldTools } from "../../families/tools/told-tools.ts";
 import { callerWaiting } from "../../pipeline/check/deadline.ts";
 import type { Link, ResponseStore } from "../../storage/answers/responses.ts";
 import type { JsonObject } from "../../wire/json.ts";
@@ -38,8 +39,8 @@ export async function listInputItems(
   await room.openAnswer(callerWaiting({ header, signal })).hold(mostBytesOf(line));
   const items = itemsOf(id, line, kept, order === "desc");
   const { page, hasMore } = await pageOf(items, new Page(limit, asked(after), asked(before)));
-  const showsSecrets = include.includes("reasoning.encrypted_content");
-  const data = page.map((item) => shownItem(listedItem(item), showsSecrets));
+  const showsSeals = include.includes("reasoning.encrypted_content");
+  const data = page.map((item) => shownItem(listedItem(item), showsSeals));
   const [first_id, last_id] = [page[0]?.id ?? null, page.at(-1)?.id ?? null];
   const body = Wire.ofJson(ResponseInputItemListSchema, { object: "list", data, first_id, last_id, has_more: hasMore });
   return { kind: "whole", body };
@@ -129,10 +130,10 @@ class Page {
   }
 }
 
-/** shownItem returns an item without what is for the model only. */
-function shownItem(item: JsonObject, showsSecrets: boolean): JsonObject {
+/** shownItem returns an item without what is for the model, or for a server of tools, only. */
+function shownItem(item: JsonObject, showsSeals: boolean): JsonObject {
   const { encrypted_content: _, ...shown } = item;
-  return item.type === "reasoning" && !showsSecrets ? shown : item;
+  return item.type === "reasoning" && !showsSeals ? shown : withToldTools(item);
 }
 
 /** hasStatus matches the types of items that have been done: messages, calls and results. */

@@ -756,16 +756,18 @@ test.each(["invalid params, function parameters is empty (2013)", "body.tools.0.
   "a function that takes nothing has a schema where a chat server says: %s",
   async (message) => {
     const isBare = ({ tools: offered }: JsonObject) =>
-      list(offered).some(({ function: called }) => !(called as JsonObject).parameters);
+      list(offered).some(({ function: called = null }) => called !== null && !(called as JsonObject).parameters);
     refusing([isBare, 400, ofOpenAi(message)]);
     const bare = { type: "function", function: { name: "f" } };
+    const vendors = { type: "web_search", web_search: { enable: true } };
     const { status, dropped, sent } = await send("/chat/completions", {
       model: "chat",
       messages: [{ role: "user", content: "hi" }],
-      tools: [bare],
+      tools: [bare, vendors],
     });
     expect([status, dropped]).toEqual([200, null]);
-    expect(sent.tools).toEqual([{ ...bare, function: { name: "f", parameters: { type: "object", properties: {} } } }]);
+    const fitted = { ...bare, function: { name: "f", parameters: { type: "object", properties: {} } } };
+    expect(sent.tools).toEqual([fitted, vendors]);
   },
 );
 

@@ -152,6 +152,18 @@ describe("a server that refuses to be asked for the usage of its streams", () =>
     ]);
   });
 
+  test.each(Object.entries(refusals))("is asked without another of its options, in %s words", async (_, refused) => {
+    const key = "stream_options.include_obfuscation";
+    upstream.script = (exchange) =>
+      exchange.asked.stream_options?.include_obfuscation === undefined
+        ? answer(exchange)
+        : exchange.json(400, refused(key));
+    const more = { stream_options: { include_usage: true, include_obfuscation: false } };
+    const told = await ask({ more });
+    expect([told.status, told.headers["x-gateway-dropped"]]).toEqual([200, key]);
+    expect(upstream.lastAsked.stream_options).toEqual({ include_usage: true });
+  });
+
   test("is asked where it refuses what the caller adds to that, and what else the caller adds goes", async () => {
     upstream.script = (exchange) => {
       const { include_usage: _, ...others } = (exchange.asked.stream_options ?? {}) as JsonObject;

@@ -834,7 +834,11 @@ test("of a server of tools, or a picture, that the caller has named the caller i
     answer(400, { error: { message: "Unknown scheme: data:insufficient_quota", type: "invalid_request_error" } });
     expect((await ask("openai", "/chat/completions")).status).toBe(400);
   }
-  // Where nobody says so, a failed dependency is the server's own.
+  // Where nobody says so, a failed dependency is the server's own, and so is what it cannot fetch by its own code.
+  for (const code of [500, "server_error", null]) {
+    answer(200, { error: { message: "Failed to fetch the result of a worker", type: null, code } });
+    expect((await ask("openai", "/chat/completions")).status).toBe(502);
+  }
   answer(424, { error: { message: "Request failed during generation", type: "generation" } });
   expect((await ask("openai", "/chat/completions")).status).toBe(502);
 });

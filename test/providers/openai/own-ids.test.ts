@@ -196,13 +196,20 @@ test.each(["gpt-free", "claude"])(
       if (exchange.path.endsWith("/messages")) answerAsAnthropic(exchange);
       else respond(exchange, responseAnswer([outputMessage("Hi")], { tools: exchange.asked.tools as never }));
     };
-    const asked = { model, input: "Hi", tools };
+    const within = [...tools, { type: "namespace", name: "n", description: "n", tools }];
+    const input = [
+      { type: "additional_tools", role: "developer", tools: within },
+      { role: "user", content: "Hi" },
+    ];
+    const asked = { model, input: model === "claude" ? "Hi" : input, tools };
     const { text, json } = await ask(gateway, "/v1/responses", asked);
-    if (model === "gpt-free") expect(upstream.lastAsked).toMatchObject({ tools });
+    if (model === "gpt-free") expect(upstream.lastAsked).toMatchObject({ tools, input });
     const kept = await ask(gateway, `/v1/responses/${json.id}`);
     const streamed = await ask(gateway, "/v1/responses", { ...asked, stream: true });
-    for (const told of [text, kept.text, streamed.text]) {
-      expect(told).toContain('"headers":{}');
+    const listed = await ask(gateway, `/v1/responses/${json.id}/input_items`);
+    expect(listed.text).toContain("Hi");
+    for (const told of [text, kept.text, streamed.text, listed.text]) {
+      if (told !== listed.text || model === "gpt-free") expect(told).toContain('"headers":{}');
       expect(told).not.toContain("secret");
     }
   },

@@ -2,10 +2,14 @@
  * Tags and owners of odd characters come back as they were given, through every door: JSON, RPC, the command line, the CSV of calls and its
  * spreadsheets. No metric and no label of one has them.
  */
+import { create as createMessage } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { totalsCsv } from "../../../dashboard/src/pages/usage/totals-csv.ts";
 import { KeyService } from "../../../gen/modelgateway/v1/keys_pb.ts";
+import { RequestTotalsSchema } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { mostOfKey, ownerBounds, tagBounds } from "../../../src/call/key-bounds.ts";
 import { UsageError } from "../../../src/commands/line/errors.ts";
 import { readKeyLimits } from "../../../src/commands/line/key-options.ts";
@@ -85,6 +89,13 @@ describe("odd tags and owners", () => {
     ..."\u{ff1d}\u{ff0b}\u{ff0d}\u{ff20}\u{fe66}\u{fe62}\u{fe63}\u{fe6b}\u{207c}\u{207a}\u{207b}\u{208c}\u{208a}\u{208b}",
   ];
   const call = new Proxy({}, { get: () => null }) as CallRow;
+  const ofCalls = (owner: string) => csvLines([call], () => ({ id: "", tags: [], owner }));
+  const ofTotals = (owner: string) => {
+    const at = timestampFromMs(0);
+    const groups = [createMessage(RequestTotalsSchema, { group: "own_1" })];
+    const csv = totalsCsv({ groups, by: "owner", nameOf: () => owner, from: at, to: at, unit: "" });
+    return csv.slice(csv.indexOf("\n") + 1);
+  };
 
   test.each([...plain, ...alike])(
     "that begin with %j are no formulas in the CSV, whatever is passed over before it",
@@ -102,16 +113,17 @@ describe("odd tags and owners", () => {
         "a\n",
         "a\t\u{3000}",
       ]) {
-        const line = csvLines([call], () => ({ id: "", tags: [], owner: `${before}${sign}1+1` }));
-        expect([before, cellsOf(line.slice(0, -2)).at(-1)]).toEqual([before, `${before}'${sign}1+1`]);
+        const harmless = `${before}'${sign}1+1`;
+        expect([before, cellsOf(ofCalls(`${before}${sign}1+1`).slice(0, -2)).at(-1)]).toEqual([before, harmless]);
+        expect([before, cellsOf(ofTotals(`${before}${sign}1+1`))[2]]).toEqual([before, harmless]);
       }
     },
   );
 
   test("that are long and blank are written in one pass", () => {
     const owner = `${"\n".repeat(100_000)}a`;
-    const line = csvLines([call], () => ({ id: "", tags: [], owner }));
-    expect(line.endsWith(`"${owner}"\r\n`)).toBe(true);
+    expect(ofCalls(owner).endsWith(`"${owner}"\r\n`)).toBe(true);
+    expect(ofTotals(owner)).toContain(`"${owner}"`);
   });
 
   test("stand in the CSV of calls in one cell each, which no spreadsheet evaluates, and in no metric", async () => {

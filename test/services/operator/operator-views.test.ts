@@ -628,6 +628,59 @@ describe("suspending an account", () => {
   });
 });
 
+describe("the keys of an account", () => {
+  test("are listed page by page, disabled and revoked from the next call on, and told in the audit log", async () => {
+    const { accountId, keyId, apiKey } = await openAccount(gateway);
+    const further = await issueKey(gateway.storage.keys, { accountId, name: "further", admin: false, now });
+    const list = (more: JsonObject = {}) => ask("OperatorService.ListAccountKeys", { account: accountId, ...more });
+    const { keys, nextPageToken } = await list({ pageSize: 1 });
+    expect(keys).toEqual([expect.objectContaining({ id: keyId, secretMask: expect.stringMatching(/^sk-.*…/) })]);
+    expect(await list({ pageToken: nextPageToken as string })).toEqual({
+      keys: [expect.objectContaining({ id: further.key.id, name: "further" })],
+    });
+    expect((await list()).keys, "no secret is told").toEqual([
+      expect.not.objectContaining({ secret: expect.anything() }),
+      expect.not.objectContaining({ secret: expect.anything() }),
+    ]);
+    const called = async () => (await fetch(`${gateway.baseUrl}/models`, { headers: bearer(apiKey) })).status;
+    const switched = (disabled: boolean) =>
+      ask("OperatorService.SwitchAccountKey", { account: accountId, id: keyId, disabled });
+    expect(await called()).toBe(200);
+    expect((await switched(true)).key).toMatchObject({ id: keyId, disabled: true });
+    expect(await called()).toBe(401);
+    expect((await switched(false)).key).toMatchObject({ id: keyId });
+    expect(await called()).toBe(200);
+    expect(await ask("OperatorService.DeleteAccountKey", { account: accountId, id: keyId })).toEqual({ id: keyId });
+    expect(await called()).toBe(401);
+    expect((await list()).keys).toEqual([expect.objectContaining({ id: further.key.id })]);
+    const { acts } = await ask("OperatorService.ListAudit", { pageSize: 3 });
+    expect((acts as JsonObject[]).map(({ action, subject }) => [action, subject])).toEqual([
+      ["OperatorService.DeleteAccountKey", keyId],
+      ["OperatorService.SwitchAccountKey", keyId],
+      ["OperatorService.SwitchAccountKey", keyId],
+    ]);
+  });
+
+  test("are those of the account that is named alone, and nothing for who does not operate the gateway", async () => {
+    const [one, other] = [await openAccount(gateway), await openAccount(gateway)];
+    const user = await signIn(gateway, now, { accountId: one.accountId });
+    for (const [name, more] of [
+      ["ListAccountKeys", {}],
+      ["SwitchAccountKey", { id: one.keyId, disabled: true }],
+      ["DeleteAccountKey", { id: one.keyId }],
+    ] as const) {
+      const ofOwner = { account: one.accountId, ...more };
+      expect(await reasonOf(`OperatorService.${name}`, ofOwner, user.headers)).toBe("PERMISSION_DENIED");
+      expect(await reasonOf(`OperatorService.${name}`, { ...ofOwner, account: "nobody" })).toBe("RESOURCE_NOT_FOUND");
+      if (name === "ListAccountKeys") continue;
+      expect(await reasonOf(`OperatorService.${name}`, { ...ofOwner, account: other.accountId })).toBe(
+        "RESOURCE_NOT_FOUND",
+      );
+    }
+    expect((await fetch(`${gateway.baseUrl}/models`, { headers: bearer(one.apiKey) })).status).toBe(200);
+  });
+});
+
 describe("users", () => {
   const listed = async (request: JsonObject) =>
     ((await ask("OperatorService.ListUsers", request)).users ?? []) as JsonObject[];

@@ -1,9 +1,9 @@
 /** Chance that can be repeated. */
 
-/** Returns a number from 0 (inclusive) to 1 (exclusive). */
+/** Random returns a number from 0 (inclusive) to 1 (exclusive). */
 export type Random = () => number;
 
-/** Makes the same numbers of the same seed. Source: Mulberry32, by T. Ettinger. */
+/** randomOf makes the same numbers of the same seed. Source: Mulberry32, by T. Ettinger. */
 export function randomOf(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -14,6 +14,7 @@ export function randomOf(seed: number): Random {
   };
 }
 
+/** pick returns one of the list, which has at least one. */
 export function pick<T>(list: readonly T[], random: Random): T {
   return list[Math.floor(random() * list.length)] as T;
 }

@@ -112,7 +112,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     port,
     data,
     start,
-    crash: () => end(),
+    crash: end,
     createDatabase: () => create(`test_${++databases}`),
     async copyDatabase() {
       copied ??= makeCopied();

@@ -1,4 +1,4 @@
-/** One account: figures, actions, ledger, users. */
+/** One account: figures, actions, ledger, users, keys. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Anchor, Button, Group, Stack } from "@mantine/core";
 import { IconArrowLeft, IconBuilding } from "@tabler/icons-react";
@@ -12,6 +12,7 @@ import { Page } from "../../parts/page.tsx";
 import { AccountActions } from "./account-actions.tsx";
 import { AccountBudgets } from "./account-budgets.tsx";
 import { AccountFigures } from "./account-figures.tsx";
+import { AccountKeys } from "./account-keys.tsx";
 import { AccountLedger } from "./account-ledger.tsx";
 import { AccountRequests } from "./account-requests.tsx";
 import { AccountUsers } from "./account-users.tsx";
@@ -56,6 +57,7 @@ function Sections({ account }: { readonly account: Account }) {
       <AccountBudgets account={account} />
       <AccountLedger accountId={account.id} />
       <AccountUsers account={account} />
+      <AccountKeys accountId={account.id} />
       <AccountRequests accountId={account.id} />
       <AccountActions account={account} />
     </>

@@ -19,6 +19,15 @@ export function useUsers(search: string) {
   return useInfiniteQuery(OperatorService.method.listUsers, input, paged);
 }
 
+/** useAccountKeys lists the keys of an account that are not revoked. */
+export function useAccountKeys(account: string) {
+  return useInfiniteQuery(
+    OperatorService.method.listAccountKeys,
+    { account, pageSize: 20, pageToken: fromTheTop },
+    paged,
+  );
+}
+
 /** useEntries lists entries of these kinds; of all kinds if none is given. */
 export function useEntries(account: string, kinds: EntryKind[]) {
   const input = { account, kinds, pageSize: 20, pageToken: fromTheTop };

@@ -26,6 +26,7 @@ const head = [
   ...[...Object.keys(counts), "cost", "unit"],
 ];
 
+/** totalsCsv returns the whole file, a line for each group. */
 export function totalsCsv({ groups, by, nameOf, from, to, unit }: Options): string {
   const times = [from, to].map((at) => timestampDate(at).toISOString());
   const rows = groups.map(({ group, requests, errors, cached, usage, cost }) => [
@@ -37,13 +38,14 @@ export function totalsCsv({ groups, by, nameOf, from, to, unit }: Options): stri
 }
 
 /**
- * A spreadsheet evaluates what looks like a formula, and names are what people make up: such a cell begins with an apostrophe, also where
- * it would be parted by semicolons or tabs.
+ * formulas are the places before what a spreadsheet would evaluate, as requests.csv of the gateway has them: behind what is passed over at
+ * the beginning of a cell, also where semicolons or tabs part cells. Names are what people make up: an apostrophe goes there.
  */
-const formulas = /(^|[;\t\r\n])(?=[\s\p{Cc}\p{Cf}"]*[=+\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b])/gu;
+const formulas =
+  /(^|[;\t\r\n])((?:(?!\n)[\p{White_Space}\p{Cc}\p{Cf}"])*?)(?=[=+\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b\u207c\u207a\u207b\u208c\u208a\u208b\t\r])/gu;
 
 function cellOf(cell: string | bigint): string {
   if (typeof cell === "bigint") return String(cell);
-  const safe = cell.replace(formulas, "$1'");
+  const safe = cell.replace(formulas, "$1$2'");
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -1,18 +1,15 @@
 /** The totals of the calls that the filters select, and a chart of them, grouped as the reader chooses; also as a file. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
-import { Alert, Button, Group, Paper, Select, Stack, Text, Title } from "@mantine/core";
-import { IconDownload } from "@tabler/icons-react";
+import { Alert, Group, Paper, Select, Stack, Text, Title } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { useState } from "react";
 import {
   RequestGroup,
-  type RequestTotals,
   type SummarizeRequestsRequestSchema,
   type SummarizeRequestsResponse,
 } from "../../../../gen/modelgateway/v1/usage_pb.ts";
 import { CallTotals } from "../../charts/call-totals.tsx";
-import { GroupTable } from "../../charts/group-table.tsx";
 import { type Buckets, chosenBuckets } from "../../charts/span.ts";
 import { type Measure, splitSummary } from "../../charts/split.ts";
 import { refusedGroup, withRefused } from "../../charts/split-refused.ts";
@@ -20,13 +17,11 @@ import { UsageCharts } from "../../charts/usage-charts.tsx";
 import { useFormat } from "../../language/format.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Answer } from "../../parts/answer.tsx";
-import { download } from "../../parts/download.ts";
 import { type OutcomeWord, useOutcomeNames } from "../../parts/outcome.tsx";
 import type { RefusedSource } from "../../parts/refused-view.tsx";
 import { filterOf, isOutcome } from "../../parts/request-choice.ts";
 import type { RequestSearch } from "../../search.ts";
-import { useSession } from "../../session.tsx";
-import { totalsCsv } from "./totals-csv.ts";
+import { SummaryGroups } from "./summary-groups.tsx";
 
 const said = texts(
   {
@@ -47,9 +42,6 @@ const said = texts(
     nobody: "Without an owner",
     cache: "Answered from the cache",
     refused: "Refused",
-    export: "Export totals",
-    all: (count: string) => `Show all ${count}`,
-    fewer: "Show fewer",
     partial: (since: string) =>
       `There are more calls than are summed at once. The totals are of the calls since ${since}.`,
   },
@@ -71,9 +63,6 @@ const said = texts(
     nobody: "无负责人",
     cache: "缓存应答",
     refused: "被拒绝",
-    export: "导出合计",
-    all: (count: string) => `显示全部 ${count} 项`,
-    fewer: "收起",
     partial: (since: string) => `调用数超出一次可汇总的数量，以下合计仅包含 ${since} 之后的调用。`,
   },
 );
@@ -92,13 +81,12 @@ const groups = {
 type By = keyof typeof groups;
 
 const measures = ["cost", "requests", "tokens"] as const satisfies readonly Measure[];
-const shownGroups = 10;
 export const sumsRefreshMs = 30_000;
 
 /** bucketsFor returns the buckets of what the address selects: by default those of the last seven days. */
 function bucketsFor(search: RequestSearch, now: number): Buckets {
   const { from, to } = filterOf(search);
-  return chosenBuckets(from && timestampMs(from as never), to && timestampMs(to as never), now);
+  return chosenBuckets(from && timestampMs(from), to && timestampMs(to), now);
 }
 
 type AskedSums = MessageInitShape<typeof SummarizeRequestsRequestSchema>;
@@ -107,7 +95,10 @@ type AskedSums = MessageInitShape<typeof SummarizeRequestsRequestSchema>;
 export interface SummarySource {
   readonly useSums: (
     asked: AskedSums,
-  ) => Pick<UseQueryResult<SummarizeRequestsResponse | undefined, Error>, "data" | "error" | "refetch">;
+  ) => Pick<
+    UseQueryResult<SummarizeRequestsResponse | undefined, Error>,
+    "data" | "error" | "refetch" | "dataUpdatedAt" | "isPlaceholderData"
+  >;
   readonly refused: RefusedSource;
 }
 
@@ -127,7 +118,7 @@ export function UsageSummary({ search, source, keyNames, accountNames }: Props) 
   const buckets = bucketsFor(search, now);
   const { from: begins, to: ends, ...filter } = filterOf(search);
   // The list has the calls since the very moment, and so have the sums.
-  const from = timestampFromMs(Math.max(buckets.begins[0] ?? now, begins ? timestampMs(begins as never) : 0));
+  const from = timestampFromMs(Math.max(buckets.begins[0] ?? now, begins ? timestampMs(begins) : 0));
   const chosen = { ...filter, from, ...(ends ? { to: ends } : {}) };
   const summary = source.useSums({ filter: chosen, bucket: buckets.bucket, groupBy: groups[by] });
   const { outcomes: _outcomes, upstream, tag, ...ofRefused } = chosen;
@@ -161,9 +152,10 @@ export function UsageSummary({ search, source, keyNames, accountNames }: Props) 
                 nameOf={nameOf}
               />
               {answer.groups.length > 0 && (
-                <Groups
-                  {...{ of: answer.groups, by, nameOf, from: answer.completeFrom ?? from }}
-                  to={ends ? (ends as typeof from) : timestampFromMs(now)}
+                <SummaryGroups
+                  {...{ of: answer.groups, head: t[by], by, nameOf, from: answer.completeFrom ?? from }}
+                  to={timestampFromMs(Math.min(ends ? timestampMs(ends) : Infinity, summary.dataUpdatedAt))}
+                  isOfBefore={summary.isPlaceholderData}
                 />
               )}
             </Stack>
@@ -186,41 +178,6 @@ function useGroupNames(by: By, keyNames: Props["keyNames"], accountNames: Props[
     if (group !== "") return group;
     return by === "upstream" ? t.cache : by === "tag" ? t.untagged : by === "owner" ? t.nobody : group;
   };
-}
-
-interface GroupsProps {
-  readonly of: readonly RequestTotals[];
-  readonly by: By;
-  readonly nameOf: (group: string) => string;
-  readonly from: ReturnType<typeof timestampFromMs>;
-  readonly to: ReturnType<typeof timestampFromMs>;
-}
-
-/** Groups shows the first of the groups, then all; and makes a file of all. */
-function Groups({ of, by, nameOf, from, to }: GroupsProps) {
-  const t = useTexts(said);
-  const format = useFormat();
-  const { unit } = useSession();
-  const [all, setAll] = useState(false);
-  const write = () => {
-    const csv = totalsCsv({ groups: of, by, nameOf, from, to, unit: unit.code });
-    download(new Blob([csv], { type: "text/csv;charset=utf-8" }), `totals-by-${by}.csv`);
-  };
-  return (
-    <>
-      {of.length > 1 && <GroupTable of={all ? of : of.slice(0, shownGroups)} head={t[by]} nameOf={nameOf} flush />}
-      <Group gap="xs">
-        {of.length > shownGroups && (
-          <Button variant="subtle" size="xs" onClick={() => setAll(!all)}>
-            {all ? t.fewer : t.all(format.count(of.length))}
-          </Button>
-        )}
-        <Button variant="default" size="xs" leftSection={<IconDownload size={14} aria-hidden />} onClick={write}>
-          {t.export}
-        </Button>
-      </Group>
-    </>
-  );
 }
 
 function Totals({

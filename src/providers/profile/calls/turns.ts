@@ -1,10 +1,13 @@
 /** Fits conversations to templates whose turns alternate, or that take one call in a turn of the model's. No text is lost. */
-import { isObject, type JsonObject, type JsonValue, listOrEmpty } from "../../../wire/json.ts";
+import { isObject, type JsonObject, listOrEmpty } from "../../../wire/json.ts";
 import { asOne, isInstruction } from "../instructions.ts";
 import type { Capabilities } from "../profile.ts";
 
 /** Begins a conversation whose first turn is the model's. */
 const begin: JsonObject = { role: "user", content: "Begin." };
+
+/** Group is messages that stand behind each other and belong together. */
+type Group = [JsonObject, ...JsonObject[]];
 
 /**
  * alternatingTurns returns the messages with neighbours of one speaker as one, and the user's turn first, where the server demands that; the same
@@ -15,20 +18,28 @@ export function alternatingTurns(
   { turns: demanded }: Pick<Capabilities, "turns">,
 ): readonly JsonObject[] {
   if (demanded !== "alternating") return messages;
-  const groups: [JsonObject, ...JsonObject[]][] = [];
-  for (const message of messages) {
-    const group = groups.at(-1);
-    if (group && goesOn(group.at(-1) as JsonObject, message)) group.push(message);
-    else groups.push([message]);
-  }
-  const first = groups.findIndex(([message]) => !isInstruction(message));
-  if (groups[first]?.[0].role === "assistant") groups.splice(first, 0, [begin]);
-  return groups.length === messages.length ? messages : groups.map(asOne);
+  const turns = grouped(messages, isOfSameSpeaker).map(asOne);
+  const first = turns.findIndex((turn) => !isInstruction(turn));
+  if (turns[first]?.role === "assistant") return turns.toSpliced(first, 0, begin);
+  return turns.length === messages.length ? messages : turns;
 }
 
-/** Results of tools stand behind their calls. */
-function goesOn({ role, tool_calls: calls = null, function_call: call = null }: JsonObject, next: JsonObject): boolean {
+/** isOfSameSpeaker reports whether a message goes on with the turn of the one before. Results of tools stand behind their calls. */
+function isOfSameSpeaker({ role, tool_calls: calls = null, function_call: call = null }: JsonObject, next: JsonObject) {
   return role === next.role && (role === "user" || (role === "assistant" && calls === null && call === null));
+}
+
+/** grouped returns the messages in groups. `goesOn` reports whether the next message belongs to the group of the one before. */
+function grouped(
+  messages: readonly JsonObject[],
+  goesOn: (before: JsonObject, next: JsonObject) => boolean,
+): readonly Group[] {
+  const groups: Group[] = [];
+  for (const [i, message] of messages.entries()) {
+    if (i > 0 && goesOn(messages[i - 1] as JsonObject, message)) groups.at(-1)?.push(message);
+    else groups.push([message]);
+  }
+  return groups;
 }
 
 /** singleCalls returns the messages with a turn of the model's for each call, and its result behind it, where the server demands that. */
@@ -37,15 +48,8 @@ export function singleCalls(
   { turn_calls: demanded }: Pick<Capabilities, "turn_calls">,
 ): readonly JsonObject[] {
   if (demanded !== "one" || !messages.some(callsMore)) return messages;
-  const told: JsonObject[] = [];
-  let at = 0;
-  for (let message = messages[at]; message; message = messages[at]) {
-    const end = messages.findIndex(({ role }, i) => i > at && role !== "tool");
-    const behind = messages.slice(at + 1, end === -1 ? undefined : end);
-    told.push(...(callsMore(message) ? turnsOf(message, behind) : [message, ...behind]));
-    at += 1 + behind.length;
-  }
-  return told;
+  const isResult = (_: JsonObject, { role }: JsonObject) => role === "tool";
+  return grouped(messages, isResult).flatMap((group) => (callsMore(group[0]) ? turnsOf(group) : group));
 }
 
 function callsMore({ tool_calls: calls }: JsonObject): boolean {
@@ -53,15 +57,16 @@ function callsMore({ tool_calls: calls }: JsonObject): boolean {
 }
 
 /** turnsOf returns a turn for each call of a message, with the results that have its id; results of no call stay behind the last. */
-function turnsOf(message: JsonObject, results: readonly JsonObject[]): JsonObject[] {
-  const calls = listOrEmpty(message.tool_calls);
-  const ids = calls.map((call) => (isObject(call) ? (call.id ?? null) : null));
-  const ofCall =
-    (i: number) =>
-    ({ tool_call_id: id = null }: JsonObject) =>
-      i < ids.length - 1 ? id === (ids[i] as JsonValue) : !ids.slice(0, -1).includes(id);
-  return calls.flatMap((call, i) => [
-    { ...(i === 0 ? message : { role: "assistant", content: "" }), tool_calls: [call] },
-    ...results.filter(ofCall(i)),
-  ]);
+function turnsOf([message, ...results]: Group): JsonObject[] {
+  const turns = listOrEmpty(message.tool_calls).map(
+    (call, i): Group => [{ ...(i === 0 ? message : { role: "assistant", content: "" }), tool_calls: [call] }],
+  );
+  const byId = new Map(turns.map((turn) => [idOfCall(turn[0]), turn] as const).toReversed());
+  for (const result of results) (byId.get(result.tool_call_id ?? null) ?? turns.at(-1))?.push(result);
+  return turns.flat();
+}
+
+function idOfCall({ tool_calls: calls }: JsonObject) {
+  const [call] = listOrEmpty(calls);
+  return isObject(call) ? (call.id ?? null) : null;
 }

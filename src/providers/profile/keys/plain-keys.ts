@@ -66,7 +66,7 @@ function furtherOf(refused: RefusedForms, stated: Capabilities): Capabilities {
     ...(isPrefill && stated.last_turn === undefined ? { last_turn: "user" } : {}),
     ...(isSchema && stated.response_formats === undefined ? { response_formats: ["json_object"] } : {}),
     ...(isDemand && stated.demanded_calls === undefined ? { demanded_calls: "none" } : {}),
-    // Where instructions stand is the server's to say, and whether the model's template has any is not.
+    // A server's profile says where instructions stand; whether the template of each model has a role for them, only a refusal says.
     ...(isSystem && stated.system !== "user" ? ofUser : {}),
     ...(areTurns && stated.turns === undefined ? { turns: "alternating" } : {}),
     ...(areCalls && stated.turn_calls === undefined ? { turn_calls: "one" } : {}),
