@@ -362,10 +362,12 @@ for (const endpoint of Object.values(endpoints)) {
 
 /**
  * What every family can say: Anthropic's has no word for the backend's configuration, counts more kinds of input, and
- * does not know at the beginning of an answer that it will hold no text.
+ * does not know at the beginning of an answer that it will hold no text. The end of a message over another gateway tells what is charged: the
+ * greater input, which may be the estimate of the beginning.
  */
 function said(answers: readonly JsonObject[]): readonly JsonObject[] {
   return answers.map(({ system_fingerprint, ...answer }) => {
+    if (answer.type === "message_delta") return { ...answer, usage: outputOf(answer.usage as JsonObject) };
     const { prompt_tokens_details, completion_tokens_details, ...counts } = (answer.usage ?? {}) as JsonObject;
     const choices = ((answer.choices ?? []) as JsonObject[]).map(({ delta, ...choice }) => {
       const { content, ...rest } = (delta ?? {}) as JsonObject;
@@ -373,6 +375,10 @@ function said(answers: readonly JsonObject[]): readonly JsonObject[] {
     });
     return { ...answer, ...(answer.usage ? { usage: counts } : {}), ...(answer.choices ? { choices } : {}) };
   });
+}
+
+function outputOf({ output_tokens }: JsonObject): JsonObject {
+  return { output_tokens: output_tokens as number };
 }
 
 for (const [name, stream] of [

@@ -4,7 +4,7 @@
  *
  * The claim of a process that died expires when its holds do, and no claim of a process that lives does. So a process ends each claim that it
  * has made: one that the database did not let end is ended later, and an answer that it did not take is stored later, for its call is charged.
- * While there are calls or such claims, a timer extends all of them, and ends the latter.
+ * While there are calls or such claims, a timer extends those of calls that run or are charged, and ends what is left.
  */
 import { answerNotKept, cancelled, idempotencyConflict, idempotencyRunning } from "../../call/refusals.ts";
 import { holdMs, sweepMs } from "../../ledger/contract.ts";
@@ -114,6 +114,8 @@ interface LeftClaim {
   end(): Promise<unknown>;
   /** How many bytes of an answer it has. */
   readonly bytes: number;
+  /** Whether the call is charged: then the claim is extended until the answer is stored. Others expire. */
+  readonly isCharged: boolean;
 }
 
 type RunningCalls = ReturnType<typeof createRunningCalls>;
@@ -128,7 +130,7 @@ function createRunningCalls(options: ClaimsOptions) {
     timer ??= setInterval(renew, sweepMs).unref();
   }
   function renew(): void {
-    const requestIds = Array.from([...calls.values(), ...left.claims()], ({ requestId }) => requestId);
+    const requestIds = Array.from([...calls.values(), ...left.charged()], ({ requestId }) => requestId);
     void store.renew(node, requestIds, clock() + holdMs).catch(onError);
     void left.endAll().then(stop);
   }
@@ -155,11 +157,11 @@ function createRunningCalls(options: ClaimsOptions) {
 function createLeftClaims({ store, clock, onError }: ClaimsOptions, onLeft: () => void) {
   const left = new Map<Claim, LeftClaim>();
   const keepNow = (claim: Claim, answer: Buffer | undefined) => store.keep({ ...claim, now: clock() }, answer);
-  const freeing = (claim: Claim): LeftClaim => ({ end: () => store.free(claim), bytes: 0 });
+  const freeing = (claim: Claim): LeftClaim => ({ end: () => store.free(claim), bytes: 0, isCharged: false });
   const keeping = (claim: Claim, answer: Buffer | undefined): LeftClaim => {
     const waiting = left.values().reduce((sum, { bytes }) => sum + bytes, 0);
     const kept = waiting + (answer?.length ?? 0) > mostKeptLater ? undefined : answer;
-    return { end: () => keepNow(claim, kept), bytes: kept?.length ?? 0 };
+    return { end: () => keepNow(claim, kept), bytes: kept?.length ?? 0, isCharged: true };
   };
   const leave = (claim: Claim, how: LeftClaim) => {
     left.set(claim, how);
@@ -170,7 +172,8 @@ function createLeftClaims({ store, clock, onError }: ClaimsOptions, onLeft: () =
     left.delete(claim);
   };
   return {
-    claims: () => left.keys(),
+    /** Returns the claims that are to be extended. */
+    charged: () => Array.from(left).flatMap(([claim, { isCharged }]) => (isCharged ? [claim] : [])),
     isAny: () => left.size > 0,
     /** Ends the claim of a call that was not answered, now or later. It never rejects. */
     free: (claim: Claim): Promise<void> =>
