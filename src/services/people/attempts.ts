@@ -13,11 +13,13 @@ import { dayMs, minuteMs } from "../../runtime/time/durations.ts";
 
 /** Attempts counts attempts. Each method throws a Refusal when there were too many. */
 export interface Attempts {
-  /**
-   * countPeer counts an attempt from a network address. It also refuses when too many passwords are waiting to be
-   * hashed, whoever sent them.
-   */
+  /** countPeer counts an attempt from a network address. It also refuses as refuseBusy does. */
   countPeer(peer: Peer): Promise<void>;
+  /**
+   * refuseBusy refuses when too many passwords are waiting to be hashed, whoever sent them. It is asked right before one is hashed, too: many
+   * attempts may have passed countPeer at once, and wait for the database.
+   */
+  refuseBusy(): void;
   /**
    * countSignIn counts an attempt to sign in with an e-mail address, whether or not a user has it. `known` is whether
    * the user has a session from the same network.
@@ -47,11 +49,15 @@ export function createAttempts(limiter: Limiter): Attempts {
     const { allowed, retryAfterMs } = await limiter.take(id, rate, 1);
     if (!allowed) throw tooManyAttempts(retryAfterMs, "sign_in");
   }
+  function refuseBusy(): void {
+    if (passwordsWaiting() >= maxPasswordsWaiting) throw tooManyAttempts(busyRetryMs);
+  }
   return {
     async countPeer(peer) {
       await count(`from ${networkOf(peer.address)}`, perNetwork);
-      if (passwordsWaiting() >= maxPasswordsWaiting) throw tooManyAttempts(busyRetryMs);
+      refuseBusy();
     },
+    refuseBusy,
     async countSignIn(email, peer, known) {
       await count(`as ${email} from ${networkOf(peer.address)}`, perUser);
       if (!known) await count(`as ${email}`, perUserEverywhere);

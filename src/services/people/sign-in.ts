@@ -40,6 +40,7 @@ export function signInRpcs({ storage, attempts, clock }: SignInParts): SignInRpc
   async function proved(user: UserRow | undefined, password: string): Promise<UserRow | undefined> {
     decoy ??= hashPassword(newPassword());
     const noHash = await decoy;
+    attempts.refuseBusy();
     const right = await verifyPassword(password, user?.password_hash ?? noHash);
     if (!right || !user) return undefined;
     // Meanwhile the user may have been removed or the password changed.

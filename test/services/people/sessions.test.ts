@@ -13,6 +13,7 @@ import {
   signedIn,
   stoppedClock,
 } from "../../support/dashboard/sign-in.ts";
+import { eventually } from "../../support/eventually.ts";
 import { now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 
 let gateway: TestGateway;
@@ -26,6 +27,13 @@ beforeEach(async () => {
 });
 
 afterEach(() => gateway.close());
+
+/** use asks by a session, and waits until its use is written, which no answer waits for. */
+async function use({ account }: Awaited<ReturnType<typeof signedIn>>): Promise<void> {
+  await account.getAccount({});
+  const seen = async () => (await gateway.storage.sessions.list(userId, clock.read()))[0]?.last_seen_at;
+  await eventually(async () => expect(await seen()).toBe(clock.read()));
+}
 
 function tokenOf(cookie: string): string {
   return cookie.split("=")[1] as string;
@@ -160,10 +168,10 @@ describe("a session ends", () => {
 
   test("seven days after it was last used", async () => {
     const browser = await signedIn(gateway);
-    clock.pass(7 * days - 1);
-    await browser.account.getAccount({});
-    clock.pass(7 * days - 1);
-    await browser.account.getAccount({});
+    for (const _ of Array(2)) {
+      clock.pass(7 * days - 1);
+      await use(browser);
+    }
     clock.pass(7 * days);
     expect(await refusalOf(browser.account.getAccount({}))).toMatchObject({ reason: "SESSION_ENDED" });
   });
@@ -172,7 +180,7 @@ describe("a session ends", () => {
     const browser = await signedIn(gateway);
     for (const _ of Array(5)) {
       clock.pass(6 * days - 1);
-      await browser.account.getAccount({});
+      await use(browser);
     }
     clock.pass(5);
     expect(await refusalOf(browser.account.getAccount({}))).toMatchObject({ reason: "SESSION_ENDED" });
