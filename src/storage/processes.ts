@@ -83,7 +83,7 @@ function createShowProcess(
       postPauses,
       ({ error }) => onError(error),
     );
-    // Whoever has ended the showing meanwhile looks for nobody.
+    // A process that is not shown any more looks for no others.
     void posted.then(() => (starting.delete(node) ? endGone(locks) : undefined)).catch(onError);
     const unlock = locks.keep(node);
     return () => {

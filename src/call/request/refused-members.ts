@@ -280,7 +280,7 @@ export function* withoutMembers(
   const blocks = members.filter(isOfBlocks);
   const isPlain = (one: RefusedMember) =>
     !one.as && !isOfBlocks(one) && !isOfItems(one) && !isOfSignatures(one) && !isOfTools(one);
-  // What the caller wants of a stream is read from its options: the provider leaves them out.
+  // The options of a stream stay here, where the gateway reads what the caller wants. The provider leaves them out.
   const isLeft = (one: RefusedMember) => one.isDoneHere && isUsageRefused([one]);
   for (const { path, of, isDoneHere } of members.filter((one) => isPlain(one) && !isLeft(one)))
     left = yield* without(left, path, { of, at: "", dropped: isDoneHere ? [] : dropped });

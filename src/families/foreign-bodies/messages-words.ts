@@ -3,9 +3,8 @@
  * tools and choices, settings by chat's names, and instructions before the first turn. Each becomes what the Messages API has
  * for it. A sampling setting of -1, by which clients say that nobody made it, is left out: the vendor takes it for that, too.
  */
-import { partsOf } from "../../call/request/content-parts.ts";
+import { isInstruction, partsOf } from "../../call/request/content-parts.ts";
 import { readToolInput } from "../../call/tools/tool-input.ts";
-import { isInstruction } from "../../providers/profile/instructions.ts";
 import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
 import { definedFields, isObject, type JsonObject, type JsonValue, mappedList, textOrEmpty } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";

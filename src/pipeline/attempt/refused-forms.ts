@@ -9,6 +9,7 @@
  */
 import type { Form, Operation } from "../../call/operations.ts";
 import type { Refusal } from "../../call/refusals.ts";
+import { callsMore, isInstruction } from "../../call/request/content-parts.ts";
 import { demandsCall } from "../../call/request/demanded-call.ts";
 import type { RefusedForms } from "../../call/request/refused-members.ts";
 import { hasTools } from "../../call/request/tools-anywhere.ts";
@@ -135,14 +136,6 @@ function isUnalternate({ role }: JsonObject, i: number, turns: readonly JsonObje
 /** How they say that a turn has one call: Llama's templates, and Databricks. */
 const saysSingle =
   /\b(?:single|one|1) tool[-_ ]?calls?\b|\b(?:multiple|parallel) (?:tool|function)[-_ ]?calls?\b.{0,20}(?:\bnot\b|n't|\bun)/is;
-
-function callsMore({ tool_calls: calls }: JsonObject): boolean {
-  return Array.isArray(calls) && calls.length > 1;
-}
-
-function isInstruction({ role }: JsonObject): boolean {
-  return role === "system" || role === "developer";
-}
 
 /** saysInstructions reports whether a refusal may be for instructions of the role `developer`, or for those behind the first message. */
 function saysInstructions(said: string, turns: readonly JsonObject[]): boolean {

@@ -26,7 +26,7 @@ import { idsOfMessages } from "../own-ids/of-messages.ts";
 import { withOwnIds } from "../own-ids/own-ids.ts";
 import { isDefault } from "../profile/keys/refused.ts";
 import { lowerCased } from "../upstream/lower-cased.ts";
-import { checkOver, commonFields, secretsOf, speakOver } from "../upstream/speak.ts";
+import { checkOver, commonFields, credentialsIn, secretsOf, speakOver } from "../upstream/speak.ts";
 import type { Timeouts } from "../upstream/timeouts.ts";
 import { createUpstream } from "../upstream/upstream.ts";
 import { createEventAccumulator } from "./accumulator.ts";
@@ -67,7 +67,7 @@ export function createAnthropicProvider(options: AnthropicOptions): Provider {
   const credential = { ...lowerCased(headers), ...credentialOf(apiKey, options.credential ?? "x-api-key") };
   const dialect = anthropicDialect(credential, createRedact(baseUrl, secretsOf(apiKey, headers, query)));
   const isSigned = (model: string) => requiresSignedThinking(model, baseUrl);
-  const secrets = [...apiKeys, ...Object.values(headers ?? {}), ...Object.values(query ?? {})];
+  const secrets = credentialsIn(apiKeys, headers, query);
   const spoken = <O extends Operation>(spokenAs: Dialect, path: string): Speak<O> =>
     dropUnsupported(withOwnIds(speakOver<O>(upstream, spokenAs, path), secrets, idsOfMessages), isSigned);
   return {

@@ -25,7 +25,7 @@ import { withOwnIds } from "../own-ids/own-ids.ts";
 import { fittingOf } from "../profile/fit.ts";
 import { createProfile, type Profile } from "../profile/profile.ts";
 import { lowerCased } from "../upstream/lower-cased.ts";
-import { checkOver, commonFields, secretsOf, speakOver } from "../upstream/speak.ts";
+import { checkOver, commonFields, credentialsIn, secretsOf, speakOver } from "../upstream/speak.ts";
 import type { Timeouts } from "../upstream/timeouts.ts";
 import { createUpstream } from "../upstream/upstream.ts";
 import { ChatUsageReader } from "../usage/chat-counts.ts";
@@ -65,7 +65,8 @@ export interface OpenAiOptions {
 }
 
 export function createOpenAiProvider(options: OpenAiOptions): Provider {
-  const { baseUrl, apiKey, apiKeys, headers, timeouts, query, createClient, profile = createProfile({}) } = options;
+  const { baseUrl, apiKey, headers, timeouts, query, createClient, profile = createProfile({}) } = options;
+  const { apiKeys = apiKey === undefined ? [] : [apiKey] } = options;
   const upstream = createUpstream(baseUrl, timeouts, query, createClient);
   const credential = { ...lowerCased(headers), ...credentialOf(apiKey, options.credential) };
   const hide = createRedact(baseUrl, secretsOf(apiKey, headers, query));
@@ -77,7 +78,7 @@ export function createOpenAiProvider(options: OpenAiOptions): Provider {
   );
   const errors = openAiErrors(hide);
   const responding = responsesDialect(dialect, (json, bytes) => refusalOfErrorIn(json, bytes, errors));
-  const secrets = [...(apiKeys ?? [apiKey]), ...Object.values(headers ?? {}), ...Object.values(query ?? {})];
+  const secrets = credentialsIn(apiKeys, headers, query);
   const served = {
     responses: (path: string) => withOwnIds(speakOver(upstream, responding, path), secrets, idsOfResponses),
     chat: (path: string) => withOwnIds(speakOver(upstream, dialect, path), secrets, idsOfChats),

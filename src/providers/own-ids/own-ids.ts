@@ -32,13 +32,8 @@ export interface KeptIds {
 }
 
 /** withOwnIds returns what speaks for one account at a time. `secrets` are the upstream's credentials. */
-export function withOwnIds<O extends Operation>(
-  speak: Speak<O>,
-  secrets: readonly (string | undefined)[],
-  kept: KeptIds,
-): Speak<O> {
-  const known = secrets.filter((secret) => secret !== undefined);
-  const key = known.length > 0 ? JSON.stringify(known) : randomBytes(32).toString("hex");
+export function withOwnIds<O extends Operation>(speak: Speak<O>, secrets: readonly string[], kept: KeptIds): Speak<O> {
+  const key = secrets.length > 0 ? JSON.stringify(secrets) : randomBytes(32).toString("hex");
   return <F extends Form>(attempt: Attempt<O, F>): MaybePromise<Answer<Output<O, F>>> => {
     const codes = createCodes(key, attempt.account ?? "");
     const { request } = attempt;

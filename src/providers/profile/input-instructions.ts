@@ -3,8 +3,8 @@
  * Servers that take instructions only first get all of them, in order, as `instructions`.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isInstruction } from "../../call/request/content-parts.ts";
 import { isFilledText, isObject } from "../../wire/json.ts";
-import { isInstruction } from "./instructions.ts";
 import type { Capabilities } from "./profile.ts";
 
 /** placeInputInstructions returns the changes to the request: none where the server takes it as it is, or what it takes is not stated. */

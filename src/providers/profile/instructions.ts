@@ -5,7 +5,8 @@
  * User messages on both sides of a moved instruction become one: templates that want instructions first also want
  * turns to alternate.
  */
-import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
+import { isInstruction } from "../../call/request/content-parts.ts";
+import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import type { Capabilities } from "./profile.ts";
 
 /** placeInstructions returns the messages unchanged where nothing is stated of what the server takes. */
@@ -27,13 +28,6 @@ function toldByUser([{ content = "" }, next, ...rest]: readonly [JsonObject, ...
 
 function asSystem(message: JsonObject): JsonObject {
   return message.role === "developer" ? { ...message, role: "system" } : message;
-}
-
-type Instruction = JsonObject & { readonly role: "system" | "developer" };
-
-/** isInstruction reports a message, or an item, by its role. */
-export function isInstruction(message: JsonValue | undefined): message is Instruction {
-  return isObject(message) && (message.role === "system" || message.role === "developer");
 }
 
 function isLate(message: JsonObject, i: number): boolean {

@@ -63,7 +63,16 @@ export function secretsOf(
 ): readonly (string | undefined)[] {
   // A server may quote a token without its scheme.
   const token = apiKey?.replace(/^bearer\s+/i, "");
-  return [apiKey, token, ...Object.values(headers), ...Object.values(query)];
+  return [apiKey, token, ...credentialsIn([], headers, query)];
+}
+
+/** credentialsIn returns the credentials that an upstream's configuration has: keys, headers and queries. */
+export function credentialsIn(
+  apiKeys: readonly string[],
+  headers: Readonly<Record<string, string>> = {},
+  query: Readonly<Record<string, string>> = {},
+): readonly string[] {
+  return [...apiKeys, ...Object.values(headers), ...Object.values(query)];
 }
 
 /** checkOver returns the health check of an upstream: any answer of success passes. */

@@ -4,16 +4,26 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ApiKeySchema } from "../../../gen/modelgateway/v1/keys_pb.ts";
 import type { ApiKey } from "../../storage/keys.ts";
 import { limitOf } from "../../storage/money/bounds.ts";
-import type { BudgetMessages } from "../accounts/budget-messages.ts";
+import type { BudgetStore } from "../../storage/money/budget-store.ts";
+import { type BudgetMessages, keyBudgets } from "../accounts/budget-messages.ts";
 import { limitFields } from "./key-limits.ts";
 
+/** KeyMessage is the message of a key. */
+type KeyMessage = MessageInitShape<typeof ApiKeySchema>;
+
+/** keyMessages builds the messages of keys with their budgets. `now` is in milliseconds since 1970. */
+export async function keyMessages(budgets: BudgetStore, keys: readonly ApiKey[], now: number): Promise<KeyMessage[]> {
+  const standing = await keyBudgets(budgets, keys, now);
+  return keys.map((key) => keyMessage(key, now, standing));
+}
+
+/** shownKey builds the message of a key with its budgets. `now` is in milliseconds since 1970. */
+export async function shownKey(budgets: BudgetStore, key: ApiKey, now: number, secret?: string): Promise<KeyMessage> {
+  return keyMessage(key, now, await keyBudgets(budgets, [key], now), secret);
+}
+
 /** keyMessage builds a key's message. `now` is in milliseconds since 1970, `budgets` has those of the key if it has any. */
-export function keyMessage(
-  key: ApiKey,
-  now: number,
-  budgets: BudgetMessages,
-  secret?: string,
-): MessageInitShape<typeof ApiKeySchema> {
+function keyMessage(key: ApiKey, now: number, budgets: BudgetMessages, secret?: string): KeyMessage {
   const previousUntil = key.previous_expires_at;
   const limit = limitOf(key);
   return {

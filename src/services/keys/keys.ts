@@ -27,7 +27,7 @@ import { limitOf, unreachedLimit } from "../../storage/money/bounds.ts";
 import type { BudgetStore } from "../../storage/money/budget-store.ts";
 import type { Storage, Stores, Transact } from "../../storage/storage.ts";
 import type { Catalog } from "../../targets/catalog.ts";
-import { accountBudgets, keyBudgets, readBudgetList } from "../accounts/budget-messages.ts";
+import { accountBudgets, readBudgetList } from "../accounts/budget-messages.ts";
 import { asked } from "../asked.ts";
 import { createOnce } from "../idempotency.ts";
 import { pageOf } from "../page.ts";
@@ -35,7 +35,7 @@ import { refuseUnknown } from "../unknown-fields.ts";
 import { whole } from "../whole.ts";
 import { issueKey } from "./issue-key.ts";
 import { readLimits } from "./key-limits.ts";
-import { keyMessage } from "./key-message.ts";
+import { keyMessages, shownKey } from "./key-message.ts";
 import { readPermissions } from "./key-permissions.ts";
 import { readChange, readCreditLimit, readExpiry } from "./key-request.ts";
 
@@ -104,7 +104,7 @@ function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
         const { id, made, headers } = await createOnce(parts.transact, call, now, make);
         hasMade = made !== undefined;
         const key = made?.key ?? known(await keys.find(accountId, id), id);
-        const shown = keyMessage(key, now, await keyBudgets(parts.budgets, [key], now), made?.secret);
+        const shown = await shownKey(parts.budgets, key, now, made?.secret);
         return whole(CreateKeyResponseSchema, { key: shown }, headers);
       } finally {
         if (!hasMade) giveBack();
@@ -123,7 +123,7 @@ function secretRpcs(parts: KeyParts): Rpcs<"createKey" | "rotateKey"> {
       };
       const { made, headers } = await createOnce(parts.transact, call, now, rotate);
       const key = made?.key ?? known(await keys.find(accountId, id), id);
-      const shown = keyMessage(key, now, await keyBudgets(parts.budgets, [key], now), made?.secret);
+      const shown = await shownKey(parts.budgets, key, now, made?.secret);
       return whole(RotateKeyResponseSchema, { key: shown }, headers);
     },
   };
@@ -135,7 +135,7 @@ function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" |
     const budgets = await accountBudgets(parts.budgets, [{ id: account_id, budgets: account_budgets }], now);
     return [...(budgets.get(account_id) ?? [])];
   };
-  const shown = async (key: ApiKey, now: number) => keyMessage(key, now, await keyBudgets(parts.budgets, [key], now));
+  const shown = (key: ApiKey, now: number) => shownKey(parts.budgets, key, now);
   return {
     async listKeys({ request, caller }) {
       const { pageSize, pageToken, tag, owner, extra } = request.message();
@@ -146,9 +146,7 @@ function keyRpcs(parts: KeyParts): Rpcs<"listKeys" | "updateKey" | "deleteKey" |
       const { items, next } = await pageOf(page, "key", (last = "", limit) =>
         keys.page(caller.accountId, last, limit, labels),
       );
-      const now = clock();
-      const budgets = await keyBudgets(parts.budgets, items, now);
-      return whole(ListKeysResponseSchema, { keys: items.map((key) => keyMessage(key, now, budgets)), ...next });
+      return whole(ListKeysResponseSchema, { keys: await keyMessages(parts.budgets, items, clock()), ...next });
     },
     async updateKey({ request, caller }) {
       const now = clock();

@@ -6,8 +6,7 @@ import {
   SwitchAccountKeyResponseSchema,
 } from "../../../gen/modelgateway/v1/operator_pb.ts";
 import type { ServiceImplementation } from "../../call/call.ts";
-import { keyBudgets } from "../accounts/budget-messages.ts";
-import { keyMessage } from "../keys/key-message.ts";
+import { keyMessages, shownKey } from "../keys/key-message.ts";
 import { known, notFound } from "../keys/keys.ts";
 import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
@@ -26,21 +25,14 @@ export function operatorKeys({ storage, clock }: Pick<OperatorParts, "storage" |
       const { account = "", ...page } = request.message();
       const { id } = await findAccount(accounts, account);
       const { items, next } = await pageOf(page, "key", (last = "", limit) => keys.page(id, last, limit));
-      const now = clock();
-      const standing = await keyBudgets(budgets, items, now);
-      return whole(ListAccountKeysResponseSchema, {
-        keys: items.map((key) => keyMessage(key, now, standing)),
-        ...next,
-      });
+      return whole(ListAccountKeysResponseSchema, { keys: await keyMessages(budgets, items, clock()), ...next });
     },
     async switchAccountKey({ request }) {
       const { account = "", id = "", disabled = false } = request.message();
       const owner = await findAccount(accounts, account);
       const updated = await keys.update(owner.id, id, { disabled: Number(disabled) });
       const key = known(updated.kind === "absent" ? undefined : updated.key, id);
-      const now = clock();
-      const shown = keyMessage(key, now, await keyBudgets(budgets, [key], now));
-      return whole(SwitchAccountKeyResponseSchema, { key: shown });
+      return whole(SwitchAccountKeyResponseSchema, { key: await shownKey(budgets, key, clock()) });
     },
     async deleteAccountKey({ request }) {
       const { account = "", id = "" } = request.message();

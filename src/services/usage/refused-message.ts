@@ -54,7 +54,7 @@ export async function summarizeRefused(
   const { filter, bucket, groupBy = RefusedGroup.UNSPECIFIED } = request ?? {};
   const bucketMs = bucketMsOf(bucket);
   const by = columns[groupBy];
-  // Those of more than two days ago are kept by the hour.
+  // Refused calls of more than two days ago are counted by the hour.
   const times = bucketedSpan(filter ?? {}, bucketMs, now, Math.min(bucketMs, hourMs));
   const found = await store.sums({ accountId, ...filterOf(filter), ...times, bucketMs, groupBy: by }, maxGroups);
   const nameOf = (group: string) => (by === "reason" ? reasonWord(Number(group) as Reason) : group);

@@ -6,7 +6,8 @@ import { Confirm } from "../../parts/confirm.tsx";
 import { notify } from "../../parts/notify.ts";
 import { useForgetKeys } from "./forget.ts";
 
-const said = texts(
+/** deletion is what is said of deleting a key, whoever deletes it. */
+export const deletion = texts(
   {
     title: (name: string) => `Delete “${name}”`,
     about:
@@ -29,7 +30,7 @@ interface Props {
 }
 
 export function DeleteKey({ of, opened, onClose }: Props) {
-  const t = useTexts(said);
+  const t = useTexts(deletion);
   const forget = useForgetKeys();
   const remove = useMutation(KeyService.method.deleteKey, { onSettled: forget });
   const close = () => {

@@ -1,16 +1,9 @@
 /** The actions on a key. */
-import { ActionIcon, Menu } from "@mantine/core";
-import {
-  IconCode,
-  IconDots,
-  IconPencil,
-  IconPlayerPause,
-  IconPlayerPlay,
-  IconRefresh,
-  IconTrash,
-} from "@tabler/icons-react";
+import { Menu } from "@mantine/core";
+import { IconCode, IconPencil, IconPlayerPause, IconPlayerPlay, IconRefresh, IconTrash } from "@tabler/icons-react";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { ActionsMenu } from "../../parts/actions-menu.tsx";
 
 const said = texts(
   {
@@ -45,39 +38,32 @@ export function KeyMenu({ of, onOpen, onSwitch }: KeyActions & { readonly of: Ap
   const t = useTexts(said);
   const open = (dialog: KeyDialog) => onOpen(dialog, of);
   return (
-    <Menu position="bottom-end" withInitialFocusPlaceholder={false}>
-      <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" aria-label={t.menu(of.name)}>
-          <IconDots size={18} aria-hidden />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item leftSection={<IconPencil size={16} aria-hidden />} onClick={() => open("edit")}>
-          {t.edit}
+    <ActionsMenu label={t.menu(of.name)} withInitialFocusPlaceholder={false}>
+      <Menu.Item leftSection={<IconPencil size={16} aria-hidden />} onClick={() => open("edit")}>
+        {t.edit}
+      </Menu.Item>
+      <Menu.Item leftSection={<IconCode size={16} aria-hidden />} onClick={() => open("use")}>
+        {t.use}
+      </Menu.Item>
+      {of.disabled ? (
+        <Menu.Item leftSection={<IconPlayerPlay size={16} aria-hidden />} onClick={() => onSwitch(of, false)}>
+          {t.enable}
         </Menu.Item>
-        <Menu.Item leftSection={<IconCode size={16} aria-hidden />} onClick={() => open("use")}>
-          {t.use}
+      ) : (
+        <Menu.Item leftSection={<IconPlayerPause size={16} aria-hidden />} onClick={() => onSwitch(of, true)}>
+          {t.disable}
         </Menu.Item>
-        {of.disabled ? (
-          <Menu.Item leftSection={<IconPlayerPlay size={16} aria-hidden />} onClick={() => onSwitch(of, false)}>
-            {t.enable}
-          </Menu.Item>
-        ) : (
-          <Menu.Item leftSection={<IconPlayerPause size={16} aria-hidden />} onClick={() => onSwitch(of, true)}>
-            {t.disable}
-          </Menu.Item>
-        )}
-        <Menu.Item leftSection={<IconRefresh size={16} aria-hidden />} onClick={() => open("rotate")}>
-          {t.rotate}
-        </Menu.Item>
-        <Menu.Item
-          c="var(--mantine-color-error)"
-          leftSection={<IconTrash size={16} aria-hidden />}
-          onClick={() => open("delete")}
-        >
-          {t.delete}
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+      )}
+      <Menu.Item leftSection={<IconRefresh size={16} aria-hidden />} onClick={() => open("rotate")}>
+        {t.rotate}
+      </Menu.Item>
+      <Menu.Item
+        c="var(--mantine-color-error)"
+        leftSection={<IconTrash size={16} aria-hidden />}
+        onClick={() => open("delete")}
+      >
+        {t.delete}
+      </Menu.Item>
+    </ActionsMenu>
   );
 }

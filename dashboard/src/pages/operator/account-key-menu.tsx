@@ -1,12 +1,14 @@
 /** The operator's actions on a key of an account: each is asked for once more. */
-import { ActionIcon, Menu } from "@mantine/core";
-import { IconDots, IconPlayerPause, IconPlayerPlay, IconTrash } from "@tabler/icons-react";
+import { Menu } from "@mantine/core";
+import { IconPlayerPause, IconPlayerPlay, IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { ActionsMenu } from "../../parts/actions-menu.tsx";
 import { ConfirmCall } from "../../parts/confirm-call.tsx";
 import { notify } from "../../parts/notify.ts";
+import { deletion } from "../keys/delete-key.tsx";
 import { useForgetAnswers } from "./forget.ts";
 
 const said = texts(
@@ -17,15 +19,11 @@ const said = texts(
     delete: "Delete",
     disableTitle: (name: string) => `Disable “${name}”`,
     enableTitle: (name: string) => `Enable “${name}”`,
-    deleteTitle: (name: string) => `Delete “${name}”`,
     disableAbout:
       "Calls with this key are refused from now on. The account's users can enable it again: delete it where others know its secret.",
     enableAbout: "Calls with this key are answered again from now on.",
-    deleteAbout:
-      "Calls with this key are refused from now on, for good. What it used and what that cost stay in the records.",
     disabled: (name: string) => `Key “${name}” disabled`,
     enabled: (name: string) => `Key “${name}” enabled`,
-    deleted: (name: string) => `Key “${name}” deleted`,
   },
   {
     menu: (name: string) => `${name} 的操作`,
@@ -34,13 +32,10 @@ const said = texts(
     delete: "删除",
     disableTitle: (name: string) => `停用“${name}”`,
     enableTitle: (name: string) => `启用“${name}”`,
-    deleteTitle: (name: string) => `删除“${name}”`,
     disableAbout: "使用此密钥的调用将从现在起被拒绝。此账户的用户可以重新启用它：如果密钥内容已泄露，请删除此密钥。",
     enableAbout: "使用此密钥的调用将从现在起恢复正常。",
-    deleteAbout: "使用此密钥的调用将从现在起被永久拒绝。其用量和费用记录会保留。",
     disabled: (name: string) => `已停用密钥“${name}”`,
     enabled: (name: string) => `已启用密钥“${name}”`,
-    deleted: (name: string) => `已删除密钥“${name}”`,
   },
 );
 
@@ -53,6 +48,7 @@ interface Props {
 
 export function AccountKeyMenu({ accountId, of }: Props) {
   const t = useTexts(said);
+  const ofDeletion = useTexts(deletion);
   const forget = useForgetAnswers();
   // A closed dialog keeps what it asks while it fades out, also where the key has changed meanwhile.
   const [{ dialog, disabled }, setOpened] = useState<{ dialog?: "switch" | "delete"; disabled: boolean }>({
@@ -69,28 +65,21 @@ export function AccountKeyMenu({ accountId, of }: Props) {
   const Icon = of.disabled ? IconPlayerPlay : IconPlayerPause;
   return (
     <>
-      <Menu position="bottom-end" withInitialFocusPlaceholder={false}>
-        <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" aria-label={t.menu(of.name)}>
-            <IconDots size={18} aria-hidden />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item
-            leftSection={<Icon size={16} aria-hidden />}
-            onClick={() => setOpened({ dialog: "switch", disabled: !of.disabled })}
-          >
-            {of.disabled ? t.enable : t.disable}
-          </Menu.Item>
-          <Menu.Item
-            c="var(--mantine-color-error)"
-            leftSection={<IconTrash size={16} aria-hidden />}
-            onClick={() => setOpened({ dialog: "delete", disabled })}
-          >
-            {t.delete}
-          </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
+      <ActionsMenu label={t.menu(of.name)} withInitialFocusPlaceholder={false}>
+        <Menu.Item
+          leftSection={<Icon size={16} aria-hidden />}
+          onClick={() => setOpened({ dialog: "switch", disabled: !of.disabled })}
+        >
+          {of.disabled ? t.enable : t.disable}
+        </Menu.Item>
+        <Menu.Item
+          c="var(--mantine-color-error)"
+          leftSection={<IconTrash size={16} aria-hidden />}
+          onClick={() => setOpened({ dialog: "delete", disabled })}
+        >
+          {t.delete}
+        </Menu.Item>
+      </ActionsMenu>
       <ConfirmCall
         opened={dialog === "switch"}
         onClose={close}
@@ -105,14 +94,14 @@ export function AccountKeyMenu({ accountId, of }: Props) {
       <ConfirmCall
         opened={dialog === "delete"}
         onClose={close}
-        title={t.deleteTitle(of.name)}
+        title={ofDeletion.title(of.name)}
         name={of.name}
         action={t.delete}
         method={deleteAccountKey}
         request={{ account: accountId, id: of.id }}
-        onDone={finish(t.deleted(of.name))}
+        onDone={finish(ofDeletion.done(of.name))}
       >
-        {t.deleteAbout}
+        {ofDeletion.about}
       </ConfirmCall>
     </>
   );

@@ -1,16 +1,10 @@
 /** The operator's actions on a user: password link, second factor, operator rights, removal. */
-import { ActionIcon, Menu } from "@mantine/core";
-import {
-  IconDeviceMobileOff,
-  IconDots,
-  IconKey,
-  IconShieldMinus,
-  IconShieldPlus,
-  IconTrash,
-} from "@tabler/icons-react";
+import { Menu } from "@mantine/core";
+import { IconDeviceMobileOff, IconKey, IconShieldMinus, IconShieldPlus, IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
 import type { User } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { ActionsMenu } from "../../parts/actions-menu.tsx";
 import { ChangeOperator } from "./change-operator.tsx";
 import { RemoveSecondFactor } from "./remove-second-factor.tsx";
 import { RemoveUser } from "./remove-user.tsx";
@@ -41,35 +35,28 @@ export function UserMenu({ user }: { readonly user: User }) {
   const close = () => setOpen(undefined);
   return (
     <>
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" aria-label={t.actions(user.email)}>
-            <IconDots size={18} aria-hidden />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item leftSection={<IconKey size={16} aria-hidden />} onClick={() => setOpen("reset")}>
-            {t.reset}
+      <ActionsMenu label={t.actions(user.email)}>
+        <Menu.Item leftSection={<IconKey size={16} aria-hidden />} onClick={() => setOpen("reset")}>
+          {t.reset}
+        </Menu.Item>
+        {user.secondFactor && (
+          <Menu.Item leftSection={<IconDeviceMobileOff size={16} aria-hidden />} onClick={() => setOpen("factor")}>
+            {t.factor}
           </Menu.Item>
-          {user.secondFactor && (
-            <Menu.Item leftSection={<IconDeviceMobileOff size={16} aria-hidden />} onClick={() => setOpen("factor")}>
-              {t.factor}
-            </Menu.Item>
-          )}
-          <Menu.Item
-            leftSection={
-              user.operator ? <IconShieldMinus size={16} aria-hidden /> : <IconShieldPlus size={16} aria-hidden />
-            }
-            onClick={() => setOpen("operator")}
-          >
-            {user.operator ? t.take : t.make}
-          </Menu.Item>
-          <Menu.Divider />
-          <Menu.Item leftSection={<IconTrash size={16} aria-hidden />} onClick={() => setOpen("remove")}>
-            {t.remove}
-          </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
+        )}
+        <Menu.Item
+          leftSection={
+            user.operator ? <IconShieldMinus size={16} aria-hidden /> : <IconShieldPlus size={16} aria-hidden />
+          }
+          onClick={() => setOpen("operator")}
+        >
+          {user.operator ? t.take : t.make}
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Item leftSection={<IconTrash size={16} aria-hidden />} onClick={() => setOpen("remove")}>
+          {t.remove}
+        </Menu.Item>
+      </ActionsMenu>
       <ResetLink user={user} opened={open === "reset"} onClose={close} />
       <RemoveSecondFactor user={user} opened={open === "factor"} onClose={close} />
       <ChangeOperator user={user} opened={open === "operator"} onClose={close} />

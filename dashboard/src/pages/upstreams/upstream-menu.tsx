@@ -1,13 +1,6 @@
 /** Switches a stored upstream off and on, and removes it with what depends on it. */
-import { ActionIcon, Alert, Code, Group, Menu, Stack, Text } from "@mantine/core";
-import {
-  IconAlertTriangle,
-  IconDots,
-  IconPencil,
-  IconPlayerPause,
-  IconPlayerPlay,
-  IconTrash,
-} from "@tabler/icons-react";
+import { Alert, Code, Group, Menu, Stack, Text } from "@mantine/core";
+import { IconAlertTriangle, IconPencil, IconPlayerPause, IconPlayerPlay, IconTrash } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Configuration } from "../../../../gen/modelgateway/v1/configuration_pb.ts";
@@ -15,6 +8,7 @@ import { entryOf, withValues } from "../../configuration/document.ts";
 import { SaveChanges } from "../../configuration/save-changes.tsx";
 import type { Change } from "../../configuration/use-configuration.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { ActionsMenu } from "../../parts/actions-menu.tsx";
 import { Breakable } from "../../parts/breakable.tsx";
 import text from "../../parts/text.module.css";
 import { type Dependents, dependentsOf, removalOf } from "./dependents.ts";
@@ -80,35 +74,28 @@ export function UpstreamMenu({ name, configuration, isServed, onRemoved }: Props
   const labels = { off: t.off, on: t.on, remove: t.remove };
   return (
     <>
-      <Menu position="bottom-end" withinPortal>
-        <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" aria-label={t.actions(name)}>
-            <IconDots size={18} aria-hidden />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item
-            component={Link}
-            to="/operator/upstreams/$upstream"
-            params={{ upstream: name } as never}
-            leftSection={<IconPencil size={16} aria-hidden />}
-          >
-            {t.edit}
+      <ActionsMenu label={t.actions(name)}>
+        <Menu.Item
+          component={Link}
+          to="/operator/upstreams/$upstream"
+          params={{ upstream: name } as never}
+          leftSection={<IconPencil size={16} aria-hidden />}
+        >
+          {t.edit}
+        </Menu.Item>
+        {isServed ? (
+          <Menu.Item leftSection={<IconPlayerPause size={16} aria-hidden />} onClick={() => begin("off")}>
+            {t.off}
           </Menu.Item>
-          {isServed ? (
-            <Menu.Item leftSection={<IconPlayerPause size={16} aria-hidden />} onClick={() => begin("off")}>
-              {t.off}
-            </Menu.Item>
-          ) : (
-            <Menu.Item leftSection={<IconPlayerPlay size={16} aria-hidden />} onClick={() => begin("on")}>
-              {t.on}
-            </Menu.Item>
-          )}
-          <Menu.Item color="red.9" leftSection={<IconTrash size={16} aria-hidden />} onClick={() => begin("remove")}>
-            {t.remove}
+        ) : (
+          <Menu.Item leftSection={<IconPlayerPlay size={16} aria-hidden />} onClick={() => begin("on")}>
+            {t.on}
           </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
+        )}
+        <Menu.Item color="red.9" leftSection={<IconTrash size={16} aria-hidden />} onClick={() => begin("remove")}>
+          {t.remove}
+        </Menu.Item>
+      </ActionsMenu>
       <SaveChanges
         opened={act !== undefined}
         onClose={() => setAct(undefined)}

@@ -1,6 +1,8 @@
 /** Fits conversations to templates whose turns alternate, or that take one call in a turn of the model's. No text is lost. */
+
+import { callsMore, isInstruction } from "../../../call/request/content-parts.ts";
 import { isObject, type JsonObject, listOrEmpty } from "../../../wire/json.ts";
-import { asOne, isInstruction } from "../instructions.ts";
+import { asOne } from "../instructions.ts";
 import type { Capabilities } from "../profile.ts";
 
 /** Begins a conversation whose first turn is the model's. */
@@ -50,10 +52,6 @@ export function singleCalls(
   if (demanded !== "one" || !messages.some(callsMore)) return messages;
   const isResult = (_: JsonObject, { role }: JsonObject) => role === "tool";
   return grouped(messages, isResult).flatMap((group) => (callsMore(group[0]) ? turnsOf(group) : group));
-}
-
-function callsMore({ tool_calls: calls }: JsonObject): boolean {
-  return Array.isArray(calls) && calls.length > 1;
 }
 
 /** turnsOf returns a turn for each call of a message, with the results that have its id; results of no call stay behind the last. */

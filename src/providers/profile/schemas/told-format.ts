@@ -1,9 +1,9 @@
 /** Tells the schema of an answer as an instruction, for servers that take any JSON only. They also demand that the prompt speaks of JSON. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isInstruction } from "../../../call/request/content-parts.ts";
 import type { CooperativeTask } from "../../../runtime/cooperative.ts";
 import { isFilledText, isObject } from "../../../wire/json.ts";
 import { jsonText } from "../../../wire/long/write-json.ts";
-import { isInstruction } from "../instructions.ts";
 
 /**
  * withToldFormat returns the messages with the schema of a response format behind the first instruction, or as the first one; the same list
