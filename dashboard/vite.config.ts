@@ -3,6 +3,7 @@ import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
+import { bareProtos } from "./bare-protos.ts";
 
 /** gateway is where the development server finds the gateway. */
 const gateway = "http://127.0.0.1:8080";
@@ -19,7 +20,7 @@ const fontLicence: Plugin = {
 export default defineConfig({
   root: import.meta.dirname,
   base: "/dashboard/",
-  plugins: [react(), fontLicence],
+  plugins: [bareProtos, react(), fontLicence],
   resolve: {
     alias: { "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js": join(import.meta.dirname, "no-rules.ts") },
   },
