@@ -59,11 +59,22 @@ export async function settled(page: Page): Promise<void> {
     .map(({ finished }) => finished))`);
 }
 
+/** arrived waits until a page has its heading, and nothing that stands for what is to come. A locator would look every half second. */
+async function arrived(page: Page): Promise<void> {
+  await page.evaluate(`new Promise((resolve) => {
+    const look = () => {
+      const isThere = document.querySelector("h1")?.checkVisibility() && !document.querySelector(".mantine-Skeleton-root");
+      if (isThere) resolve();
+      else requestAnimationFrame(look);
+    };
+    look();
+  })`);
+}
+
 /** open opens a page, and waits until all that it asks for is there. */
 export async function open(page: Page, gateway: Furnished, path: string): Promise<void> {
   await page.goto(`${gateway.rootUrl}/dashboard${path}`);
-  await page.getByRole("heading", { level: 1 }).first().waitFor();
-  await page.locator(".mantine-Skeleton-root").first().waitFor({ state: "detached" });
+  await arrived(page);
 }
 
 /** configure stores a configuration with something of everything, in two versions. */
@@ -118,6 +129,5 @@ export async function goTo(page: Page, path: string): Promise<void> {
     };
     look();
   })`);
-  await page.getByRole("heading", { level: 1 }).first().waitFor();
-  await page.locator(".mantine-Skeleton-root").first().waitFor({ state: "detached" });
+  await arrived(page);
 }
