@@ -1,11 +1,13 @@
 /**
  * Calls of tools as servers of chat write them → as OpenAI's clients read them: with an index in each piece of a stream, an id and a type in
  * the first, arguments as text, and an end that says that something was called. Clients join the pieces of an index: what was said before is
- * not said again, and another call gets another index. An answer that needs no change passes unchanged.
+ * not said again, and another call gets another index. A further piece that tells nothing is left out, as langchaingo begins a call by it. A
+ * call is told whole before another, and the end of a choice comes behind all pieces, as OpenAI's client for Go takes a call for finished by
+ * what follows it. An answer that needs no change passes unchanged.
  *
  * Gemini's server and others end by a plain `stop` after a call. Agents that go by it would never run what was called.
  */
-import type { ChatCompletionChunkSchema, ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
+import { ChatCompletionChunkSchema, type ChatCompletionSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { CallList, type CallPiece } from "../../call/tools/call-list.ts";
 import { isEmptyList, plainInput, ToolInput } from "../../call/tools/tool-input.ts";
 import { type ChatWord, callsSomething, chatWordOf, isFinished } from "../../providers/usage/finish-word.ts";
@@ -18,7 +20,7 @@ import {
   mappedList,
   textOrEmpty,
 } from "../../wire/json.ts";
-import type { Wire } from "../../wire/wire.ts";
+import { Wire } from "../../wire/wire.ts";
 import { translateStream } from "../translate-stream.ts";
 import { byForm, type Translated } from "../translation.ts";
 
@@ -31,7 +33,7 @@ export function usableCalls(answerId: string, isForced: boolean): Translated<"ch
     (body) => withUsableCalls(body, answerId, isForced),
     (frames) => {
       const calls = new StreamedCalls(answerId, isForced);
-      return translateStream(frames, (chunk) => [calls.take(chunk)]);
+      return translateStream(frames, (chunk) => calls.take(chunk));
     },
   );
 }
@@ -66,7 +68,8 @@ function withCallsOf(
 ) {
   const content = isObject(choice) ? choice[key] : undefined;
   if (!isObject(choice) || !isObject(content)) return choice;
-  const { tool_calls: told = null, function_call: legacy, ...rest } = content;
+  const { tool_calls: told = null, ...others } = content;
+  const { function_call: legacy, ...rest } = others;
   // Older servers answer tools as if they were asked for functions.
   const isLegacy = told === null && callsSomething(legacy);
   if (told === null && !isLegacy) return choice;
@@ -74,7 +77,7 @@ function withCallsOf(
   const calls = changed(before);
   if (isLegacy) return { ...choice, [key]: { ...rest, tool_calls: calls } };
   if (Array.isArray(told) && calls.length === told.length && calls.every((call, i) => call === told[i])) return choice;
-  return { ...choice, [key]: { ...content, tool_calls: calls } };
+  return { ...choice, [key]: { ...others, ...(calls.length > 0 && { tool_calls: calls }) } };
 }
 
 function wholeCalls(calls: readonly JsonValue[], answerId: string): JsonValue[] {
@@ -108,6 +111,37 @@ function functionOf(call: JsonObject, input: string): JsonObject {
   return { ...rest, name: name ?? call.name ?? "", arguments: input };
 }
 
+/** restOf returns the piece of a call that was held, if any. */
+function restOf({ index, input }: StreamedCall): JsonObject[] {
+  const rest = input.rest();
+  return rest === "" ? [] : [{ index, function: { arguments: rest } }];
+}
+
+type Chunk = Wire<typeof ChatCompletionChunkSchema>;
+
+/** tells reports whether anything is left to tell of a choice, but for its role, which has been told before. */
+function tells(choice: JsonValue): boolean {
+  if (!isObject(choice) || isFinished(choice.finish_reason)) return true;
+  const told = { ...(isObject(choice.delta) ? choice.delta : {}), role: null, logprobs: choice.logprobs ?? null };
+  return Object.values(told).some((value) => value !== null && value !== "");
+}
+
+function endsWithPieces(choice: JsonValue): boolean {
+  if (!isObject(choice) || !isFinished(choice.finish_reason) || !isObject(choice.delta)) return false;
+  return listOrEmpty(choice.delta.tool_calls).length > 0;
+}
+
+/** endedApart returns a chunk with these choices, behind one with the pieces of those that end. The usage stays with the end. */
+function endedApart(chunk: Chunk, choices: JsonValue[]): Chunk[] {
+  const pieces = choices.filter(endsWithPieces).map((choice) => ({ ...(choice as JsonObject), finish_reason: null }));
+  if (pieces.length === 0) return [chunk.with({ choices })];
+  const { usage: _, ...head } = chunk.json();
+  const ends = mappedList(choices, (choice) =>
+    endsWithPieces(choice) ? { ...(choice as JsonObject), delta: {} } : choice,
+  );
+  return [Wire.ofJson(ChatCompletionChunkSchema, { ...head, choices: pieces }, true), chunk.with({ choices: ends })];
+}
+
 interface Called {
   readonly name: string;
   /** Text, or the JSON of what is none. */
@@ -130,6 +164,26 @@ interface StreamedCall {
   readonly id: string;
   name: string;
   readonly input: ToolInput;
+  /** Pieces that were not told yet. */
+  readonly waiting: JsonValue[];
+}
+
+/**
+ * inOrder returns the pieces of one call behind those of another. What comes behind a call whose input is not complete waits: langchaingo adds a
+ * later piece of that to the last call, and langchain4j throws at it.
+ */
+function inOrder(pieces: readonly JsonValue[], calls: readonly StreamedCall[]): JsonValue[] {
+  const told: JsonValue[] = [];
+  for (const piece of pieces) {
+    const call = isObject(piece) && !piece.custom ? calls.find(({ index }) => index === piece.index) : undefined;
+    (call?.waiting ?? told).push(piece);
+  }
+  for (const call of calls) {
+    told.push(...call.waiting.splice(0));
+    if (!call.input.mayBeComplete) break;
+    if (call !== calls.at(-1)) told.push(...restOf(call));
+  }
+  return told;
 }
 
 class StreamedCalls {
@@ -144,16 +198,18 @@ class StreamedCalls {
     this.#isForced = isForced;
   }
 
-  take(chunk: Wire<typeof ChatCompletionChunkSchema>): Wire<typeof ChatCompletionChunkSchema> {
-    if (chunk.plainText) return chunk;
-    const { choices } = chunk.json();
-    if (!Array.isArray(choices)) return chunk;
+  take(chunk: Chunk): Chunk[] {
+    if (chunk.plainText) return [chunk];
+    const { choices, usage = null } = chunk.json();
+    if (!Array.isArray(choices)) return [chunk];
     const usable = mappedList(choices, (choice) => {
       const { index = 0 } = isObject(choice) ? choice : {};
       const told = withCallsOf(choice, "delta", (pieces) => this.#pieces(pieces, index));
       return isObject(told) ? this.#ended(told, index) : told;
     });
-    return usable === choices ? chunk : chunk.with({ choices: usable });
+    if (usable === choices && !usable.some(endsWithPieces)) return [chunk];
+    const telling = usable.filter((choice, i) => choice === choices[i] || tells(choice));
+    return telling.length === 0 && usage === null ? [] : endedApart(chunk, telling);
   }
 
   /** #ended returns a choice that ends with what its calls lack: an input, which is empty where a function takes none, and the end's word. */
@@ -163,10 +219,9 @@ class StreamedCalls {
     const word = chatWordOf(choice.finish_reason);
     const isByCall = word === "tool_calls" || plainEnds.has(word);
     const ended = this.#isForced || !isByCall ? choice : endedByCall(choice);
-    const pieces = calls.flatMap(({ index, input }): JsonObject[] => {
-      if (isByCall && input.isAbsent) input.add("{}");
-      const rest = input.rest();
-      return rest === "" ? [] : [{ index, function: { arguments: rest } }];
+    const pieces = calls.flatMap((call) => {
+      if (isByCall && call.input.isAbsent) call.input.add("{}");
+      return [...call.waiting, ...restOf(call)];
     });
     if (pieces.length === 0) return ended;
     const { delta } = choice;
@@ -177,16 +232,18 @@ class StreamedCalls {
   #pieces(pieces: readonly JsonValue[], choice: JsonValue): JsonValue[] {
     const calls = this.#choices.get(choice) ?? new CallList<StreamedCall>();
     this.#choices.set(choice, calls);
-    return pieces.filter(isSomething).map((piece) => {
+    const told = pieces.filter(isSomething).flatMap((piece) => {
       if (isObject(piece) && !isObject(piece.custom)) return this.#piece(piece, calls, choice);
       // A custom tool has no arguments, and only OpenAI's own server calls any.
       const customs = this.#customs.get(choice) ?? new Set();
       this.#customs.set(choice, isObject(piece) ? customs.add(piece.index ?? null) : customs);
       return piece;
     });
+    return inOrder(told, calls.all);
   }
 
-  #piece(piece: JsonObject, calls: CallList<StreamedCall>, choice: JsonValue): JsonObject {
+  /** #piece returns what a piece tells, which is nothing where it says nothing of a call that has begun. */
+  #piece(piece: JsonObject, calls: CallList<StreamedCall>, choice: JsonValue): JsonObject[] {
     const read = pieceOf(piece);
     const known = calls.find(read);
     const call = known ?? this.#begin(read, calls, choice);
@@ -197,17 +254,21 @@ class StreamedCalls {
     const id = known ? "" : call.id;
     const isUsable = piece.index === call.index && (isText || read.input === "") && input === read.input;
     const hasBegun = known !== undefined || (isObject(piece.function) && typeof piece.type === "string");
-    if (isUsable && name === read.name && id === read.id && hasBegun && !hasBlank(piece)) return piece;
+    const isSilent = known !== undefined && name === "" && input === "";
+    if (isUsable && name === read.name && id === read.id && hasBegun && !isSilent && !hasBlank(piece)) return [piece];
     const { name: _, arguments: __, id: ___, function: called, type, ...rest } = piece;
     const told = { ...(isObject(called) ? called : {}), arguments: input };
     const { name: ____, ...unnamed } = told as JsonObject;
-    return {
+    const { index: _____, ...more } = { ...rest, ...unnamed };
+    if (isSilent && Object.values(more).every((value) => value === null || value === "")) return [];
+    const usable = {
       ...rest,
       index: call.index,
       ...(isFilledText(type) ? { type } : {}),
       ...(id === "" ? {} : { id, type: "function" }),
       function: name === "" ? unnamed : { ...unnamed, name },
     };
+    return [usable];
   }
 
   #begin(piece: CallPiece, calls: CallList<StreamedCall>, choice: JsonValue): StreamedCall {
@@ -219,7 +280,7 @@ class StreamedCalls {
     const own = isNext ? index : Math.max(-1, ...[...taken].filter((one) => typeof one === "number")) + 1;
     const isFirst = id !== "" && !all.some((call) => call.id === id);
     const ownId = isFirst ? id : `call_${this.#answerId}_${choice}_${own}`;
-    return calls.add(piece, { index: own, id: ownId, name: "", input: new ToolInput() });
+    return calls.add(piece, { index: own, id: ownId, name: "", input: new ToolInput(), waiting: [] });
   }
 }
 

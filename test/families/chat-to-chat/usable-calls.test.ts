@@ -113,6 +113,10 @@ const streams: Readonly<Record<string, readonly [pieces: readonly Json[], told: 
     [call('"a', { index: 0 }), piece(":1}", { index: 0 })],
     [["get", '"a:1}']],
   ],
+  "an empty object in a further piece": [
+    [call("", { index: 0 }), piece("", { index: 0 }), piece("{}", { index: 0, id: null })],
+    [["get", "{}"]],
+  ],
   "arguments that never come": [
     [call(undefined, { index: 0 }), call("", { index: 1, id: "call_2" }, "set")],
     [
@@ -133,8 +137,15 @@ test.each(Object.entries(streams))("a streamed call with %s", async (_, [pieces,
     );
   const stream = client().chat.completions.stream(asked);
   stream.on("chunk", ({ choices }) => {
-    for (const { id, type, function: called } of choices[0]?.delta.tool_calls ?? [])
-      expect([id, type, called?.name]).not.toContain("");
+    for (const { delta, finish_reason: reason } of choices) {
+      // OpenAI's client for Go takes a call for finished by what follows its pieces, and misses one that nothing follows.
+      expect(Object.keys(delta).length > 0, JSON.stringify(choices)).toBe(reason === null);
+      for (const { id, type, function: called } of delta.tool_calls ?? []) {
+        expect([id, type, called?.name]).not.toContain("");
+        // langchaingo takes a piece without arguments for another call.
+        expect(id ?? called?.name ?? called?.arguments).toBeTruthy();
+      }
+    }
   });
   expect(told(await stream.finalMessage())).toEqual(expected);
 });
@@ -160,6 +171,51 @@ describe.each([false, true])("a call that ends by a plain stop, streamed: %s", (
   test("ends as it came where the caller named the function, as OpenAI has it", async () => {
     expect(await ended({ tool_choice: { type: "function", function: { name: "get" } } })).toBe("stop");
   });
+});
+
+describe("a streamed call without parameters is told whole before another, as langchain4j and langchaingo read them", () => {
+  const begun = [call("", { index: 0 }), call("", { index: 1, id: "call_2" }, "set"), piece('{"b":2}', { index: 1 })];
+  const forms: Readonly<
+    Record<string, readonly [pieces: readonly Json[], ends: readonly Json[], order: readonly number[]]>
+  > = {
+    "whose input is an empty object": [
+      [begun[0], piece("{}", { index: 0 }), ...begun.slice(1)] as Json[],
+      [chatChunk({}, "tool_calls")],
+      [0, 0, 1, 1],
+    ],
+    "that gets no input": [begun, [chatChunk({}, "tool_calls")], [0, 0, 1, 1]],
+    "that gets no input, where nothing says the end": [begun, [], [0, 0, 1, 1]],
+    "that gets its input behind the other": [
+      [...begun, piece('{"a":1}', { index: 0 })],
+      [chatChunk({}, "tool_calls")],
+      [0, 0, 1, 1],
+    ],
+  };
+  test.each(Object.entries(forms))("%s", async (name, [pieces, ends, order]) => {
+    upstream.script = (exchange) => exchange.stream(...pieces.map((one) => chatChunk({ tool_calls: [one] })), ...ends);
+    const stream = client().chat.completions.stream(asked);
+    const indices: number[] = [];
+    stream.on("chunk", ({ choices }) =>
+      indices.push(...(choices[0]?.delta.tool_calls ?? []).map(({ index }) => index)),
+    );
+    const first = name.endsWith("other") ? got : ["get", "{}"];
+    expect(told(await stream.finalMessage())).toEqual([first, other]);
+    expect(indices).toEqual(order);
+  });
+});
+
+test("a streamed call that comes with its end is told before it, and the usage with the end", async () => {
+  upstream.script = (exchange) => {
+    const ended = chatChunk({ content: "Hm", tool_calls: [call('{"a":1}', { index: 0 })] }, "tool_calls");
+    exchange.stream(chatChunk({ role: "assistant", content: "" }), { ...ended, usage: usageChunk().usage });
+  };
+  const counted = { ...asked, stream: true as const, stream_options: { include_usage: true } };
+  const stream = await client().chat.completions.create(counted);
+  const [, called, end, ...more] = await Array.fromAsync(stream);
+  const { delta, finish_reason } = called?.choices[0] ?? {};
+  expect([delta?.content, told(delta ?? {}), finish_reason, called?.usage]).toEqual(["Hm", [got], null, undefined]);
+  expect(end).toMatchObject({ choices: [{ delta: {}, finish_reason: "tool_calls" }], usage: usageChunk().usage });
+  expect(more).toEqual([]);
 });
 
 test("an answer that calls nothing, or is cut off, ends as it came", async () => {
