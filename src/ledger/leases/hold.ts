@@ -3,8 +3,7 @@
  * the books are asked in any case, and a call that costs nothing is refused: else more and more of it would wait in memory.
  */
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
-import type { Granted } from "../../storage/money/books.ts";
-import { lacksCredit } from "../../storage/money/contract.ts";
+import { type Granted, lacksCredit } from "../../storage/money/books.ts";
 import { type Hold, type HoldRequest, isUnchanged, type Short } from "../contract.ts";
 import { holdEntryOf } from "../exact-ledger.ts";
 import type { Lease } from "./leases.ts";
