@@ -253,9 +253,9 @@ function killAt(n: number): string {
 }
 
 test("a restore that is killed as it moves a database aside is done by the next, and the old one is whole", async () => {
-  const env = { DATA_DIR: join(folder.path, "killed/data") };
+  const env = { DATA_DIR: join(folder.path, "ended-moving/data") };
   await commands.run(["accounts", "create", "--name", "backed up"], env);
-  const file = join(folder.path, "killed/b");
+  const file = join(folder.path, "ended-moving/b");
   expect(await commands.run(["backup", file], env)).toMatchObject({ code: 0 });
   await commands.run(["accounts", "create", "--name", "later"], env);
   const journal = join("gateway.db.notes", "nod_x.jsonl");
@@ -264,7 +264,7 @@ test("a restore that is killed as it moves a database aside is done by the next,
   const old = contentsOf(env.DATA_DIR);
   let kills = 0;
   for (; ; kills++) {
-    const DATA_DIR = join(folder.path, "killed", String(kills));
+    const DATA_DIR = join(folder.path, "ended-moving", String(kills));
     cpSync(env.DATA_DIR, DATA_DIR, { recursive: true });
     const killed = await modelGateway(["restore", "--force", file], { DATA_DIR, NODE_OPTIONS: killAt(kills) });
     const isThere = existsSync(join(DATA_DIR, "gateway.db"));

@@ -5,7 +5,6 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { syncFile, syncFolder } from "../../../../runtime/files/durable-files.ts";
-import { StorageError } from "../../../../runtime/write-trouble.ts";
 
 /** beside is what SQLite and the journal keep beside a database. */
 const beside = ["-wal", "-shm", "-journal", ".notes"] as const;
@@ -71,14 +70,16 @@ export function moveAside(place: string, word: string): string | undefined {
   return to;
 }
 
+/** newPath names the second of now, or the first one after it that names nothing yet. */
 function newPath(place: string, word: string): string {
-  const stamp = new Date()
-    .toISOString()
-    .replaceAll(":", "-")
-    .replace(/\.\d+Z$/, "Z");
-  const to = `${place}.${word}-${stamp}`;
-  if (existsSync(to)) throw new StorageError(`there is ${to} already. Try again`);
-  return to;
+  for (let at = Date.now(); ; at += 1000) {
+    const stamp = new Date(at)
+      .toISOString()
+      .replaceAll(":", "-")
+      .replace(/\.\d+Z$/, "Z");
+    const to = `${place}.${word}-${stamp}`;
+    if (!existsSync(to)) return to;
+  }
 }
 
 /** writeList removes lists of moves that were over, too: their process was killed before it did. */
