@@ -1,12 +1,12 @@
 /**
  * `model-gateway codes create|list|revoke`: manages redeem codes. `create` writes only the codes to standard output,
- * one a line; they cannot be shown again.
+ * one a line; they cannot be shown again, also not to who repeats it under its idempotency key.
  */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { OperatorService, type RedeemCode } from "../../gen/modelgateway/v1/operator_pb.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
 import { checkExpiry, clockOf, readAmount, readExpiry, table } from "./command.ts";
-import { UsageError, wrongAction } from "./line/errors.ts";
+import { createdBefore, UsageError, wrongAction } from "./line/errors.ts";
 import { readOptions } from "./line/read-options.ts";
 import { type CallOperator, withOperator, withOperatorAndStorage } from "./operator.ts";
 
@@ -43,14 +43,15 @@ function checkBatch(what: string, batchId: string): void {
 async function createCodes(args: readonly string[]): Promise<void> {
   const { values } = readOptions("codes create", args);
   const amount = BigInt(readAmount("--amount", values.amount));
-  const { count = "1", expires, note } = values;
+  const { count = "1", expires, note, "idempotency-key": key } = values;
   if (!/^\d{1,4}$/.test(count) || Number(count) < 1 || Number(count) > 1000)
     throw new UsageError("--count: expected a whole number from 1 to 1000");
   const expiresAt = expires === undefined ? undefined : readExpiry(expires);
   const more = { ...(expiresAt && { expiresAt }), ...(note === undefined ? {} : { note }) };
   await withOperatorAndStorage(values.config, async (ask, storage) => {
     checkExpiry(expiresAt, clockOf(storage)());
-    const { batchId, codes } = await ask(createRedeemCodes, { amount, count: Number(count), ...more });
+    const { batchId, codes } = await ask(createRedeemCodes, { amount, count: Number(count), ...more }, { key });
+    if (codes.length === 0) throw createdBefore(batchId, "codes", "codes revoke");
     console.error(`Created ${batchId}. Copy the codes now: they are not shown again.`);
     for (const code of codes) console.log(code);
   });

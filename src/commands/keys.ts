@@ -7,11 +7,13 @@
 import { create, type DescMessage, type DescMethod, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { KeyService, ModelPermissionsSchema } from "../../gen/modelgateway/v1/keys_pb.ts";
+import { operatorCaller } from "../call/call.ts";
 import type { Config } from "../config/config.ts";
 import { detailsDone } from "../pipeline/check/audit.ts";
 import { formatDecimal } from "../runtime/decimal.ts";
 import { newId } from "../runtime/ids.ts";
 import { readBudgetList } from "../services/accounts/budget-messages.ts";
+import { createOnce } from "../services/idempotency.ts";
 import { issueKey } from "../services/keys/issue-key.ts";
 import { type KeyLimitChange, modelRatesOf, readLimits } from "../services/keys/key-limits.ts";
 import { readPermissions } from "../services/keys/key-permissions.ts";
@@ -23,7 +25,7 @@ import type { Catalog } from "../targets/catalog.ts";
 import { Wire } from "../wire/wire.ts";
 import { checkExpiry, clockOf, readAmount, readExpiry, readName, table, withStorage } from "./command.ts";
 import { type BudgetFields, budgetListOf, readBudgetOption, writeBudgets } from "./line/budget-option.ts";
-import { helpHint, UsageError, wrongAction } from "./line/errors.ts";
+import { createdBefore, helpHint, UsageError, wrongAction } from "./line/errors.ts";
 import { type KeyLimitFields, readKeyLimits, requestOf } from "./line/key-options.ts";
 import { readOptions } from "./line/read-options.ts";
 
@@ -64,7 +66,7 @@ async function createKey(args: readonly string[]): Promise<void> {
   const { values } = readOptions("keys create", args);
   const account = readName("--account", values.account);
   const name = readName("--name", values.name);
-  const { "credit-limit": limit, model: models, expires } = values;
+  const { "credit-limit": limit, model: models, expires, "idempotency-key": once } = values;
   const creditLimit = limit === undefined ? undefined : readAmount("--credit-limit", limit);
   const expiresAt = expires === undefined ? undefined : readExpiry(expires);
   const limits = readKeyLimits(values);
@@ -85,13 +87,16 @@ async function createKey(args: readonly string[]): Promise<void> {
     const owner = { accountId: await accountIdOf(storage, account), maxKeys: config.maxKeysPerAccount };
     const stored = { limits: await limitsOf(limits, config), budgets: storedOf(budgets, null, now) };
     const init = { ...owner, name, admin: false, now, ...bounds, ...permitted, ...stored };
-    const { key, secret } = await storage.transact(async (stores) => {
-      const issued = await issueKey(stores.keys, init);
-      await writeAuditEvent(stores, now, creating, issued.key, request);
-      return issued;
+    const caller = { ...operatorCaller, accountId: owner.accountId };
+    const call = { method: creating, request: wireOf(creating, request), caller, header: () => once };
+    const { id, made } = await createOnce(storage.transact, call, now, async (stores) => {
+      const { key, secret } = await issueKey(stores.keys, init);
+      await writeAuditEvent(stores, now, creating, key, request);
+      return { id: key.id, secret };
     });
-    console.error(`Created ${key.id}. Copy the secret now: it is not shown again.`);
-    console.log(secret);
+    if (!made) throw createdBefore(id, "secret", "keys revoke");
+    console.error(`Created ${id}. Copy the secret now: it is not shown again.`);
+    console.log(made.secret);
   };
   await withStorage(values.config, make, "nothing");
 }
@@ -200,7 +205,6 @@ export async function writeAuditEvent<I extends DescMessage>(
   key: Pick<ApiKey, "id" | "account_id">,
   request: MessageInitShape<I>,
 ): Promise<void> {
-  const asked = Wire.ofMessage<DescMessage>(method.input, create<DescMessage>(method.input, request));
   await auditEvents.insert({
     id: newId("act", now),
     created_at: now,
@@ -209,10 +213,14 @@ export async function writeAuditEvent<I extends DescMessage>(
     actor_id: "",
     account_id: key.account_id,
     subject: key.id,
-    details: detailsDone(method, asked),
+    details: detailsDone(method, wireOf(method, request)),
     refused: "",
     address: "",
   });
+}
+
+function wireOf<I extends DescMessage>(method: DescMethod & { readonly input: I }, request: MessageInitShape<I>) {
+  return Wire.ofMessage<DescMessage>(method.input, create<DescMessage>(method.input, request));
 }
 
 function unknownKey(id: string): UsageError {

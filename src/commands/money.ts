@@ -23,7 +23,7 @@ async function move(command: "recharge" | "refund" | "grant", kind: EntryKind, a
   await withOperator(config, async (ask, { unit }) => {
     const init = { account, kind, amount: BigInt(amount), ...(note === undefined ? {} : { note }) };
     let isBefore = false;
-    const once = key === undefined ? undefined : { key, onReplayed: () => (isBefore = true) };
+    const once = { key, onReplayed: () => (isBefore = true) };
     const { entry, account: of } = await ask(OperatorService.method.recordEntry, init, once);
     // The amount as requested: the entry of a refund is negative.
     const what = `the ${command} of ${formatAmount(amount, unit)} for ${legible(of?.name ?? "")} (${of?.id})`;

@@ -28,10 +28,10 @@ import { clockOf, type Needs, withStorage } from "./command.ts";
 import { report } from "./data/report.ts";
 import { storedConfiguration } from "./stored-configuration.ts";
 
-/** Idempotency is the `Idempotency-Key` of a request, and a callback for a replay. */
+/** Idempotency is the `Idempotency-Key` of a request; undefined: it has none. `onReplayed` is called for a replay. */
 export interface Idempotency {
-  readonly key: string;
-  readonly onReplayed: () => void;
+  readonly key: string | undefined;
+  readonly onReplayed?: () => void;
 }
 
 /** CallOperator calls an RPC of OperatorService. Throws a Refusal. */
@@ -109,7 +109,7 @@ export function operatorClient(
       signal: new AbortController().signal,
     });
     if (answer.kind !== "whole") throw new Error(`${method.name} was answered with a stream`);
-    if (answer.headers?.["x-gateway-replayed"]) once?.onReplayed();
+    if (answer.headers?.["x-gateway-replayed"]) once?.onReplayed?.();
     return answer.body.message() as MessageShape<O>;
   };
 }

@@ -13,6 +13,11 @@ import type { Occasion } from "../storage/answers/idempotency.ts";
 import type { Stores, Transact } from "../storage/storage.ts";
 import { canonicalText } from "../wire/canonical.ts";
 
+/** Repeatable is what tells a repetition of a call: who asks for what, and its headers. */
+export type Repeatable<I extends DescMessage> = Pick<Call<I>, "header" | "method" | "request"> & {
+  readonly caller: Pick<Call["caller"], "accountId" | "rights">;
+};
+
 /** OnceResult is what was created, and the answer headers that tell whether it was now or before. */
 export interface OnceResult<T> {
   readonly id: string;
@@ -28,7 +33,7 @@ export interface OnceResult<T> {
  */
 export function createOnce<I extends DescMessage, T extends { readonly id: string }>(
   transact: Transact,
-  call: Call<I>,
+  call: Repeatable<I>,
   now: number,
   make: (stores: Stores) => Promise<T>,
 ): Promise<OnceResult<T>> {
@@ -47,7 +52,8 @@ export function createOnce<I extends DescMessage, T extends { readonly id: strin
   });
 }
 
-function idempotencyScopeOf<I extends DescMessage>({ header, method, caller, request }: Call<I>): Occasion | undefined {
+function idempotencyScopeOf<I extends DescMessage>(call: Repeatable<I>): Occasion | undefined {
+  const { header, method, caller, request } = call;
   const key = idempotencyKeyOf(header);
   if (key === undefined) return undefined;
   const scope = `${caller.accountId || caller.rights} ${method.name}`;

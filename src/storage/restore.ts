@@ -1,8 +1,9 @@
 /**
  * Restores a back-up into a data folder. All is made and proved beside the place of the database, under another name; only the last
- * steps give it its name. So a restore that fails, at whatever point, leaves the folder as it was.
+ * steps give it its name. So a restore that fails, at whatever point, leaves the folder as it was; one that is killed amid the last steps has the
+ * next go on.
  */
-import { existsSync, lstatSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
+import { existsSync, lstatSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { publish, removeLeft, syncFile, syncFolder, unusedName } from "../runtime/files/durable-files.ts";
@@ -10,6 +11,7 @@ import { codeOf, StorageError } from "../runtime/write-trouble.ts";
 import { foreignTrigger } from "./engines/sqlite/backup/foreign-parts.ts";
 import { readBackup, refusePart, unpackBackup } from "./engines/sqlite/backup/read-backup.ts";
 import { connect, isUnused, keepAlone, usedError } from "./engines/sqlite/database.ts";
+import { begunMove, endMove, moveAside, moveBack, partsAt, removeDatabase } from "./engines/sqlite/moving/aside.ts";
 import { stay } from "./engines/sqlite/moving/end.ts";
 import { makeFolders } from "./engines/sqlite/new-file.ts";
 import { proveFile } from "./engines/sqlite/reconcile/prove-file.ts";
@@ -40,9 +42,6 @@ export interface Restored {
   /** hadLeftFor is where the data had moved when they were backed up; undefined where they had not. */
   readonly hadLeftFor: string | undefined;
 }
-
-/** beside is what SQLite and the journal keep beside a database. */
-const beside = ["-wal", "-shm", "-journal", ".notes"] as const;
 
 /** restore throws a StorageError, and changes nothing, where the file or the folder is not fit for it. */
 export async function restore({ file, name, database, movesAside, recover, signal }: RestoreInit): Promise<Restored> {
@@ -75,22 +74,9 @@ function placeOf(database: string): string {
   return isLink && existsSync(database) ? realpathSync(database) : resolve(database);
 }
 
-/** partsAt returns the files and folders of a database that are there. An empty folder of a journal is nothing. */
-function partsAt(place: string): string[] {
-  return [place, ...beside.map((end) => place + end)].filter((path) => {
-    const there = lstatSync(path, { throwIfNoEntry: false });
-    return there !== undefined && !(there.isDirectory() && readdirSync(path).length === 0);
-  });
-}
-
-/** removeDatabase removes a database with all that is beside it. Nobody may have it open. */
-export function removeDatabase(place: string): void {
-  for (const end of ["", ...beside, ".lock"]) rmSync(place + end, { force: true, recursive: true });
-}
-
 function refusePlace(place: string, movesAside: boolean): void {
   const [first] = partsAt(place);
-  if (first === undefined) return;
+  if (first === undefined || begunMove(place)) return;
   if (!movesAside)
     throw new StorageError(
       `there is ${first} already. Restore into an empty folder (DATA_DIR), or move the database there aside by --force`,
@@ -105,8 +91,9 @@ function replaceAlone(place: string, staging: string, movesAside: boolean): stri
   try {
     // Somebody may have come meanwhile.
     refusePlace(place, movesAside);
-    const movedTo = moveAside(place);
+    const movedTo = moveAside(place, "replaced");
     put(staging, place, movedTo);
+    if (movedTo !== undefined) endMove(movedTo);
     return movedTo;
   } finally {
     release();
@@ -146,23 +133,6 @@ async function refuseForeign(staging: string): Promise<void> {
   }
 }
 
-/**
- * moveAside moves what is there of a database aside, all of it, under a name with this word and the time. Returns the new path of the
- * database; undefined where nothing is there.
- */
-export function moveAside(place: string, word = "replaced"): string | undefined {
-  const parts = partsAt(place);
-  if (parts.length === 0) return undefined;
-  const stamp = new Date()
-    .toISOString()
-    .replaceAll(":", "-")
-    .replace(/\.\d+Z$/, "Z");
-  const to = `${place}.${word}-${stamp}`;
-  if (existsSync(to)) throw new StorageError(`there is ${to} already. Try again`);
-  for (const part of parts) renameSync(part, to + part.slice(place.length));
-  return to;
-}
-
 /** put gives the finished database its name. Where that fails, what was moved aside comes back. */
 function put(staging: string, place: string, movedTo: string | undefined): void {
   try {
@@ -173,8 +143,7 @@ function put(staging: string, place: string, movedTo: string | undefined): void 
     syncFolder(dirname(place));
   } catch (error) {
     rmSync(`${place}.notes`, { force: true, recursive: true });
-    if (movedTo !== undefined)
-      for (const part of partsAt(movedTo)) renameSync(part, place + part.slice(movedTo.length));
+    if (movedTo !== undefined) moveBack(place, movedTo);
     throw error;
   }
 }

@@ -236,6 +236,56 @@ test("a signal ends a back-up and a restore, and nothing is left of them", async
   expect(readdirSync(path, { recursive: true }).sort()).toEqual(before);
 });
 
+/** killAt is what Node imports to kill itself before it moves or names a database for the n-th time. */
+function killAt(n: number): string {
+  const program = `import fs from "node:fs"; import { syncBuiltinESMExports } from "node:module";
+    let left = ${n};
+    for (const name of ["renameSync", "linkSync", "rmSync"]) {
+      const real = fs[name];
+      fs[name] = (...of) => {
+        if (of.some((path) => /gateway\\.db\\S*\\.(?:replaced|before-move)-/.test(path)) || name === "linkSync")
+          if (left-- === 0) process.kill(process.pid, "SIGKILL");
+        return real(...of);
+      };
+    }
+    syncBuiltinESMExports();`;
+  return `--import=data:text/javascript,${encodeURIComponent(program)}`;
+}
+
+test("a restore that is killed as it moves a database aside is done by the next, and the old one is whole", async () => {
+  const env = { DATA_DIR: join(folder.path, "ended-moving/data") };
+  await commands.run(["accounts", "create", "--name", "backed up"], env);
+  const file = join(folder.path, "ended-moving/b");
+  expect(await commands.run(["backup", file], env)).toMatchObject({ code: 0 });
+  await commands.run(["accounts", "create", "--name", "later"], env);
+  const journal = join("gateway.db.notes", "nod_x.jsonl");
+  mkdirSync(join(env.DATA_DIR, "gateway.db.notes"));
+  writeFileSync(join(env.DATA_DIR, journal), "kept");
+  const old = contentsOf(env.DATA_DIR);
+  let kills = 0;
+  for (; ; kills++) {
+    const DATA_DIR = join(folder.path, "ended-moving", String(kills));
+    cpSync(env.DATA_DIR, DATA_DIR, { recursive: true });
+    const killed = await modelGateway(["restore", "--force", file], { DATA_DIR, NODE_OPTIONS: killAt(kills) });
+    const isThere = existsSync(join(DATA_DIR, "gateway.db"));
+    if (killed.code !== 0) {
+      expect(killed.signal).toBe("SIGKILL");
+      const started = isThere || (await commands.run(["accounts", "create", "--name", "new"], { DATA_DIR })).stderr;
+      expect(started).toEqual(isThere || expect.stringMatching(/Run `.* restore` again/));
+      const again = await commands.run(["restore", ...(isThere ? ["--force"] : []), file], { DATA_DIR });
+      expect(again).toMatchObject({ code: 0, stdout: holds });
+    }
+    expect((await commands.run(["accounts", "list"], { DATA_DIR })).stdout).not.toContain("later");
+    const there = contentsOf(DATA_DIR) ?? {};
+    expect(Object.keys(there).filter((name) => name.endsWith(".moving"))).toEqual([]);
+    const aside =
+      Object.keys(there).find((name) => name.includes(".replaced-") && there[name] === old?.["gateway.db"]) ?? "";
+    expect(there[journal.replace("gateway.db", aside)]).toBe("kept");
+    if (killed.code === 0) break;
+  }
+  expect(kills).toBeGreaterThan(2);
+});
+
 describe("a mistake changes nothing, and says in one line what to do:", () => {
   const whole = () => join(folder.path, "mistakes/whole");
   const here = () => ({ DATA_DIR: join(folder.path, "mistakes/data") });

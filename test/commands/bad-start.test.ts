@@ -61,7 +61,7 @@ test("a data folder in which a restore was killed between moving the old databas
   renameSync(join(env.DATA_DIR, "gateway.db"), join(env.DATA_DIR, name));
   const before = contentsOf(env.DATA_DIR);
   for (const args of [["serve"], ["demo"], ["accounts", "create", "--name", "new"]]) {
-    expect(await refusal(args, env)).toContain(`a restore moved aside: it was ended amid its work`);
+    expect(await refusal(args, env)).toContain("what `restore` moved aside: it was ended amid its work");
   }
   expect(contentsOf(env.DATA_DIR)).toEqual(before);
   renameSync(join(env.DATA_DIR, name), join(env.DATA_DIR, "gateway.db"));

@@ -198,6 +198,27 @@ describe("money", () => {
     expect((await commands.run(["codes", "revoke", "bat_none"], env)).code).toBe(2);
   });
 
+  test("and a key are made once under an idempotency key, also where nobody has read what was printed", async () => {
+    const env = { DATA_DIR: join(folder.path, "once") };
+    await commands.run(["accounts", "create", "--name", "a"], env);
+    const key = ["keys", "create", "--account", "a", "--name", "k", "--credit-limit", "2"];
+    for (const [what, ...command] of [["bat", "codes", "create", "--amount", "5"] as const, ["key", ...key] as const]) {
+      const once = [...command, "--idempotency-key", "o"];
+      const [id] = new RegExp(`${what}_\\w+`).exec((await commands.run(once, env)).stderr) ?? [];
+      const again = await commands.run(once, env);
+      expect(again).toMatchObject({ code: 1, stdout: "" });
+      expect(again.stderr).toMatch(new RegExp(`nothing was created: ${id} was, .*\`${command[0]} revoke ${id}\``));
+      const other = await commands.run([...once, "--expires", "2090-01-01T00:00:00Z"], env);
+      expect(other).toMatchObject({
+        code: 2,
+        stdout: "",
+        stderr: expect.stringContaining("`--idempotency-key` was used"),
+      });
+      const list = (await commands.run([`${command[0]}`, "list"], env)).stdout;
+      expect(list.match(new RegExp(`${what}_`, "g"))).toHaveLength(1);
+    }
+  });
+
   test("is bounded by a key, which can be switched off and on", async () => {
     await commands.run(["accounts", "create", "--name", "bounded"], env);
     const limits = ["--credit-limit", "2.50", "--model", "family:embedded", "--model", "tts-1"];

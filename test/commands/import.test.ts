@@ -1,9 +1,11 @@
 /** `model-gateway import`, as a person runs it. */
+import { readdirSync } from "node:fs";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { hashKeySecret } from "../../src/runtime/secrets.ts";
 import { chatStatus, root, startServer } from "../support/command.ts";
+import { fillDisk, mayMount, mountDisk } from "../support/disk.ts";
 import { shareCommands } from "../support/shared-commands.ts";
 
 const { commands, folder } = shareCommands();
@@ -177,6 +179,25 @@ describe("import litellm", () => {
     expect(stderr).toMatch(/azure-regions\.yaml:42: left out: router_settings\.routing_strategy: /);
     expect(stderr).toContain("Wrote 3 models at 5 upstreams.\nThe gateway reads from its environment: APIM_KEY, ");
   });
+
+  test.skipIf(!mayMount())(
+    "leaves no part of a file where the disk is full, and writes it once there is room",
+    async () => {
+      const disk = join(folder.path, "disk");
+      const unmount = mountDisk(disk, "64k");
+      try {
+        const makeRoom = fillDisk(disk);
+        const write = () => run("litellm", fixture("quick-start.yaml"), "--out", join(disk, "gateway.yaml"));
+        expect(await write()).toMatchObject({ code: 2, stderr: expect.stringContaining("(ENOSPC)") });
+        expect(readdirSync(disk)).toEqual(["fill"]);
+        makeRoom();
+        expect((await write()).code).toBe(0);
+        expect(readdirSync(disk)).toEqual(["gateway.yaml"]);
+      } finally {
+        unmount();
+      }
+    },
+  );
 
   test("writes the file that --out names, and never over another", async () => {
     const out = join(folder.path, "gateway.yaml");

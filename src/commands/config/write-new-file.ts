@@ -1,12 +1,21 @@
 /** Writes the files that options of commands name. */
-import { writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { publish, removeLeft, unusedName } from "../../runtime/files/durable-files.ts";
 import { codeOf, fileRemedy } from "../../runtime/write-trouble.ts";
 import { UsageError } from "../line/errors.ts";
 
-/** writeNewFile writes a file that does not exist yet; with the mode 0o600 for its owner only. Throws a UsageError that names `option`. */
+/**
+ * writeNewFile writes a file that does not exist yet; with the mode 0o600 for its owner only. It appears whole, or not at all. Throws a
+ * UsageError that names `option`.
+ */
 export function writeNewFile(option: string, path: string, text: string, mode?: number): void {
+  const partial = unusedName(`${path}.partial`);
   try {
-    writeFileSync(path, text, { flag: "wx", ...(mode !== undefined && { mode }) });
+    if (existsSync(path)) throw Object.assign(new Error(path), { code: "EEXIST" });
+    removeLeft(dirname(path), "partial");
+    writeFileSync(partial, text, { flag: "wx", ...(mode !== undefined && { mode }) });
+    publish(partial, path, false);
   } catch (error) {
     const code = codeOf(error);
     const isThere = code === "EEXIST";
@@ -14,5 +23,7 @@ export function writeNewFile(option: string, path: string, text: string, mode?: 
       ? "it exists already. Choose another name, or remove it"
       : `it cannot be written (${code}): ${fileRemedy(error)}`;
     throw new UsageError(`${option} ${path}: ${why}`);
+  } finally {
+    rmSync(partial, { force: true });
   }
 }

@@ -12,6 +12,14 @@ export class StartError extends Error {
   override readonly name = "StartError";
 }
 
+/** createdBefore is what a repetition under an `--idempotency-key` gets where the secrets of the first were shown then, or to nobody. */
+export function createdBefore(id: string, secrets: string, revoke: string): StartError {
+  const remedy = `If nobody has them, run \`${revoke} ${id}\`, and repeat the command with another key`;
+  return new StartError(
+    `nothing was created: ${id} was, under this key, and its ${secrets} are not shown again. ${remedy}`,
+  );
+}
+
 /** helpHint says where the use of a command is explained. */
 export function helpHint(command?: string): string {
   return `\`model-gateway help${command === undefined ? "" : ` ${command}`}\` shows how to use it.`;

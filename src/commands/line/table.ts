@@ -77,6 +77,10 @@ const labelFilter = {
   tag: { type: "string", value: "TAG", summary: "those with a tag" },
   owner: { type: "string", value: "NAME", summary: "those of an owner" },
 } as const;
+/** once is for what prints a secret: a repetition after a command that was killed finds that it was created, and creates no second one. */
+const once = {
+  "idempotency-key": { type: "string", value: "KEY", summary: "repeating it within a day creates nothing again" },
+} as const;
 const addressArgument = [{ name: "ADDRESS" }] as const;
 const movement = {
   ...config,
@@ -187,6 +191,7 @@ budgets; those that the account has set itself stay.`,
       },
       expires,
       ...keyLimits,
+      ...once,
     },
   },
   "keys update": {
@@ -237,6 +242,7 @@ entries of a list, as --rpm= or --tag=.`,
       count: { type: "string", value: "N", summary: "how many, at most 1000; default 1" },
       expires,
       note,
+      ...once,
     },
   },
   "codes list": {

@@ -3,7 +3,7 @@
  * the books are asked in any case, and a call that costs nothing is refused: else more and more of it would wait in memory.
  */
 import { andThen, type MaybePromise } from "../../runtime/maybe-promise.ts";
-import type { Granted } from "../../storage/money/books.ts";
+import { type Granted, lacksCredit } from "../../storage/money/books.ts";
 import { type Hold, type HoldRequest, isUnchanged, type Short } from "../contract.ts";
 import { holdEntryOf } from "../exact-ledger.ts";
 import type { Lease } from "./leases.ts";
@@ -49,8 +49,7 @@ function holdOf(state: LedgerState, lease: Lease | undefined, request: HoldReque
 async function holdWithin(state: LedgerState, request: HoldRequest): Promise<Hold | Short> {
   const { accountId } = request;
   const made = await holdByBooks(state, request, "");
-  const isShort = made.kind === "short" && made.of !== "budget";
-  return isShort && state.leases.hasOf(accountId) ? holdByBooks(state, request) : made;
+  return lacksCredit(made) && state.leases.hasOf(accountId) ? holdByBooks(state, request) : made;
 }
 
 /** holdByBooks asks the books: for a lease where credit is ample, and else for this call alone. */

@@ -6,7 +6,7 @@
  * model can generate, and otherwise never changed. A call that costs nothing holds nothing, which is written all the same: so it is known
  * as lost if the gateway dies.
  */
-import { budgetExceeded, insufficientCredit, type Refusal } from "../../call/refusals.ts";
+import { budgetExceeded, insufficientCredit, invalidApiKey, type Refusal } from "../../call/refusals.ts";
 import { refuseThread } from "../../call/request/stored-thread.ts";
 import type { Ledger, Short } from "../../ledger/contract.ts";
 import { withOutputBound } from "../../ledger/worst-case.ts";
@@ -143,9 +143,13 @@ function holdRequestOf(
   };
 }
 
-/** shortOf returns the refusal for credit, or a budget, below the least that a call needs. `now` is in milliseconds since 1970. */
+/**
+ * shortOf returns the refusal for credit, or a budget, below the least that a call needs, or for a key that was revoked since the call was
+ * admitted. `now` is in milliseconds since 1970.
+ */
 export function shortOf(min: number, short: Omit<Short, "kind">, unit: Unit, now: number): Refusal {
   const { of, budget } = short;
+  if (of === "key") return invalidApiKey();
   const needed = formatAmount(min, unit);
   if (budget) return budgetExceeded(needed, budgetWords(budget, unit, now));
   return insufficientCredit(of === "limit" ? "limit" : "balance", needed, formatAmount(short.available, unit));

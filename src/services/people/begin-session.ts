@@ -33,6 +33,8 @@ export async function beginSession(
   // Ended sessions are deleted here: there is no timer for it.
   await sessions.sweep(now);
   if (caller.sessionId !== "") await sessions.revoke(caller.userId, caller.sessionId);
+  // Before there is the new one: by a clock that was ahead then, the others may all be newer.
+  await sessions.keepNewest(userId, maxSessions - 1);
   await sessions.insert({
     id: newId("ses", now),
     user_id: userId,
@@ -43,7 +45,6 @@ export async function beginSession(
     last_seen_at: now,
     expires_at: now + lifeMs,
   });
-  await sessions.keepNewest(userId, maxSessions);
   return cookie(peer, token, lifeMs / 1000);
 }
 

@@ -14,6 +14,7 @@ import type { BudgetTerms } from "./budgets.ts";
 import type { Captured, Held, HoldInit } from "./contract.ts";
 
 export { limitOf } from "./bounds.ts";
+export { lacksCredit } from "./contract.ts";
 
 /** holdMs is how long a hold or a lease outlives its process, in milliseconds. */
 export const holdMs = 90_000;

@@ -25,13 +25,21 @@ export interface HoldInit {
 export type Held =
   /** `budget` is the budget that the hold leaves least of, where there is any. */
   | { readonly kind: "held"; readonly amount: number; readonly budget?: BudgetLeft }
-  /** `available` is what is left of the balance, the limit, or the budget that is named, whichever is too little. */
+  /**
+   * `available` is what is left of the balance, the limit, or the budget that is named, whichever is too little. Of a `key` that is revoked, or
+   * that there is not, nothing is.
+   */
   | {
       readonly kind: "short";
-      readonly of: "balance" | "limit" | "budget";
+      readonly of: "balance" | "limit" | "budget" | "key";
       readonly available: number;
       readonly budget?: BudgetLeft;
     };
+
+/** lacksCredit reports whether a hold is short of what leases that come back may have. */
+export function lacksCredit(granted: { readonly kind: string; readonly of?: string }): boolean {
+  return granted.kind === "short" && (granted.of === "balance" || granted.of === "limit");
+}
 
 /** Captured is what a call was charged. */
 export interface Captured {

@@ -5,9 +5,9 @@ import { NamedFileError, StorageError } from "../../runtime/write-trouble.ts";
 import type { MoveEnd } from "../engines/move-end.ts";
 import { moveOf } from "../engines/moves.ts";
 import { isUnused, keepAlone } from "../engines/sqlite/database.ts";
+import { begunMove, endMove, moveAside, removeDatabase } from "../engines/sqlite/moving/aside.ts";
 import { isMoving, openSqliteEnd, refuseUsed } from "../engines/sqlite/moving/end.ts";
 import { makeFolders } from "../engines/sqlite/new-file.ts";
-import { moveAside, removeDatabase } from "../restore.ts";
 import { openStorage, type Storage } from "../storage.ts";
 
 /** Place is a database. `path` is absolute. */
@@ -80,6 +80,7 @@ async function makeSqliteEnd(path: string): Promise<MoveEnd> {
     folders.remove();
   };
   try {
+    if (begunMove(path)) makeWay(path);
     await (await openStorage(path, "power")).close();
     const end = await openSqliteEnd(path);
     const close = async () => {
@@ -92,6 +93,13 @@ async function makeSqliteEnd(path: string): Promise<MoveEnd> {
     remove();
     throw error;
   }
+}
+
+/** makeWay moves a file aside, or goes on with that where it was ended amid its work. Returns where the file is now. */
+function makeWay(path: string): string | undefined {
+  const movedTo = moveAside(path, "before-move");
+  if (movedTo !== undefined) endMove(movedTo);
+  return movedTo;
 }
 
 /** removeUnused removes a database, unless somebody has begun to work on it meanwhile. */
@@ -116,6 +124,6 @@ export async function makeRoom(to: MoveEnd, place: Place): Promise<{ to: MoveEnd
     return { to, movedTo: undefined };
   }
   await to.close();
-  const movedTo = moveAside(place.path, "before-move");
+  const movedTo = makeWay(place.path);
   return { to: await openTarget(place), movedTo };
 }

@@ -2,7 +2,7 @@
  * What a call may cost is held before it is sent: the most that it can cost, or, where its caller sets no bound of the output, what
  * the bound costs that the credit affords.
  */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { formatDecimal } from "../../../src/runtime/decimal.ts";
 import { type HeardAnswer, hear } from "../../support/clients/hear.ts";
@@ -386,6 +386,22 @@ describe("a key, or an account, that was stopped", () => {
       expect(await books.of(payer)).toMatchObject({ spent: 9 * cost.input + 2 * cost.output, held: 0, keyHeld: 0 });
     });
   }
+});
+
+test("a key that is revoked behind the admission of its call is refused as such, and not for want of credit", async () => {
+  const asked = answerAll();
+  const payer = await openAccount(gateway);
+  const { keys } = gateway.storage;
+  const find = keys.findBySecretHash;
+  const finding = vi.spyOn(keys, "findBySecretHash").mockImplementationOnce(async (...of) => {
+    const found = await find(...of);
+    await keys.revoke(payer.keyId, now);
+    return found;
+  });
+  const { status, text } = await say(payer, { model: "gpt", messages });
+  expect(finding).toHaveBeenCalled();
+  expect([status, text]).toEqual([401, expect.stringContaining("has been revoked")]);
+  expect(asked).toEqual([]);
 });
 
 describe("a gateway that stops", () => {

@@ -2,6 +2,7 @@
  * Sessions: a person signs in to the dashboard, stays signed in for a while, and ends it from wherever.
  */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { newId } from "../../../src/runtime/ids.ts";
 import { hashToken } from "../../../src/runtime/secrets.ts";
 import {
   days,
@@ -88,6 +89,16 @@ describe("who signs in", () => {
     browser.cookie = before;
     expect(await refusalOf(browser.account.getAccount({}))).toMatchObject({ reason: "SESSION_ENDED" });
   });
+});
+
+test("who has as many sessions as may be signs in, also where the clock was ahead when they began", async () => {
+  const { sessions } = gateway.storage;
+  const at = now + days;
+  const begun = { user_id: userId, address: "", user_agent: "", created_at: at, last_seen_at: at, expires_at: at + 1 };
+  for (let i = 0; i < 50; i++) await sessions.insert({ ...begun, id: newId("ses", at), token_hash: `hash ${i}` });
+  const browser = await signedIn(gateway);
+  expect((await browser.session.getSession({})).user?.id).toBe(userId);
+  expect(await sessions.list(userId, now)).toHaveLength(50);
 });
 
 test("anybody is told who may register, what money is counted in, and where the gateway is", async () => {

@@ -5,12 +5,13 @@ import { databaseId, type Spool } from "../../../src/storage/engines/postgres/bo
 import { migrate } from "../../../src/storage/engines/postgres/migrate.ts";
 import type { Row, Server } from "../../../src/storage/engines/postgres/session.ts";
 import { startWatcher } from "../../../src/storage/engines/postgres/watcher.ts";
-import type { Books } from "../../../src/storage/money/books.ts";
+import type { Books, BooksOptions } from "../../../src/storage/money/books.ts";
 import type { BooksStage } from "./books-stage.ts";
 import { kyselyOf } from "./postgres.ts";
 
 export interface PostgresStage extends BooksStage {
   readonly server: Server;
+  open(node: string, recall?: BooksOptions["recall"], holding?: BooksOptions["holding"]): Promise<Books>;
   query(sql: string, ...values: readonly unknown[]): Promise<readonly Row[]>;
   /** Errors that no caller waited for. */
   readonly errors: unknown[];
@@ -76,11 +77,11 @@ export async function openPostgresStage(
     server,
     query,
     errors,
-    async open(node, recall = () => ({ records: [], leases: [] })) {
+    async open(node, recall = () => ({ records: [], leases: [] }), holding) {
       const onError = (error: unknown) => void errors.push(error);
       const watcher = await startWatcher({ connect: () => server.connect(), onError });
       const books: Books = openPostgresBooks({
-        ...{ server, watcher, spool: spool(node, database), node, recall, onError },
+        ...{ server, watcher, spool: spool(node, database), node, recall, onError, holding },
         clock: Date.now,
         version: "test",
       });

@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { toldError } from "../../../runtime/ipc/channel.ts";
 import { andThen, catchError, type MaybePromise } from "../../../runtime/maybe-promise.ts";
 import { type Decision, type Decisions, type Recalled, type Turn, whenKnown } from "../../money/books.ts";
-import type { Available } from "../../money/contract.ts";
+import { type Available, lacksCredit } from "../../money/contract.ts";
 import type { TakeOver } from "../sqlite/journal/take-over.ts";
 import type { AskedTurn, ToldDecision, ToldDecisions } from "./contract.ts";
 import { haveLeases, recallFrom, type Served, wrote } from "./served.ts";
@@ -133,8 +133,7 @@ function decideAgain(
   const short = () =>
     [...holds.keys()].filter((i) => {
       const decision = holds[i];
-      // A budget that is spent has nothing to gain from leases.
-      const isShort = decision?.kind === "decided" && decision.value.kind === "short" && decision.value.of !== "budget";
+      const isShort = decision?.kind === "decided" && lacksCredit(decision.value);
       const accountId = turn.holds[i]?.accountId ?? "";
       return isShort && (haveLeases(others, accountId) || isToCome(accountId));
     });

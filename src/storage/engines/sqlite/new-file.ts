@@ -2,6 +2,7 @@
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { codeOf, StorageError } from "../../../runtime/write-trouble.ts";
+import { begunMove } from "./moving/aside.ts";
 import { lockFile } from "./presence.ts";
 
 /** MadeFiles is what was made of a database that was not there before. */
@@ -10,28 +11,31 @@ export interface MadeFiles {
   remove(): void;
 }
 
-/** makeFile makes the file where it is missing, for its owner only. Throws a StorageError where a restore has ended amid its work. */
+/** makeFile makes the file where it is missing, for its owner only. Throws a StorageError where a command was ended as it moved one aside. */
 export function makeFile(path: string): MadeFiles {
-  refuseAmidRestore(path);
+  refuseAmidMove(path);
   // SQLite leaves its own files behind where a disk has no room for all of them, and gives them the mode of this one.
   return makeFiles(path, [path, `${path}-wal`, `${path}-shm`]);
 }
 
 /**
- * A restore that was killed between moving the old database aside and naming the new one leaves none. An empty one in its place would
- * look as if all accounts were gone.
+ * A restore that was killed between moving the old database aside and naming the new one leaves none, and so does `migrate-to` amid moving
+ * aside what is at its target. An empty one in its place would look as if all accounts were gone, beside a journal that is not its own.
  */
-function refuseAmidRestore(path: string): void {
+function refuseAmidMove(path: string): void {
   if (existsSync(path)) return;
   const aside = readdirSync(dirname(path)).filter((name) => name.startsWith(`${basename(path)}.replaced-`));
   // Its other files have this name with an ending.
-  const [last] = aside
+  const [restored] = aside
     .filter((name) => name.endsWith("Z"))
     .sort()
     .reverse();
+  const begun = begunMove(path);
+  const last = begun ? basename(begun.to) : restored;
   if (last === undefined) return;
+  const command = last === restored ? "restore" : "migrate-to";
   throw new StorageError(
-    `there is no database ${path}, but what a restore moved aside: it was ended amid its work. Run \`model-gateway restore\` again, ` +
+    `there is no database ${path}, but what \`${command}\` moved aside: it was ended amid its work. Run \`model-gateway ${command}\` again, ` +
       `or give ${last} and the files beside it their old names back`,
   );
 }

@@ -81,7 +81,7 @@ type ToldHold =
   | readonly ["leased", grown: number]
   | readonly [
       "short",
-      of: "limit" | "balance" | "budget",
+      of: "limit" | "balance" | "budget" | "key",
       available: number,
       isLeased: boolean,
       ...budget: ToldBudget | [],

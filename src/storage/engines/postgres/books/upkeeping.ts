@@ -11,7 +11,7 @@ import type { BooksFunction } from "./functions/function.ts";
 import { leave } from "./functions/leases.ts";
 import { expire, merge, renew, touch } from "./functions/upkeep.ts";
 
-export interface UpkeepOptions extends Pick<BooksOptions, "node" | "onError"> {
+export interface UpkeepOptions extends Pick<BooksOptions, "node" | "onError" | "holding"> {
   readonly server: Server;
   readonly version: string;
   /** configuration returns the name of the configuration in force: its version, a colon, and what it says. */
@@ -38,7 +38,7 @@ const mergeMs = 200;
 const touchMs = 1000;
 
 export function createUpkeep(options: UpkeepOptions): Upkeep {
-  const { server, node, version, configuration = () => "", onError } = options;
+  const { server, node, version, configuration = () => "", onError, holding } = options;
   const run: Upkeep["run"] = (work) => onPool(server, work);
   const ask = <T>(of: BooksFunction, values: readonly unknown[]) => run((session) => call<T>(session, of, values));
   const mergeOf = (accountId: string) => ask<number>(merge, [accountId]);
@@ -57,7 +57,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     touch: uses.add,
     async renew() {
       const name = configuration();
-      await ask(renew, [node, version, name]);
+      await ask(renew, [node, version, name, holding?.() ?? null]);
       if (name !== "") await run((session) => compare(session, name));
     },
     expire: () => ask<number>(expire, [node]),

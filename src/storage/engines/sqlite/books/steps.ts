@@ -106,13 +106,14 @@ interface AvailableRow {
   readonly isLimited: number;
   readonly ofBalance: number;
   readonly isPrepaid: number;
+  readonly isRevoked: number;
 }
 
 function createHolds(books: Connection, statements: LedgerStatements, budgets: BudgetBooks) {
   // `(SELECT ?)` hides the value from the planner, which would otherwise replan the join on every call.
   const selectAvailable = books.prepare<[keyId: string], AvailableRow>(
     `SELECT coalesce(k.credit_limit, ${maxSum}) - k.spent - k.held AS ofLimit, coalesce(k.credit_limit, ${unreachedLimit}) < ${unreachedLimit} AS isLimited,
-       a.balance - a.held + a.postpaid * ${maxOwed} AS ofBalance, a.postpaid = 0 AS isPrepaid
+       a.balance - a.held + a.postpaid * ${maxOwed} AS ofBalance, a.postpaid = 0 AS isPrepaid, k.revoked_at IS NOT NULL AS isRevoked
      FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.id = (SELECT ?)`,
   );
 
@@ -123,16 +124,19 @@ function createHolds(books: Connection, statements: LedgerStatements, budgets: B
     return true;
   }
 
-  function roomOf(keyId: string): Room | undefined {
+  function roomOf(keyId: string): (Room & { readonly isRevoked: boolean }) | undefined {
     const row = selectAvailable.get(keyId);
-    return row && { ...row, isLimited: row.isLimited === 1, isPrepaid: row.isPrepaid === 1 };
+    if (!row) return undefined;
+    return { ...row, isLimited: row.isLimited === 1, isPrepaid: row.isPrepaid === 1, isRevoked: row.isRevoked === 1 };
   }
 
   function hold(init: HoldInit): Held {
     const budget = budgets.left(init.accountId, init.keyId, init.now);
     const most = budget ? Math.max(0, Math.min(maxHeld, budget.left)) : maxHeld;
     if (init.max <= most && tryHold(init, init.max)) return heldOf(init.max, budget);
-    const { of, available } = countableOf(roomOf(init.keyId));
+    const room = roomOf(init.keyId);
+    if (room?.isRevoked !== false) return { kind: "short", of: "key", available: 0 };
+    const { of, available } = countableOf(room);
     const amount = Math.min(available, most);
     if (amount < init.max && amount >= init.min && tryHold(init, amount)) return heldOf(amount, budget);
     if (budget && budget.left < Math.min(available, maxHeld))

@@ -233,6 +233,8 @@ const holds = `
           VALUES (w.i, p_node, p_accounts[i], p_keys[j], w.o, w.m, v_amount, w.t, v_now + ${holdMs});
         v_holds := v_holds || json_build_array('held', v_amount, v_place, v_room - v_amount, v_oldest)::text;
       END IF;
+    ELSIF NOT k_open[j] THEN
+      v_holds := v_holds || '["short","key",0,false]'::text;
     ELSIF NOT v_free AND v_room < least(v_left, ${maxHeld}) THEN
       v_holds := v_holds || json_build_array('short', 'budget', v_amount, false, v_place, v_room, v_oldest)::text;
     ELSE

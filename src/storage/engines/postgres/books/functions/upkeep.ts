@@ -140,10 +140,13 @@ BEGIN
 END`,
 );
 
-/** renew moves on the deadlines of a node, its holds and leases. Returns whether it had none that has passed. */
+/**
+ * renew moves on the deadlines of a node, its leases, and the holds of the calls that it names; of all where it names none by null. Others
+ * expire: a standby that took over may have holds of calls whose end it lacks. Returns whether the node had no deadline that has passed.
+ */
 export const renew = booksFunction(
   "renew",
-  "(p_node text, p_version text, p_configuration text) RETURNS boolean",
+  "(p_node text, p_version text, p_configuration text, p_calls text[]) RETURNS boolean",
   `DECLARE v_now bigint := now_ms(); v_alive bigint;
 BEGIN
   PERFORM set_config('lock_timeout', '1000', true);
@@ -154,7 +157,8 @@ BEGIN
       steady_since = CASE WHEN nodes.alive_until - ${holdMs} < v_now - ${gapMs} THEN v_now ELSE nodes.steady_since END;
   -- Those that somebody works on at this moment have their turn the next time: they have time until then.
   UPDATE holds h SET expires_at = v_now + ${holdMs} WHERE h.request_id IN (
-    SELECT request_id FROM holds WHERE node = p_node AND expires_at < v_now + ${holdMs - sweepMs} FOR NO KEY UPDATE SKIP LOCKED);
+    SELECT request_id FROM holds WHERE node = p_node AND expires_at < v_now + ${holdMs - sweepMs}
+      AND (p_calls IS NULL OR operation = '' OR request_id IN (SELECT unnest(p_calls))) FOR NO KEY UPDATE SKIP LOCKED);
   RETURN coalesce(v_alive > v_now, true);
 END`,
 );
