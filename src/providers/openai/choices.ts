@@ -125,9 +125,10 @@ export class ChoiceTracker {
   }
 }
 
-/** indexOf returns the index of a choice, which some servers write as a text, and some leave out. */
-export function indexOf({ index }: JsonObject): JsonValue {
-  return typeof index === "string" && /^\d{1,6}$/.test(index) ? Number(index) : (index ?? 0);
+/** indexOf returns the index of a choice, which some servers write as a text, and some leave out: 0 for anything else. */
+export function indexOf({ index }: JsonObject): number {
+  if (typeof index === "string" && /^\d{1,6}$/.test(index)) return Number(index);
+  return typeof index === "number" ? index : 0;
 }
 
 /** saysSomething reports whether a choice of a chunk says more than who speaks. */
