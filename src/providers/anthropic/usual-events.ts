@@ -52,6 +52,11 @@ export class UsualEvents {
     return [event];
   }
 
+  /** isWithinInput is whether a call is open whose input cannot be all of it. */
+  get isWithinInput(): boolean {
+    return [...this.#open.values()].some(({ input }) => input?.isUnderWay);
+  }
+
   /** rest returns what open blocks lack at the end of the message. */
   rest(): JsonObject[] {
     return [...this.#open.keys()].flatMap((number) => this.#ended(number, { type: "content_block_stop" }));

@@ -190,6 +190,7 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
     takeFault(json) {
       if (counts.take(json)) meter.reportUsage(counts.reported);
     },
+    isCut: () => seen.isCut,
     isComplete: () => (done ? seen.hasAnswer : seen.allFinished),
     mayGoOn: () => !done && seen.mayGoOn,
     lingerMs: () => seen.lingerMs,
