@@ -101,7 +101,7 @@ export class UsualChunks {
     // Some servers write with each chunk that there is no reason yet.
     const { finish_reason: told = null } = choice;
     const end = ownEnd(told, endsOfChat);
-    if (index === choice.index && delta === choice.delta && !end) return choice;
+    if (index === choice.index && delta === choice.delta && !end && choice.finish_reason !== undefined) return choice;
     // A client that reads `message` or `text`, too, would have the same words twice.
     const { message: _, text: __, ...rest } = choice;
     return endedBy({ ...(said === choice.delta ? choice : rest), index, delta, finish_reason: told }, end);
