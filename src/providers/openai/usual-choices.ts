@@ -2,11 +2,11 @@
  * Completes the choices of chats to what OpenAI's clients read: an index, a message or the next part of one, its content as a text, the role
  * where a message begins to say something, a reason where a whole answer has none, an empty message where a filter took it, and the
  * reason in OpenAI's words. OpenAI's SDKs throw at a stream without a role, or whose only choice is not the first, and lose what stands
- * elsewhere. Of text completions only the reason changes. All else passes as it came.
+ * elsewhere. Of text completions only the reason changes, and a text that is none. All else passes as it came.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { filteredList, isFilledText, isObject, mappedList } from "../../wire/json.ts";
+import { filteredList, isFilledText, isObject, mappedList, scalarText } from "../../wire/json.ts";
 import { listedSources, withSources } from "../frames/listed-sources.ts";
 import { chatWordOf, endsOfChat, endsOfText, type OwnEnd, ownEnd } from "../usage/finish-word.ts";
 import { indexOf } from "./choices.ts";
@@ -46,10 +46,11 @@ function wholeText(choice: JsonObject): JsonObject {
   return usualText(reason === finish_reason ? choice : { ...choice, finish_reason: reason });
 }
 
-/** usualText returns a choice of a text completion that ends in OpenAI's words; the same object where it does. */
+/** usualText returns a choice of a text completion that has a text and ends in OpenAI's words; the same object where it does. */
 function usualText(choice: JsonObject): JsonObject {
-  const { finish_reason = null } = choice;
-  return endedBy(choice, ownEnd(finish_reason, endsOfText));
+  const { finish_reason = null, text } = choice;
+  const told = text === undefined || typeof text === "string" ? choice : { ...choice, text: scalarText(text) };
+  return endedBy(told, ownEnd(finish_reason, endsOfText));
 }
 
 /** endedBy returns a choice with this end, beside an own word that its server has told already. */
@@ -62,7 +63,7 @@ function endedBy(choice: JsonObject, end: OwnEnd | undefined): JsonObject {
 /** usualTexts returns the usual choices of a chunk of a text completion; undefined where they are usual. */
 export function usualTexts({ choices = null }: JsonObject): JsonValue[] | undefined {
   if (!Array.isArray(choices)) return undefined;
-  const usual = mappedList(choices, (choice) => (isObject(choice) ? usualText(choice) : choice));
+  const usual = mappedList(filteredList(choices, isObject), (choice) => usualText(choice as JsonObject));
   return usual === choices ? undefined : usual;
 }
 

@@ -191,7 +191,7 @@ async function expectKept(
 /** answer sends a whole answer, or the events of one. */
 function answer(exchange: ScriptedExchange, told: Any): void {
   if (!Array.isArray(told)) exchange.json(200, told);
-  else if (exchange.path.endsWith("/chat/completions")) exchange.stream(...told);
+  else if (exchange.path.endsWith("/completions")) exchange.stream(...told);
   else {
     exchange.head(200, eventStream);
     exchange.end(anthropicFrames(...told));
