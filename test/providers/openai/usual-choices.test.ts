@@ -292,3 +292,12 @@ describe("content in parts, as Mistral's reasoning models write it,", () => {
     expect(json.choices[0].message.content).toEqual(content);
   });
 });
+
+test("events of the server's own between the chunks, as mistral.rs has of its tools, are no chunks", async () => {
+  const data = { tool_type: "code_execution", code: "1/0", exception: "ZeroDivisionError" };
+  const progress = { type: "agentic_tool_call_progress", round: 0, tool_name: "run", phase: "complete", data };
+  upstream.script = (exchange) =>
+    exchange.stream(progress, chatChunk({ content: "Hello" }), progress, chatChunk({}, "stop"));
+  const { text } = await ask(gateway, "/v1/chat/completions", { ...asked, stream: true });
+  expect(eventsIn(text).map(({ choices }) => choices[0].delta.content)).toEqual(["Hello", undefined]);
+});
