@@ -61,6 +61,8 @@ export interface StreamTracker {
   readonly takeFault?: (json: JsonObject) => void;
   /** Reports whether the end mark came. */
   isOver(): boolean;
+  /** Reports whether the answer lacks the rest of a call's input, and has no end but the mark: proxies write one behind a stream that broke. */
+  isCut?(): boolean;
   /** Reports whether the answer may end here, with or without the end mark. */
   isComplete(): boolean;
   /** Reports whether a complete answer may go on: its server has gone on behind an end. A failure then is one in mid-answer. */

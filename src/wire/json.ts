@@ -147,6 +147,11 @@ export function mappedList(list: JsonValue[], change: (value: JsonValue, index: 
   return changed ?? list;
 }
 
+/** filteredList returns the values of a list that pass; the same list where all do. */
+export function filteredList(list: JsonValue[], passes: (value: JsonValue) => boolean): JsonValue[] {
+  return list.every(passes) ? list : list.filter(passes);
+}
+
 /** mappedInSlices does the same in time slices: some thousand values take longer than others may wait. */
 export function* mappedInSlices(
   list: JsonValue[],
@@ -207,6 +212,11 @@ export function listOrEmpty(value: JsonValue | undefined): JsonValue[] {
 /** objectsIn returns the objects among the items of a list; none for any other value. */
 export function objectsIn(value: JsonValue | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+/** scalarText returns the text of a number or a truth value, which servers parse of a model's words; empty for anything else. */
+export function scalarText(value: JsonValue | undefined): string {
+  return typeof value === "number" || typeof value === "boolean" ? `${value}` : "";
 }
 
 /** textOrJson returns a string unchanged, and any other value as JSON. */

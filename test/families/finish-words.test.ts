@@ -149,7 +149,7 @@ describe.each([false, true])("stream: %s", (stream) => {
 
   test.each([
     ...["function_call_filter: MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "ERROR", "cancelled", "timeout"],
-    ...["TOO_MANY_TOOL_CALLS", "malformed_model_output", "malformed_tool_use"],
+    ...["TOO_MANY_TOOL_CALLS", "malformed_model_output", "malformed_tool_use", "parse_error"],
     ...["FinishReason.ERROR", { type: "abort", message: "the scheduler gave up" }],
   ])("an answer that ends by %j is none", async (said) => {
     word = said as string;

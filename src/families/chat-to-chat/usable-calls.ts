@@ -83,7 +83,6 @@ function withCallsOf(
 function wholeCalls(calls: readonly JsonValue[], answerId: string): JsonValue[] {
   const ids = new Set<JsonValue>();
   return calls.filter(isSomething).map((call, i) => {
-    if (!isObject(call)) return call;
     const id = textOrEmpty(call.id);
     const ownId = id !== "" && !ids.has(id) ? id : `call_${answerId}_${i}`;
     ids.add(ownId);
@@ -92,7 +91,7 @@ function wholeCalls(calls: readonly JsonValue[], answerId: string): JsonValue[] 
     const isUsable =
       ownId === call.id &&
       typeof call.type === "string" &&
-      (isObject(call.custom) || (isObject(call.function) && called.isText && called.input.trim() === input));
+      (isObject(call.custom) || (isNamed(call.function) && called.isText && called.input.trim() === input));
     if (isUsable) return call;
     const { name, arguments: _, ...rest } = call;
     return isObject(call.custom)
@@ -101,14 +100,19 @@ function wholeCalls(calls: readonly JsonValue[], answerId: string): JsonValue[] 
   });
 }
 
-function isSomething(call: JsonValue): boolean {
-  return !isObject(call) || Object.keys(call).length > 0;
+/** isSomething tells a call, or a piece of one, from what servers fill lists of calls up with. */
+function isSomething(call: JsonValue): call is JsonObject {
+  return isObject(call) && Object.keys(call).length > 0;
+}
+
+function isNamed(called: JsonValue | undefined): boolean {
+  return isObject(called) && typeof called.name === "string";
 }
 
 /** functionOf returns the called function, whose name may stand in the call itself. */
 function functionOf(call: JsonObject, input: string): JsonObject {
   const { name, ...rest } = isObject(call.function) ? call.function : {};
-  return { ...rest, name: name ?? call.name ?? "", arguments: input };
+  return { ...rest, name: textOrEmpty(name ?? call.name ?? null), arguments: input };
 }
 
 /** restOf returns the piece of a call that was held, if any. */
@@ -233,10 +237,10 @@ class StreamedCalls {
     const calls = this.#choices.get(choice) ?? new CallList<StreamedCall>();
     this.#choices.set(choice, calls);
     const told = pieces.filter(isSomething).flatMap((piece) => {
-      if (isObject(piece) && !isObject(piece.custom)) return this.#piece(piece, calls, choice);
+      if (!isObject(piece.custom)) return this.#piece(piece, calls, choice);
       // A custom tool has no arguments, and only OpenAI's own server calls any.
       const customs = this.#customs.get(choice) ?? new Set();
-      this.#customs.set(choice, isObject(piece) ? customs.add(piece.index ?? null) : customs);
+      this.#customs.set(choice, customs.add(piece.index ?? null));
       return piece;
     });
     return inOrder(told, calls.all);

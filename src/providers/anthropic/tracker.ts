@@ -50,6 +50,7 @@ export function trackEvents({ id, model, meter }: Pick<Attempt, "id" | "model" |
       });
     },
     takeFault: ({ usage = null }) => measure({ type: "message_delta", usage }),
+    isCut: () => !seen.hasReason && usual.isWithinInput,
     isComplete: () => seen.hasBegun && (seen.hasStopped || seen.hasReason || (isCut && seen.hasContent)),
     lingerMs: () => (seen.hasReason ? afterReasonMs : undefined),
     closingFrames(desc) {

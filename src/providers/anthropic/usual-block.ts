@@ -5,19 +5,33 @@
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { newId } from "../../runtime/ids.ts";
-import { isFilledText } from "../../wire/json.ts";
+import { isFilledText, scalarText } from "../../wire/json.ts";
 
 /** completeBlock returns the same block where nothing lacks. */
-export function completeBlock(block: JsonObject): JsonObject {
+export function completeBlock(sent: JsonObject): JsonObject {
+  const block = withType(sent);
   const lacking = lackingIn(block);
   return Object.keys(lacking).length === 0 ? block : { ...block, ...lacking };
 }
+
+/** withType returns a block with its type, which a member tells where its server leaves it out. */
+function withType(block: JsonObject): JsonObject {
+  if (typeof block.type === "string") return block;
+  const [type] = [...tellingMembers].find(([, member]) => (block[member] ?? null) !== null) ?? [];
+  return type === undefined ? block : { ...block, type };
+}
+
+const tellingMembers = [
+  ["text", "text"],
+  ["thinking", "thinking"],
+  ["tool_use", "input"],
+] as const;
 
 function lackingIn({ type, text, citations, thinking, signature, id, name, input }: JsonObject): JsonObject {
   switch (type) {
     case "text":
       return {
-        ...(typeof text === "string" ? {} : { text: "" }),
+        ...(typeof text === "string" ? {} : { text: scalarText(text) }),
         ...(citations === null ? { citations: [] } : {}),
       };
     case "thinking":

@@ -6,7 +6,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { ToolInput } from "../../call/tools/tool-input.ts";
-import { isObject, listOrEmpty, textOrEmpty } from "../../wire/json.ts";
+import { isObject, listOrEmpty, scalarText, textOrEmpty } from "../../wire/json.ts";
 import { BlockNumbers } from "./block-numbers.ts";
 import { beginningOf } from "./frames.ts";
 import { completeBlock } from "./usual-block.ts";
@@ -50,6 +50,11 @@ export class UsualEvents {
         return [...this.rest(), event];
     }
     return [event];
+  }
+
+  /** isWithinInput is whether a call is open whose input cannot be all of it. */
+  get isWithinInput(): boolean {
+    return [...this.#open.values()].some(({ input }) => input?.isUnderWay);
   }
 
   /** rest returns what open blocks lack at the end of the message. */
@@ -165,12 +170,16 @@ const members: ReadonlyMap<JsonValue | undefined, string> = new Map([
   ["input_json_delta", "partial_json"],
 ]);
 
-/** withType returns the event with its delta's type, which some servers leave out. */
+/** withType returns the event with its delta's type, which some servers leave out, and a text that a server has parsed as a number as text. */
 function withType(event: JsonObject): JsonObject {
   const { delta } = event;
-  if (!isObject(delta) || delta.type !== undefined) return event;
-  const type = [...members].find(([, member]) => typeof delta[member] === "string")?.[0];
-  return type === undefined ? event : { ...event, delta: { ...delta, type } };
+  if (!isObject(delta)) return event;
+  const isTyped = typeof delta.type === "string";
+  const type = isTyped ? delta.type : [...members].find(([, member]) => (delta[member] ?? null) !== null)?.[0];
+  const member = members.get(type) ?? "";
+  const parsed = scalarText(delta[member]);
+  if (type === undefined || (isTyped && parsed === "")) return event;
+  return { ...event, delta: { ...delta, type, ...(parsed === "" ? {} : { [member]: parsed }) } };
 }
 
 /** blockTypes are the types of the blocks that deltas say something of. A call that begins with its input has no name. */
@@ -190,10 +199,11 @@ function says(delta: JsonObject): boolean {
   return member === undefined || isObject(delta[member]) || textOrEmpty(delta[member]) !== "";
 }
 
-/** saysNull reports whether a delta has null, or nothing, where it should have a text. */
+/** saysNull reports whether a delta has null, nothing, or what is no text where it should have one. An input may be an object. */
 function saysNull(delta: JsonObject): boolean {
   const member = members.get(delta.type);
-  return member !== undefined && (delta[member] ?? null) === null;
+  if (member === undefined) return false;
+  return delta.type === "input_json_delta" ? (delta[member] ?? null) === null : typeof delta[member] !== "string";
 }
 
 /** isRepeated reports whether a delta says once more what the beginning of its block said: an input does so always, as one JSON. */

@@ -53,7 +53,7 @@ const bare = /^[ \t\r\n]*\{/;
 /** readErrorJson reads a parsed error. */
 export function readErrorJson(json: JsonValue): ErrorFields {
   const given = membersOf(Array.isArray(json) ? json[0] : json);
-  const exception = exceptionIn(given);
+  const exception = errorInEnvelope(given) ?? exceptionIn(given);
   const outer = exception ?? given;
   const error = innermost(outer);
   const { type, message } = membersOf(outer.error);
@@ -67,6 +67,12 @@ export function readErrorJson(json: JsonValue): ErrorFields {
     isText: false,
     error,
   };
+}
+
+/** errorInEnvelope returns the error that Tencent and Volcengine have within an envelope, as a body that has it at its usual place. */
+function errorInEnvelope({ Response, ResponseMetadata }: JsonObject): JsonObject | undefined {
+  const { Error: error } = membersOf(Response ?? ResponseMetadata);
+  return isObject(error) ? { error } : undefined;
 }
 
 /** exceptionName matches what AWS calls its errors: `throttlingException`, `ModelStreamError`, `InternalStreamFailure`. */

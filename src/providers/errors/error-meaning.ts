@@ -240,6 +240,7 @@ export function exactStatus(answered: number, codes: ErrorFields["codes"]): numb
 
 /** wordStatuses has the statuses of names that vendors make up of the same few words, without what separates these. */
 const wordStatuses: readonly (readonly [words: RegExp, status: number])[] = [
+  [/^authfailure/, 401],
   [/ratelimit|ratequota|quotaviolation|throttl|toomanyrequests|requestlimitexceeded/, 429],
   [/overload|unavailable|outofcapacity/, 503],
   [/datainspection|contentfilter|contentpolicy|sensitivecontent|contentdetected/, 400],

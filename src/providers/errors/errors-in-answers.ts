@@ -43,6 +43,7 @@ const failedEnds: ReadonlySet<string> = new Set([
   ...["network_error", "internal_error", "server_error", "insufficient_system_resource"],
   ...["function_call_filter", "malformed_function_call", "unexpected_tool_call", "too_many_tool_calls"], // Gemini
   ...["malformed_model_output", "malformed_tool_use"], // Bedrock
+  "parse_error", // LMDeploy
 ]);
 
 /** isFailedEnd reports whether an answer ended by its upstream's failure, by its `finish_reason` or `stop_reason`. */

@@ -1,7 +1,7 @@
 /** Passes the frames of a stream to its tracker, up to the frame that ends the stream or fails. */
 import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { Refusal, upstreamFailed } from "../../call/refusals.ts";
+import { brokenOff, Refusal, upstreamFailed } from "../../call/refusals.ts";
 import { stopPulling } from "../../runtime/push-stream.ts";
 import { isObject, parsedJson } from "../../wire/json.ts";
 import type { SseFrame } from "../../wire/sse.ts";
@@ -75,7 +75,10 @@ function takeFrame<O extends DescMessage>(
   batch: Wire<O>[],
   { desc, dialect, tracker, operation }: TrackedStream<O>,
 ): boolean {
-  if (tracker.isEndMark(sent.data)) return true;
+  if (tracker.isEndMark(sent.data)) {
+    if (tracker.isCut?.()) throw brokenOff();
+    return true;
+  }
   const untyped = read ?? wireOf(sent, desc);
   if (sent.event === "error" || isExceptionName(sent.event))
     throw namedError(untyped, sent.event, dialect, operation, tracker);

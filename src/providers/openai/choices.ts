@@ -4,13 +4,24 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { isObject, mappedList } from "../../wire/json.ts";
+import { CallList } from "../../call/tools/call-list.ts";
+import { ToolInput } from "../../call/tools/tool-input.ts";
+import { isObject, listOrEmpty, mappedList, textOrEmpty } from "../../wire/json.ts";
+import { membersOf } from "../usage/count.ts";
 import { isFinished } from "../usage/finish-word.ts";
 
 interface Progress {
   hasFinished: boolean;
   hasSaid: boolean;
   hasCalled: boolean;
+  /** The calls that it has begun, to tell whether their inputs are whole. */
+  readonly calls: CallList<StreamedInput>;
+}
+
+interface StreamedInput {
+  readonly id: string;
+  readonly name: string;
+  readonly input: ToolInput;
 }
 
 /**
@@ -54,7 +65,7 @@ export class ChoiceTracker {
     const index = indexOf(choice);
     let progress = this.#seen.get(index);
     if (!progress) {
-      progress = { hasFinished: false, hasSaid: false, hasCalled: false };
+      progress = { hasFinished: false, hasSaid: false, hasCalled: false, calls: new CallList() };
       this.#seen.set(index, progress);
       this.#unfinished++;
     }
@@ -64,7 +75,9 @@ export class ChoiceTracker {
     // Some upstreams send an empty reason with every chunk.
     if (isFinished(finish_reason)) this.#finish(progress);
     const content = delta ?? message;
-    if (isObject(content)) progress.hasCalled ||= isSomething(content.tool_calls ?? null);
+    if (!isObject(content)) return;
+    progress.hasCalled ||= isSomething(content.tool_calls ?? null);
+    for (const call of listOrEmpty(content.tool_calls)) if (isObject(call)) addInput(progress.calls, call);
   }
 
   #finish(progress: Progress): void {
@@ -85,6 +98,12 @@ export class ChoiceTracker {
   /** hasAnswer is whether there is an answer, even without a finish reason. */
   get hasAnswer(): boolean {
     return [...this.#seen.values()].some(({ hasFinished, hasSaid }) => hasFinished || hasSaid);
+  }
+
+  /** isCut is whether a choice without a finish reason has a call whose input cannot be all of it. */
+  get isCut(): boolean {
+    const open = [...this.#seen.values()].filter(({ hasFinished }) => !hasFinished);
+    return open.some(({ calls }) => calls.all.some(({ input }) => input.isUnderWay));
   }
 
   /** isOver is whether nothing that matters can follow. */
@@ -125,9 +144,20 @@ export class ChoiceTracker {
   }
 }
 
-/** indexOf returns the index of a choice, which some servers write as a text, and some leave out. */
-export function indexOf({ index }: JsonObject): JsonValue {
-  return typeof index === "string" && /^\d{1,6}$/.test(index) ? Number(index) : (index ?? 0);
+/** addInput adds the next piece of a call's input. */
+function addInput(calls: CallList<StreamedInput>, { index, id, function: called }: JsonObject): void {
+  const { name, arguments: told } = membersOf(called);
+  const input = textOrEmpty(told);
+  const piece = { id: textOrEmpty(id), name: textOrEmpty(name), input, signature: "" };
+  const of = { ...piece, index: typeof index === "number" ? index : undefined };
+  const call = calls.find(of) ?? calls.add(of, { ...piece, input: new ToolInput() });
+  call.input.add(input);
+}
+
+/** indexOf returns the index of a choice, which some servers write as a text, and some leave out: 0 for anything else. */
+export function indexOf({ index }: JsonObject): number {
+  if (typeof index === "string" && /^\d{1,6}$/.test(index)) return Number(index);
+  return typeof index === "number" ? index : 0;
 }
 
 /** saysSomething reports whether a choice of a chunk says more than who speaks. */

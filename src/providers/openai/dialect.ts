@@ -169,6 +169,7 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
       return visible.withPlainText(chunk.plainText);
     },
     take(frame, json) {
+      if (isOwnEvent(json)) return undefined;
       const choices = json.choices ?? [];
       if (!Array.isArray(choices)) throw new TypeError("`choices` is no list");
       for (const choice of choices) if (isObject(choice)) meterChoice(choice, searches, meter);
@@ -190,6 +191,7 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
     takeFault(json) {
       if (counts.take(json)) meter.reportUsage(counts.reported);
     },
+    isCut: () => seen.isCut,
     isComplete: () => (done ? seen.hasAnswer : seen.allFinished),
     mayGoOn: () => !done && seen.mayGoOn,
     lingerMs: () => seen.lingerMs,
@@ -198,6 +200,11 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
     heldFrames: () => ends.unended(),
     closingFrames: (desc) => [...rest(desc), ...lastFrame(desc, seen.lastChunk(), usual)],
   };
+}
+
+/** isOwnEvent reports an event of the server's own between the chunks, as mistral.rs sends of its tools: strict clients take no frame but chunks. */
+function isOwnEvent({ type, choices, usage = null }: JsonObject): boolean {
+  return typeof type === "string" && choices === undefined && usage === null;
 }
 
 /** lastFrames returns what comes behind all that was said: the sources of the text, and the ends that wait. */

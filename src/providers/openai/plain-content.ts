@@ -5,16 +5,16 @@
  * references between the texts are no text: those that have an address become annotations. Parts of other kinds pass as they came.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isFilledText, isObject } from "../../wire/json.ts";
+import { filteredList, isFilledText, isObject, scalarText } from "../../wire/json.ts";
 
 /**
  * withPlainContent returns a message, or the next part of one, whose content is a text; the same object where it is, or cannot be one. `before`
  * is the length of the text that earlier parts have said.
  */
-export function withPlainContent(message: JsonObject, before = 0): JsonObject {
+export function withPlainContent(sent: JsonObject, before = 0): JsonObject {
+  const message = withTexts(withCallsAlone(sent));
   const { content } = message;
-  if (typeof content === "number" || typeof content === "boolean") return { ...message, content: `${content}` };
-  if (isObject(content) && !isPart(content)) return { ...message, content: JSON.stringify(content) };
+  if (isObject(content) && !isPart(content)) return withNamedThinking({ ...message, content: JSON.stringify(content) });
   const told = isObject(content) ? [content] : content;
   if (!Array.isArray(told)) return withNamedThinking(message);
   const parts = told.map(said);
@@ -29,6 +29,28 @@ export function withPlainContent(message: JsonObject, before = 0): JsonObject {
     ...(annotations.length === 0 ? {} : { annotations }),
   };
 }
+
+/** withCallsAlone returns a message whose calls are objects: one that is none would cost a reader all others. */
+function withCallsAlone(message: JsonObject): JsonObject {
+  const { tool_calls: told } = message;
+  const calls = Array.isArray(told) ? filteredList(told, isObject) : told;
+  return calls === told ? message : { ...message, tool_calls: calls as JsonValue };
+}
+
+/**
+ * withTexts returns a message whose texts are texts or null; the same object where they are. A content that a server has parsed is written
+ * again, and what is no text elsewhere, as `false` for none, says nothing.
+ */
+function withTexts(message: JsonObject): JsonObject {
+  const content = scalarText(message.content);
+  const untold = mereTexts.filter((name) => typeof (message[name] ?? "") !== "string");
+  if (content === "" && untold.length === 0) return message;
+  const nulls = Object.fromEntries(untold.map((name) => [name, null]));
+  return { ...message, ...nulls, ...(content === "" ? {} : { content }) };
+}
+
+/** mereTexts are the members of a message that no server has in another form. */
+const mereTexts = ["refusal", "reasoning_content", "reasoning_text"] as const;
 
 /** annotatedText returns the text of all parts, and the pages that stand between, each at its place behind the text before. */
 function annotatedText(
@@ -96,14 +118,22 @@ const thinkingTypes: ReadonlySet<JsonValue | undefined> = new Set(["thinking", "
 
 /** said returns what a part says; undefined where it has more than a text or thinking. */
 function said(part: JsonValue): Said | undefined {
-  if (typeof part === "string") return { text: part };
-  if (!isObject(part)) return undefined;
+  if (!isObject(part)) return textOf(part);
   if (references.has(part.type)) return referenceIn(part);
   if (!Object.keys(part).every((key) => plain.has(key))) return undefined;
   const { type, text, thinking, reasoning, summary } = part;
-  if (typeof text === "string") return thinkingTypes.has(type) ? { thinking: text } : { text };
-  const thoughts = thinkingIn(thinking ?? reasoning ?? summary ?? null);
+  const inner = thinking ?? reasoning ?? summary ?? null;
+  const told = text === null && inner !== null ? undefined : textOf(text);
+  if (told) return thinkingTypes.has(type) ? { thinking: told.text ?? "" } : told;
+  const thoughts = thinkingIn(inner);
   return thoughts === undefined ? undefined : { thinking: thoughts };
+}
+
+/** textOf returns what a text says, which a server may have parsed: null says nothing. Undefined for a list, and for none. */
+function textOf(text: JsonValue | undefined): Said | undefined {
+  if (text === null) return {};
+  const told = typeof text === "string" ? text : scalarText(text);
+  return told === text || told !== "" ? { text: told } : undefined;
 }
 
 /** thinkingIn returns thinking that is a text, an object with one, or a list of these; undefined for anything else. */

@@ -1,12 +1,12 @@
 /**
  * Completes the choices of chats to what OpenAI's clients read: an index, a message or the next part of one, its content as a text, the role
- * where a message begins to say something, a reason where a whole answer has an empty one, an empty message where a filter took it, and the
+ * where a message begins to say something, a reason where a whole answer has none, an empty message where a filter took it, and the
  * reason in OpenAI's words. OpenAI's SDKs throw at a stream without a role, or whose only choice is not the first, and lose what stands
- * elsewhere. Of text completions only the reason changes. All else passes as it came.
+ * elsewhere. Of text completions only the reason changes, and a text that is none. All else passes as it came.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { isFilledText, isObject, mappedList } from "../../wire/json.ts";
+import { filteredList, isFilledText, isObject, mappedList, scalarText } from "../../wire/json.ts";
 import { listedSources, withSources } from "../frames/listed-sources.ts";
 import { chatWordOf, endsOfChat, endsOfText, type OwnEnd, ownEnd } from "../usage/finish-word.ts";
 import { indexOf } from "./choices.ts";
@@ -21,7 +21,7 @@ export function changesOfAnswer(answer: JsonObject, operation: Operation): JsonO
   const sources = operation === "chat" ? listedSources(answer) : [];
   const usualOf = (choice: JsonObject, i: number) =>
     operation === "chat" ? usualChoice(choice, i, sources) : wholeText(choice);
-  const usual = mappedList(choices, (choice, i) => (isObject(choice) ? usualOf(choice, i) : choice));
+  const usual = mappedList(filteredList(choices, isObject), (choice, i) => usualOf(choice as JsonObject, i));
   return usual === choices ? undefined : { choices: usual };
 }
 
@@ -33,24 +33,24 @@ function usualChoice(choice: JsonObject, place: number, sources: ReturnType<type
   const plain = isObject(told) ? withSources(withPlainContent(told), sources) : undefined;
   const message = plain && !isFilledText(plain.role) ? { ...plain, role: "assistant" } : plain;
   const own = typeof index === "number" ? index : index === null ? place : indexOf(choice);
-  const reason = choice.finish_reason === undefined ? null : reasonFor(finish_reason, message ?? {});
+  const reason = reasonFor(finish_reason, message ?? {});
   const end = ownEnd(reason, endsOfChat);
   const isUsual = own === index && reason === finish_reason && !end && (!message || message === choice.message);
   if (isUsual) return choice;
-  const ended = reason === null ? {} : { finish_reason: reason };
-  return { ...endedBy({ ...choice, ...ended }, end), index: own, ...(message ? { message } : {}) };
+  return { ...endedBy({ ...choice, finish_reason: reason }, end), index: own, ...(message ? { message } : {}) };
 }
 
 function wholeText(choice: JsonObject): JsonObject {
   const { finish_reason = null } = choice;
-  const reason = choice.finish_reason === undefined ? null : reasonFor(finish_reason, {});
+  const reason = reasonFor(finish_reason, {});
   return usualText(reason === finish_reason ? choice : { ...choice, finish_reason: reason });
 }
 
-/** usualText returns a choice of a text completion that ends in OpenAI's words; the same object where it does. */
+/** usualText returns a choice of a text completion that has a text and ends in OpenAI's words; the same object where it does. */
 function usualText(choice: JsonObject): JsonObject {
-  const { finish_reason = null } = choice;
-  return endedBy(choice, ownEnd(finish_reason, endsOfText));
+  const { finish_reason = null, text } = choice;
+  const told = text === undefined || typeof text === "string" ? choice : { ...choice, text: scalarText(text) };
+  return endedBy(told, ownEnd(finish_reason, endsOfText));
 }
 
 /** endedBy returns a choice with this end, beside an own word that its server has told already. */
@@ -63,7 +63,7 @@ function endedBy(choice: JsonObject, end: OwnEnd | undefined): JsonObject {
 /** usualTexts returns the usual choices of a chunk of a text completion; undefined where they are usual. */
 export function usualTexts({ choices = null }: JsonObject): JsonValue[] | undefined {
   if (!Array.isArray(choices)) return undefined;
-  const usual = mappedList(choices, (choice) => (isObject(choice) ? usualText(choice) : choice));
+  const usual = mappedList(filteredList(choices, isObject), (choice) => usualText(choice as JsonObject));
   return usual === choices ? undefined : usual;
 }
 
@@ -86,7 +86,7 @@ export class UsualChunks {
   /** choices returns the usual choices of a chunk; undefined where they are usual. */
   choices({ choices = null }: JsonObject): JsonValue[] | undefined {
     if (!Array.isArray(choices)) return [];
-    const usual = mappedList(choices, (choice) => (isObject(choice) ? this.#usual(choice) : choice));
+    const usual = mappedList(filteredList(choices, isObject), (choice) => this.#usual(choice as JsonObject));
     return usual === choices ? undefined : usual;
   }
 
@@ -102,7 +102,7 @@ export class UsualChunks {
     // Some servers write with each chunk that there is no reason yet.
     const { finish_reason: told = null } = choice;
     const end = ownEnd(told, endsOfChat);
-    if (index === choice.index && delta === choice.delta && !end) return choice;
+    if (index === choice.index && delta === choice.delta && !end && choice.finish_reason !== undefined) return choice;
     // A client that reads `message` or `text`, too, would have the same words twice.
     const { message: _, text: __, ...rest } = choice;
     return endedBy({ ...(said === choice.delta ? choice : rest), index, delta, finish_reason: told }, end);

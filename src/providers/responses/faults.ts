@@ -21,8 +21,8 @@ export function responsesFaults(refusalOf: RefusalOf) {
     if (place === "frame" && json.type === "response.failed") return ofFailed(json.response, refusalOf, json);
     if (place === "frame" && json.type === "response.cancelled") return cancelled();
     if (place === "frame" && isObject(json.response)) {
-      const { status } = json.response;
-      if (status === "failed") return ofFailed(json.response, refusalOf);
+      const { status, error = null } = json.response;
+      if (status === "failed" || namesError({ error })) return ofFailed(json.response, refusalOf);
       if (status === "cancelled") return cancelled();
     }
     if (place === "whole" && isFailed(json)) return ofFailed(json, refusalOf);

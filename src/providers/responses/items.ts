@@ -6,7 +6,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { upstreamFailed } from "../../call/refusals.ts";
-import { isFilledText, isObject, mappedList } from "../../wire/json.ts";
+import { isFilledText, isObject, mappedList, parsedJson } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { closeItem, isEmptyItem, isReasoningPart, type OpenItem, openItem, TextBuilder } from "./open-item.ts";
 import { ownId, withOwnArguments } from "./usual-items.ts";
@@ -33,6 +33,14 @@ export class ResponseItems {
     else if (typeof delta === "string") this.#piece(event, delta);
     else this.#whole(event);
     return undefined;
+  }
+
+  /** isWithinInput is whether a function's call is open whose input is not all of it. */
+  get isWithinInput(): boolean {
+    const inputs = [...this.#open.values()]
+      .filter(({ item }) => item.type === "function_call")
+      .map(({ input }) => input);
+    return inputs.some((input) => !input.isEmpty && parsedJson(input.toString()) === undefined);
   }
 
   /** Returns the complete output of a response with this status; the same list where it lacks nothing. */

@@ -45,6 +45,7 @@ export function trackResponse({ meter, model }: Pick<Attempt, "meter" | "model">
       return framesOf(usual.take(item ? { ...placed, item } : placed), json, frame);
     },
     takeFault: (json) => metering.takeFault(json),
+    isCut: () => items.isWithinInput,
     isComplete: () => (end ? saysSomething(end) : isDoneSaid && items.whole([], "completed").length > 0),
     closingFrames(desc) {
       if (end) return [];

@@ -4,7 +4,16 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { definedFields, isFilledText, isObject, mappedList } from "../../wire/json.ts";
+import {
+  definedFields,
+  filteredList,
+  isFilledText,
+  isObject,
+  mappedList,
+  scalarText,
+  textOrEmpty,
+  textOrJson,
+} from "../../wire/json.ts";
 
 /** changesOfResponse returns the members that are others in a usual response; undefined where none is. */
 export function changesOfResponse({ output, status }: JsonObject, operation: Operation): JsonObject | undefined {
@@ -65,21 +74,22 @@ export function withOwnArguments(item: JsonObject): JsonObject {
 }
 
 function usualOutput(output: JsonValue[]): JsonValue[] {
-  return mappedList(output, (item, place) => (isObject(item) ? usualItem(item, place) : item));
+  const items = filteredList(output, isObject);
+  return mappedList(items, (item, place) => usualItem(item as JsonObject, place));
 }
 
 /** `place` is the item's index in the output, where it is known. */
 function usualItem(item: JsonObject, place: number | undefined): JsonObject {
-  const { type = "role" in item ? "message" : null } = item;
+  const type = typeof item.type === "string" ? item.type : "role" in item ? "message" : null;
   if (type === "function_call") {
     const callId = item.call_id ?? item.id;
     const ids = callId == null ? {} : { id: item.id ?? callId, call_id: callId };
-    return changed(item, { ...ids, arguments: argumentsOf(item) });
+    return changed(item, { ...ids, name: textOrEmpty(item.name), arguments: argumentsOf(item) });
   }
   const id = typeof type !== "string" || place === undefined || isFilledText(item.id) ? {} : { id: ownId(type, place) };
   if (type === "message")
     return changed(item, { type, ...id, role: item.role ?? "assistant", content: usualParts(item) });
-  return changed(item, type === "reasoning" ? { ...id, summary: item.summary ?? [] } : id);
+  return changed(item, type === "reasoning" ? { ...id, summary: summaryOf(item) } : id);
 }
 
 const prefixes: ReadonlyMap<string, string> = new Map([
@@ -94,14 +104,21 @@ export function ownId(type: string, place: number): string {
 
 function usualParts({ content = null }: JsonObject): JsonValue {
   if (content === null || content === "") return [];
-  if (typeof content === "string") return [outputText(content)];
-  return Array.isArray(content) ? mappedList(content, usualPart) : content;
+  return Array.isArray(content) ? mappedList(content, usualPart) : [usualPart(content)];
+}
+
+function summaryOf({ summary }: JsonObject): JsonValue[] {
+  const parts = Array.isArray(summary) ? filteredList(summary, isObject) : [];
+  const isText = (part: JsonValue) => typeof (part as JsonObject).text === "string";
+  return mappedList(parts, (part) => (isText(part) ? part : { ...(part as JsonObject), text: "" }));
 }
 
 function usualPart(part: JsonValue): JsonValue {
-  if (typeof part === "string") return outputText(part);
-  if (!isObject(part) || (part.type !== "output_text" && part.type !== "text")) return part;
-  return changed(part, { type: "output_text", annotations: part.annotations ?? [] });
+  if (!isObject(part)) return outputText(part === null ? "" : textOrJson(part));
+  const { type } = part;
+  if (typeof type === "string" && type !== "output_text" && type !== "text") return part;
+  const text = textOrEmpty(part.text) || scalarText(part.text);
+  return changed(part, { type: "output_text", text, annotations: part.annotations ?? [] });
 }
 
 function outputText(text: string): JsonObject {
@@ -110,7 +127,7 @@ function outputText(text: string): JsonObject {
 
 /** argumentsOf returns the arguments of a call as JSON in a text, which is empty where there are none, or none yet. */
 function argumentsOf({ arguments: told = null }: JsonObject): JsonValue {
-  return typeof told === "object" ? (told === null ? "" : JSON.stringify(told)) : told;
+  return told === null ? "" : textOrJson(told);
 }
 
 /** changed returns an object with these members; the same object where it has them. */

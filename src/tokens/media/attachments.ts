@@ -24,6 +24,7 @@ export interface Attached {
 const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ["image_url", "image"],
   ["image", "image"],
+  ["image_base64", "image"], // Voyage
   ["input_audio", "sound"],
   ["audio_url", "sound"],
   ["audio", "sound"],
@@ -35,6 +36,7 @@ const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ["document", "document"],
   ["video", "document"],
   ["input_video", "document"],
+  ["video_base64", "document"],
 ]);
 
 /** kindAt returns what the value of a key is as an attachment. A URL by a name that nobody knows is fetched all the same. */

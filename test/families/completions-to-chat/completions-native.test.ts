@@ -7,7 +7,7 @@ import { ask, eventsIn } from "../../support/ask.ts";
 import { modelAt, upstreamAt } from "../../support/gateway.ts";
 import { eventStream } from "../../support/scripted-upstream.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
-import { answerAsOpenAi, chatAnswer, chatChunk } from "../../support/vendors.ts";
+import { answerAsOpenAi, chatAnswer, chatChunk, completionPiece } from "../../support/vendors.ts";
 
 const { upstream, gateway } = scriptedStage(
   (baseUrl) => ({
@@ -109,4 +109,20 @@ describe.each(Object.entries(natives))("with `native` %s", (_, [whole, ...pieces
     expect(text).toContain("data: [DONE]");
     expect(text).not.toMatch(/"(?:message|delta)"|chat\.completion/);
   });
+});
+
+test("with `native` a streamed choice that is none, or a text that is none, costs nothing but itself", async () => {
+  const pieces = ["one", 2, null, { a: 1 }].map((text) => ({
+    ...completionPiece(""),
+    choices: [null, { index: 0, text }],
+  }));
+  upstream.script = (exchange) => exchange.stream(...pieces, completionPiece("", "stop"));
+  const { text } = await ask(gateway, "/v1/completions", { model: "native", prompt: "Count", stream: true });
+  expect(eventsIn(text).flatMap(({ choices }) => choices.map(({ text }: { text: string }) => text))).toEqual([
+    "one",
+    "2",
+    "",
+    "",
+    "",
+  ]);
 });

@@ -547,7 +547,7 @@ describe("over an upstream", () => {
   });
 
   test("a whole answer passes byte for byte", async () => {
-    const text = `\n{ "choices":[{"index":0,"message":{"role":"assistant","content":"é\\u00e9","vendor_sig":"A/b="}}] ,"n":12345678901234567890, "usage":{"prompt_tokens" : 1, "completion_tokens":2} }\n`;
+    const text = `\n{ "choices":[{"index":0,"message":{"role":"assistant","content":"é\\u00e9","vendor_sig":"A/b="},"finish_reason" :"stop"}] ,"n":12345678901234567890, "usage":{"prompt_tokens" : 1, "completion_tokens":2} }\n`;
     upstream.script = (exchange) => {
       exchange.head(200, { "content-type": "application/json", "x-far": "1" });
       exchange.end(text);

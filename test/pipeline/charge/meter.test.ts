@@ -477,7 +477,8 @@ describe("what the model wrote", () => {
         expect([name, count >= 0, count % 1]).toEqual([name, true, 0]);
     }
     for (const { name, json } of read("chunks.json").filter(({ json }) => hasChoices(json))) {
-      const { error } = await streamed(ofOpenAi, "chat", openaiFrames(...helloChunks.slice(0, 2), json) + done);
+      const chunks = [...helloChunks.slice(0, 2), json, chatChunk({}, "stop")];
+      const { error } = await streamed(ofOpenAi, "chat", openaiFrames(...chunks) + done);
       expect([name, error]).toEqual([name, undefined]);
     }
   });

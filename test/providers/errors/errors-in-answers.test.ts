@@ -112,6 +112,7 @@ const errors: Readonly<Record<string, Json>> = {
   "a code and a message": { code: "InternalError", message: words, request_id: "r" },
   "a status and a message": { status: 500, message: words },
   "a success that is none": { success: false, error_msg: words },
+  "an error in Tencent's envelope": { Response: { Error: { Code: "InternalError", Message: words }, RequestId: "r" } },
 };
 
 const failedEnds = ["error", "ERROR", "abort", "network_error", "insufficient_system_resource"];

@@ -4,11 +4,21 @@
  */
 import { describe, expect, test } from "vitest";
 import type { ProfileConfig } from "../../../src/config/schema-profile.ts";
-import { call } from "../../support/clients/families.ts";
+import { call, isTold } from "../../support/clients/families.ts";
 import { eventStream } from "../../support/scripted-upstream.ts";
 import { paidModel } from "../../support/upstreams/paid-models.ts";
 import { scriptedStage } from "../../support/upstreams/scripted-stage.ts";
-import { blockEvents, messageStart, outputMessage, responseAnswer, responseEvents } from "../../support/vendors.ts";
+import {
+  anthropicFrames,
+  blockEvents,
+  chatChunk,
+  done,
+  messageStart,
+  openaiFrames,
+  outputMessage,
+  responseAnswer,
+  responseEvents,
+} from "../../support/vendors.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: what the gateway says is looked into as it came.
 type Any = any;
@@ -22,8 +32,9 @@ const { upstream, gateway } = scriptedStage((base_url) => ({
   upstreams: [
     { name: "messages", kind: "anthropic", base_url, api_key: "k" },
     { name: "responses", kind: "openai", base_url, profile },
+    { name: "chat", kind: "openai", base_url },
   ],
-  models: [paidModel("claude", "messages"), paidModel("gpt", "responses")],
+  models: [paidModel("claude", "messages"), paidModel("gpt", "responses"), paidModel("chat", "chat")],
 }));
 
 /** send answers with these events, `untyped` only by their names. */
@@ -157,6 +168,30 @@ test.each([
       output: 7,
       isBroken: false,
     });
+});
+
+const called = { id: "call_1", type: "function", function: { name: "look", arguments: '{"a":' } };
+const item = { id: "fc_1", type: "function_call", call_id: "call_1", name: "look", arguments: "" };
+const input = { type: "response.function_call_arguments.delta", item_id: "fc_1", output_index: 0, delta: '{"a":' };
+const [begun, piece] = blockEvents(
+  0,
+  { type: "tool_use", id: "t", name: "look", input: {} },
+  { type: "input_json_delta", partial_json: '{"a":' },
+) as [Json, Json];
+
+test.each([
+  ["chat", openaiFrames(chatChunk({ role: "assistant", tool_calls: [{ index: 0, ...called }] }))],
+  ["claude", anthropicFrames(messageStart(), begun, piece)],
+  ["gpt", anthropicFrames({ type: "response.output_item.added", output_index: 0, item }, input)],
+])("a call of %s that a proxy ends by [DONE] in the middle of its input is no answer", async (model, frames) => {
+  upstream.script = (exchange) => {
+    exchange.head(200, eventStream);
+    exchange.end(frames + done);
+  };
+  for (const [family, stream] of both) {
+    const answer = await call(gateway, { family, model, stream, apiKey: gateway.apiKey });
+    expect(isTold(answer, family, stream), answer.text).toBe(false);
+  }
 });
 
 test("a response that has its text alone is one of that text", async () => {

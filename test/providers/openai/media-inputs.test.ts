@@ -25,6 +25,7 @@ const forms: readonly (readonly [string, JsonObject, number])[] = [
   ["one beside texts", { input: ["a cat", { image_url: url }] }, 2],
   ["one alone", { input: { image: url } }, 1],
   ["a video", { input: [{ content: [{ type: "video_url", video_url: { url } }] }] }, 1],
+  ["Voyage's", { input: [{ content: [{ type: "image_base64", image_base64: data }] }] }, 1],
   ["vLLM's", { messages: [{ role: "user", content: [{ type: "image_url", image_url: { url } }] }] }, 1],
 ];
 

@@ -76,6 +76,17 @@ describe.each<[string, unknown[]]>([
   });
 });
 
+test("each choice of a stream has a reason, if null, and one of a whole answer has one", async () => {
+  upstream.script = (exchange) => {
+    if (!exchange.asked.stream) exchange.json(200, { ...chatAnswer({}), choices: [{ message: { content: "Hello" } }] });
+    else exchange.stream(choice({ index: 0, delta: { role: "assistant", content: "Hello" } }), chatChunk({}, "stop"));
+  };
+  const { text } = await ask(gateway, "/v1/chat/completions", { ...asked, stream: true });
+  expect(eventsIn(text).map(({ choices }) => choices[0].finish_reason)).toEqual([null, "stop"]);
+  const { json } = await ask(gateway, "/v1/chat/completions", asked);
+  expect(json.choices).toMatchObject([{ index: 0, finish_reason: "stop" }]);
+});
+
 test("a reason that says that the answer goes on is none in a stream", async () => {
   upstream.script = (exchange) =>
     exchange.stream(
@@ -280,4 +291,13 @@ describe("content in parts, as Mistral's reasoning models write it,", () => {
     const { json } = await ask(gateway, "/v1/chat/completions", asked);
     expect(json.choices[0].message.content).toEqual(content);
   });
+});
+
+test("events of the server's own between the chunks, as mistral.rs has of its tools, are no chunks", async () => {
+  const data = { tool_type: "code_execution", code: "1/0", exception: "ZeroDivisionError" };
+  const progress = { type: "agentic_tool_call_progress", round: 0, tool_name: "run", phase: "complete", data };
+  upstream.script = (exchange) =>
+    exchange.stream(progress, chatChunk({ content: "Hello" }), progress, chatChunk({}, "stop"));
+  const { text } = await ask(gateway, "/v1/chat/completions", { ...asked, stream: true });
+  expect(eventsIn(text).map(({ choices }) => choices[0].delta.content)).toEqual(["Hello", undefined]);
 });

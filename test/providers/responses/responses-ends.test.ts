@@ -141,7 +141,8 @@ describe.each([false, true])(
     test("but not where it reports a failed response, or none", async () => {
       const [, ...rest] = endingIn([message], [message]).toReversed();
       const failed = { status: "failed", error: { code: "server_error", message: "It broke." } };
-      for (const end of [{ response: responseAnswer([message], failed) }, {}]) {
+      const beside = responseAnswer([message], { error: failed.error });
+      for (const end of [{ response: responseAnswer([message], failed) }, { response: beside }, {}]) {
         script(...rest.toReversed(), { type: "response.completed", ...end });
         const { answer } = await create({ stream });
         expect(isTold(answer, "responses", stream)).toBe(false);
@@ -163,11 +164,12 @@ test.each(familyNames)(
   },
 );
 
-describe("an invalid item of an output is passed on as it came, and", () => {
+describe("an invalid item of an output is left out, and", () => {
   test("does no harm where a caller continues it, refers to it, or lists it", async () => {
     upstream.script = (exchange) => exchange.json(200, responseAnswer([null, 5, message] as never));
     const { response } = await create({});
-    const item = { type: "item_reference", id: response.output[2].id };
+    expect(response.output).toHaveLength(1);
+    const item = { type: "item_reference", id: response.output[0].id };
     for (const body of [{ previous_response_id: response.id }, { input: [item, { role: "user", content: "and?" }] }]) {
       const { answer, response: next } = await create(body);
       expect(answer.status).toBe(200);
