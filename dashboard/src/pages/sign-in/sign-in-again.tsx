@@ -30,7 +30,7 @@ export default function SignInAgain({ email }: { readonly email: string }) {
   const { refresh } = useSession();
   const { known, passwordForm, codeForm } = useSignIn(() => client.invalidateQueries());
   return (
-    <Dialog opened onClose={() => {}} deliberate title={t.title}>
+    <Dialog opened onClose={() => {}} deliberate hides title={t.title}>
       <Stack {...keepsEscape}>
         <Text size="sm">{known ? t.second : t.about}</Text>
         {known ? <CodeForm {...codeForm} /> : <PasswordForm {...passwordForm} email={email} />}
