@@ -48,20 +48,7 @@ export function operatorAccounts({ storage, settings, clock }: OperatorParts): R
       });
       return whole(CreateAccountResponseSchema, { account: await shown(await findAccount(accounts, id)) }, headers);
     },
-    async listAccounts({ request, signal }) {
-      const { tiers } = settings();
-      const { listed, nextPageToken } = await listAccounts(storage, request.message(), { tiers, now: clock() }, signal);
-      const standing = await accountBudgets(
-        budgets,
-        listed.map(({ account }) => account),
-        clock(),
-      );
-      return whole(ListAccountsResponseSchema, {
-        accounts: listed.map(({ account }) => accountMessage(account, tiers, standing)),
-        uses: listed.flatMap(({ use }) => (use ? [{ requests: BigInt(use.requests), spent: BigInt(use.cost) }] : [])),
-        ...(nextPageToken === undefined ? {} : { nextPageToken }),
-      });
-    },
+    listAccounts: createListAccounts({ storage, settings, clock }),
     async updateAccount({ request, caller }) {
       const { account = "", name, suspended, postpaid, budgets, timeZone } = request.message();
       const { id, suspended_at } = await findAccount(accounts, account);
@@ -78,6 +65,24 @@ export function operatorAccounts({ storage, settings, clock }: OperatorParts): R
       if (updated === "absent") throw resourceNotFound("account", account, "account");
       return whole(UpdateAccountResponseSchema, { account: await shown(updated) });
     },
+  };
+}
+
+function createListAccounts({
+  storage,
+  settings,
+  clock,
+}: Pick<OperatorParts, "storage" | "settings" | "clock">): Rpcs["listAccounts"] {
+  return async ({ request, signal }) => {
+    const { tiers } = settings();
+    const { listed, nextPageToken } = await listAccounts(storage, request.message(), { tiers, now: clock() }, signal);
+    const accounts = listed.map(({ account }) => account);
+    const standing = await accountBudgets(storage.budgets, accounts, clock());
+    return whole(ListAccountsResponseSchema, {
+      accounts: accounts.map((account) => accountMessage(account, tiers, standing)),
+      uses: listed.flatMap(({ use }) => (use ? [{ requests: BigInt(use.requests), spent: BigInt(use.cost) }] : [])),
+      ...(nextPageToken === undefined ? {} : { nextPageToken }),
+    });
   };
 }
 

@@ -45,9 +45,9 @@ type Rpcs = Pick<
 >;
 
 export function operatorViews({ storage, settings, upstreams, services, clock }: OperatorParts): Rpcs {
-  const { accounts, requests, refused, auditEvents, prices, keys, users } = storage;
+  const { accounts, requests, refused, prices, keys } = storage;
   const pageOfAll = pageOfAllRequests(storage);
-  const idOf = async (account: string | undefined) => (account ? (await findAccount(accounts, account)).id : undefined);
+  const idOf = (account: string | undefined) => idOfAccount(accounts, account);
   return {
     async listAllRequests({ request, signal }) {
       const message = request.message();
@@ -94,16 +94,24 @@ export function operatorViews({ storage, settings, upstreams, services, clock }:
     async describeLimits() {
       return whole(DescribeLimitsResponseSchema, limitsMessage(settings(), ratesOf(services)));
     },
-    async listAudit({ request }) {
-      const message = request.message();
-      const [accountId, action] = [await idOf(message.account), message.action || undefined];
-      const actor = await actorNamed(users, asked(message.actor));
-      const filter = { accountId, action, actor, ...span(message.from, message.to) };
-      const { items, next } = await pageOf(message, "act", (before, limit) =>
-        auditEvents.page({ ...filter, before, limit }),
-      );
-      return whole(ListAuditResponseSchema, { acts: items.map(auditEventMessage), ...next });
-    },
+    listAudit: createListAudit(storage),
+  };
+}
+
+async function idOfAccount(accounts: OperatorParts["storage"]["accounts"], account: string | undefined) {
+  return account ? (await findAccount(accounts, account)).id : undefined;
+}
+
+function createListAudit({ accounts, auditEvents, users }: OperatorParts["storage"]): Rpcs["listAudit"] {
+  return async ({ request }) => {
+    const message = request.message();
+    const [accountId, action] = [await idOfAccount(accounts, message.account), asked(message.action)];
+    const actor = await actorNamed(users, asked(message.actor));
+    const filter = { accountId, action, actor, ...span(message.from, message.to) };
+    const { items, next } = await pageOf(message, "act", (before, limit) =>
+      auditEvents.page({ ...filter, before, limit }),
+    );
+    return whole(ListAuditResponseSchema, { acts: items.map(auditEventMessage), ...next });
   };
 }
 
