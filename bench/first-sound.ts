@@ -8,6 +8,9 @@
 import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bin, modelGateway, Running, temporaryFolder } from "../test/support/command.ts";
+import { helpFirst } from "../tools/program-help.ts";
+
+helpFirst(import.meta.filename);
 
 const starts = 5;
 const warmRequests = 5;

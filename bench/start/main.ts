@@ -13,8 +13,11 @@ import { parseArgs } from "node:util";
 import { startAskedServer } from "../../packaging/asked-server.ts";
 import { type CommandLine, commandLines, writeInputs } from "../../packaging/command-lines.ts";
 import { Running, root, temporaryFolder } from "../../test/support/command.ts";
+import { helpFirst } from "../../tools/program-help.ts";
 import { freePort } from "../free-port.ts";
 import { median } from "../statistics.ts";
+
+helpFirst(import.meta.filename);
 
 const { values } = parseArgs({ options: { rounds: { type: "string", default: "7" } } });
 const executable = join(root, "dist/model-gateway");

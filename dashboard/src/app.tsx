@@ -14,7 +14,7 @@ import { SessionProvider, sessionQuery } from "./session.tsx";
 import { theme, variables } from "./theme.ts";
 import { transport } from "./transport.ts";
 
-/** After the session has ended, the frame asks who is signed in and shows the sign-in page. */
+/** After the session has ended, the frame asks who is signed in, and for the password. */
 const onError = (error: unknown) => {
   if (endsSession(error)) void client.invalidateQueries({ queryKey: sessionQuery.queryKey });
 };

@@ -4,7 +4,9 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { keepFocus } from "./focus/keep-focus.ts";
+import { keepEscape } from "./focus/kept-escape.ts";
 
+keepEscape();
 keepFocus();
 createRoot(document.getElementById("root") as HTMLElement).render(
   <StrictMode>

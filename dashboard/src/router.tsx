@@ -5,6 +5,7 @@ import { PageFailed, PageMissing, PageOpening } from "./frame/page-states.tsx";
 import {
   type KeySearch,
   type RequestSearch,
+  readAccountSearch,
   readAuditSearch,
   readKeySearch,
   readRequestSearch,
@@ -106,6 +107,7 @@ const operatorOverview = createRoute({
 const accounts = createRoute({
   getParentRoute: () => operator,
   path: "/accounts",
+  validateSearch: readAccountSearch,
   component: fetchedPage(() => import("./pages/operator/accounts-page.tsx"), "AccountsPage"),
 });
 const account = createRoute({

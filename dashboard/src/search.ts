@@ -33,6 +33,32 @@ export function unfiltered({ view }: RequestSearch): RequestSearch {
 export interface AuditSearch {
   readonly account?: string;
   readonly action?: string;
+  /** actor is `usr_…`, `key_…`, an e-mail address, or a kind such as `command_line`. */
+  readonly actor?: string;
+  /** from and to are days, as those of a RequestSearch. */
+  readonly from?: string;
+  readonly to?: string;
+}
+
+/** AccountSearch is the filters and the order of the operator's list of accounts, as in the address. */
+export interface AccountSearch {
+  /** find is what the accounts are searched for. */
+  readonly find?: string;
+  readonly tier?: string;
+  /** below is an amount of money that balances are below, such as `12.5`. */
+  readonly below?: string;
+  /** state is `active` or `suspended`. */
+  readonly state?: string;
+  /** activity is `active` or `idle`, in the days from `from` to `to`. */
+  readonly activity?: string;
+  /** order is such as `spent-desc`. */
+  readonly order?: string;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+export function readAccountSearch(search: Record<string, unknown>): AccountSearch {
+  return pick(search, ["find", "tier", "below", "state", "activity", "order", "from", "to"]);
 }
 
 export interface KeySearch {
@@ -60,7 +86,7 @@ export function readRequestSearch(search: Record<string, unknown>): RequestSearc
 }
 
 export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
-  return pick(search, ["account", "action"]);
+  return pick(search, ["account", "action", "actor", "from", "to"]);
 }
 
 function pick(search: Record<string, unknown>, names: readonly string[]): Record<string, string> {

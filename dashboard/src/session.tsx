@@ -1,17 +1,25 @@
 /**
- * The signed-in user, and what the gateway reports about itself. Queried when the page opens and after signing in or
- * out. A call that is refused because the session has ended also signs out here.
+ * The signed-in user, and what the gateway reports about itself. Queried when the page opens, after signing in or out, and after a
+ * call that is refused because the session has ended. Then the user is asked to sign in again, and what was typed stays.
  */
 import { createQueryOptions } from "@connectrpc/connect-query";
 import { hashKey, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
-import { createContext, type PropsWithChildren, use, useMemo } from "react";
+import { createContext, type PropsWithChildren, use, useMemo, useState } from "react";
 import type { User } from "../../gen/modelgateway/v1/operator_pb.ts";
-import { type Addresses, Registration, SessionService, type Unit } from "../../gen/modelgateway/v1/sessions_pb.ts";
+import {
+  type Addresses,
+  type GetSessionResponse,
+  Registration,
+  SessionService,
+  type Unit,
+} from "../../gen/modelgateway/v1/sessions_pb.ts";
 import { transport } from "./transport.ts";
 
 export interface Session {
-  /** user is undefined if nobody is signed in. */
+  /** user is undefined if nobody is signed in. It stays when the session ends by itself. */
   readonly user: User | undefined;
+  /** hasEnded is whether the user's session has ended, though the user did not sign out. */
+  readonly hasEnded: boolean;
   readonly registration: Registration;
   readonly awaitsSetUp: boolean;
   readonly unit: Pick<Unit, "code" | "symbol">;
@@ -30,21 +38,28 @@ export const sessionQuery = createQueryOptions(SessionService.method.getSession,
 export function SessionProvider({ children }: PropsWithChildren) {
   const client = useQueryClient();
   const { data } = useSuspenseQuery({ ...sessionQuery, staleTime: Number.POSITIVE_INFINITY });
+  const [last, setLast] = useState(data.user);
+  if (data.user && data.user !== last) setLast(data.user);
+  const [isLeaving, setLeaving] = useState(false);
+  const user = data.user ?? (isLeaving ? undefined : last);
   const session = useMemo(
     () => ({
-      user: data.user,
+      user,
+      hasEnded: user !== undefined && !data.user,
       registration: data.registration,
       awaitsSetUp: data.awaitsSetUp,
       unit: data.unit ?? { code: "", symbol: "" },
       addresses: data.addresses ?? { root: location.origin, direct: "", cdn: "", cn: "" },
       hasDocs: data.docs,
       async refresh() {
+        setLeaving(true);
         await client.refetchQueries({ queryKey: sessionQuery.queryKey });
+        if (client.getQueryData<GetSessionResponse>(sessionQuery.queryKey)?.user) setLeaving(false);
         const kept = hashKey(sessionQuery.queryKey);
         client.removeQueries({ predicate: ({ queryHash }) => queryHash !== kept });
       },
     }),
-    [data, client],
+    [data, user, client],
   );
   return <Current value={session}>{children}</Current>;
 }

@@ -1,12 +1,18 @@
 /**
  * Page tokens mark where a list continues. To clients they are opaque; they contain the id of the last item of the
- * page before.
+ * page before, and of a list in another order than that of ids the value by which it was ordered then.
  */
 import { invalidValue } from "../call/refusals.ts";
 import { asked } from "./asked.ts";
 
-export function writePageToken(lastId: string): string {
-  return Buffer.from(lastId).toString("base64url");
+export function writePageToken(lastId: string, value?: string | number): string {
+  return Buffer.from(value === undefined ? lastId : `${lastId}:${value}`).toString("base64url");
+}
+
+/** PagePlace is the last item of the page before; `value` is what it was ordered by, unset of a list in the order of ids. */
+export interface PagePlace {
+  readonly id: string;
+  readonly value?: string | undefined;
 }
 
 /**
@@ -14,10 +20,21 @@ export function writePageToken(lastId: string): string {
  * clients send that have none, it returns undefined, for the first page. Throws a Refusal.
  */
 export function pageStart(token: string | undefined, prefix: string): string | undefined {
+  const place = pagePlace(token, prefix);
+  if (place?.value !== undefined) throw notOurs();
+  return place?.id;
+}
+
+/** pagePlace is the same with the value that a list was ordered by. Throws a Refusal. */
+export function pagePlace(token: string | undefined, prefix: string): PagePlace | undefined {
   const sent = asked(token);
   if (sent === undefined) return undefined;
-  const id = Buffer.from(sent, "base64url").toString("latin1");
-  const isOurs = /^[a-z]+_[0-9a-z]{25}$/.test(id) && id.startsWith(`${prefix}_`) && writePageToken(id) === sent;
-  if (!isOurs) throw invalidValue("page_token", "expected the `next_page_token` of an earlier page, unchanged");
-  return id;
+  const text = Buffer.from(sent, "base64url").toString();
+  const [, id = "", value] = /^([a-z]+_[0-9a-z]{25})(?::(.*))?$/su.exec(text) ?? [];
+  if (!id.startsWith(`${prefix}_`) || writePageToken(id, value) !== sent) throw notOurs();
+  return { id, value };
+}
+
+export function notOurs() {
+  return invalidValue("page_token", "expected the `next_page_token` of an earlier page, unchanged");
 }

@@ -22,8 +22,22 @@ export type AccountChange = Pick<
 export interface AccountFilter {
   /** Selects accounts whose id it is, or whose name contains it, in any case. */
   readonly search?: string | undefined;
-  /** Selects accounts after this id. */
-  readonly after?: string | undefined;
+  readonly recharged?: RechargedRange | undefined;
+  /** Selects accounts with a balance below it. */
+  readonly balanceBelow?: number | undefined;
+  /** Selects accounts that are suspended, or those that are not. */
+  readonly suspended?: boolean | undefined;
+}
+
+/** AccountOrder is what accounts are ordered by, and then by their ids; `id` is the order in which they were created. */
+export type AccountOrder = "id" | "name" | "balance" | "recharged";
+
+export interface AccountPage extends AccountFilter {
+  /** Default: `id`. */
+  readonly orderBy?: AccountOrder;
+  readonly descending?: boolean;
+  /** Selects accounts behind this one, which had this value of what they are ordered by; unset of `id`. */
+  readonly after?: { readonly id: string; readonly value?: string | number | undefined } | undefined;
   readonly limit: number;
 }
 
@@ -55,8 +69,7 @@ export interface AccountStore {
    * accounts made by the command line. Users who registered themselves are no operators.
    */
   first(): Promise<string | undefined>;
-  /** Lists some accounts, oldest first. */
-  page(filter: AccountFilter): Promise<Account[]>;
+  page(page: AccountPage): Promise<Account[]>;
   /** Finds the accounts whose cumulative recharge is in one of these ranges, and lists `limit` of them. */
   recharged(ranges: readonly RechargedRange[], limit: number): Promise<RechargedAccounts>;
   /**
@@ -88,12 +101,7 @@ export function accountStore({ db, transact, lock }: Scope): AccountStore {
     lock: (id) => lock(db.selectFrom("accounts").select("id").where("id", "=", id)),
     list: () => byId.execute(),
     first: async () => (await firstQuery(db).executeTakeFirst())?.id,
-    page: ({ search, after, limit }) =>
-      byId
-        .$if(search !== undefined, (query) => query.where(matches(search as string)))
-        .$if(after !== undefined, (query) => query.where("id", ">", after as string))
-        .limit(limit)
-        .execute(),
+    page: (page) => pageQuery(db, page).execute(),
     recharged: (ranges, limit) => recharged(db, ranges, limit),
     // No other account takes the name in between.
     update: (id, change, now = Date.now()) => transact((scope) => update(scope, id, change, now)),
@@ -141,25 +149,44 @@ async function update(
   return account ?? "absent";
 }
 
+function pageQuery(db: Database, page: AccountPage) {
+  const { search, recharged, balanceBelow, suspended, orderBy = "id", descending = false, after, limit } = page;
+  const direction = descending ? "desc" : "asc";
+  const behind = sql.raw(descending ? "<" : ">");
+  const key = orderBy === "name" ? sql`lower_case(name)` : sql.ref(orderBy);
+  return db
+    .selectFrom("accounts_now")
+    .selectAll()
+    .$if(search !== undefined, (query) => query.where(matches(search as string)))
+    .$if(recharged !== undefined, (query) => query.where(within(recharged as RechargedRange)))
+    .$if(balanceBelow !== undefined, (query) => query.where("balance", "<", balanceBelow as number))
+    .$if(suspended !== undefined, (query) => query.where("suspended_at", suspended ? "is not" : "is", null))
+    .$if(after !== undefined, (query) => {
+      const { id, value } = after as NonNullable<AccountPage["after"]>;
+      if (orderBy === "id") return query.where(sql<boolean>`id ${behind} ${id}`);
+      const last = orderBy === "name" ? sql`lower_case(${value})` : sql`${value}`;
+      return query.where(sql<boolean>`(${key} ${behind} ${last} OR (${key} = ${last} AND id ${behind} ${id}))`);
+    })
+    .$if(orderBy !== "id", (query) => query.orderBy(key, direction))
+    .orderBy("id", direction)
+    .limit(limit);
+}
+
+/** within returns the condition of a range. A refund may leave less than nothing: such accounts have the first tier. */
+function within({ from, below }: RechargedRange) {
+  const least = from === 0 ? sql<boolean>`1 = 1` : sql<boolean>`recharged >= ${from}`;
+  return below === undefined ? least : sql<boolean>`(${least} AND recharged < ${below})`;
+}
+
 async function recharged(db: Database, ranges: readonly RechargedRange[], limit: number): Promise<RechargedAccounts> {
-  const within = db.selectFrom("accounts").where((is) =>
-    is.or(
-      ranges.map(({ from, below }) =>
-        // A refund may leave less than nothing: such accounts have the first tier.
-        is.and([
-          ...(from === 0 ? [] : [is("recharged", ">=", from)]),
-          ...(below === undefined ? [] : [is("recharged", "<", below)]),
-        ]),
-      ),
-    ),
-  );
+  const selected = db.selectFrom("accounts").where((is) => is.or(ranges.map(within)));
   const [all, some, list] = await Promise.all([
     db
       .selectFrom("accounts")
       .select(({ fn }) => fn.countAll<number>().as("count"))
       .executeTakeFirstOrThrow(),
-    within.select(({ fn }) => fn.countAll<number>().as("count")).executeTakeFirstOrThrow(),
-    within.select(["id", "name", "recharged"]).orderBy("recharged", "desc").orderBy("id").limit(limit).execute(),
+    selected.select(({ fn }) => fn.countAll<number>().as("count")).executeTakeFirstOrThrow(),
+    selected.select(["id", "name", "recharged"]).orderBy("recharged", "desc").orderBy("id").limit(limit).execute(),
   ]);
   return { total: Number(some.count), accounts: Number(all.count), list };
 }

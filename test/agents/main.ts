@@ -8,12 +8,15 @@
  *   npm run test:agents -- --write                            writes the table to docs/clients.md
  */
 import { parseArgs } from "node:util";
+import { helpFirst } from "../../tools/program-help.ts";
 import { sceneNames } from "./agent.ts";
 import { agents } from "./agents.ts";
 import { writeClientsPage } from "./clients-page.ts";
 import { install } from "./install.ts";
 import { type UpstreamName, upstreamNames } from "./model/server.ts";
 import { playRow, type Row } from "./row.ts";
+
+helpFirst(import.meta.filename);
 
 const { values } = parseArgs({
   options: {

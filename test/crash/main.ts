@@ -3,7 +3,11 @@
  * was answered is charged, once, and nothing else. Ends with 1 where it is not so. Ctrl-C ends it earlier, with the
  * proof of what was done.
  */
+
+import { helpFirst } from "../../tools/program-help.ts";
 import { crash } from "./crash.ts";
+
+helpFirst(import.meta.filename);
 
 const stopped = new AbortController();
 for (const asked of ["SIGINT", "SIGTERM"]) process.on(asked, () => stopped.abort());

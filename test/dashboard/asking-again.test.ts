@@ -2,8 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { issueKey } from "../../src/services/keys/issue-key.ts";
 import { chromiumPath } from "../support/dashboard/browser.ts";
+import { quickHash } from "../support/dashboard/quick-hash.ts";
 import { askRpc, signIn } from "../support/dashboard/session.ts";
-import { gateway, page, setStage, window } from "../support/dashboard/stage.ts";
+import { ada, enter, gateway, page, setStage, window } from "../support/dashboard/stage.ts";
 
 describe.skipIf(chromiumPath === undefined)("asking again in Chromium", { timeout: 120_000 }, () => {
   setStage({ mayComplain: true });
@@ -119,5 +120,50 @@ describe.skipIf(chromiumPath === undefined)("asking again in Chromium", { timeou
     await page.getByRole("alert").first().waitFor();
     await expect.poll(() => loading.count()).toBe(0);
     expect(await page.getByRole("main").innerText()).toMatch(/^Spend\s+–$/m);
+  });
+
+  test("a form stays as it was filled in while the session ends, and is sent once the user has signed in again", async () => {
+    const { accountId, storage } = gateway;
+    await storage.users.setPassword(ada.userId, quickHash("correct horse battery"));
+    await window.open("/keys?create=true");
+    const form = page.getByRole("dialog", { name: "Create an API key" });
+    await form.getByRole("textbox", { name: "Name", exact: true }).fill("Typed at length");
+    await storage.sessions.revokeAccount(accountId);
+    await form.getByRole("button", { name: "Create key" }).click();
+    const again = page.getByRole("dialog", { name: "Sign in again" });
+    await again.waitFor();
+    await expect.poll(() => page.evaluate("document.activeElement.type")).toBe("password");
+    // Escape closes neither the dialog nor the form below it.
+    await page.keyboard.press("Escape");
+    await again.getByLabel("Password", { exact: true }).fill("wrong horse battery");
+    await page.keyboard.press("Enter");
+    await again.getByRole("alert").waitFor();
+    await again.getByLabel("Password", { exact: true }).fill("correct horse battery");
+    await page.keyboard.press("Enter");
+    await again.waitFor({ state: "detached" });
+    expect(await form.getByRole("textbox", { name: "Name", exact: true }).inputValue()).toBe("Typed at length");
+    await form.getByRole("button", { name: "Create key" }).click();
+    const named = async () =>
+      (await storage.keys.page(accountId, "", 100)).filter(({ name }) => name === "Typed at length");
+    await expect.poll(async () => (await named()).length).toBe(1);
+  });
+
+  test("who does not sign in again leaves for the sign-in page, and whoever signs out is asked nothing", async () => {
+    await window.open("/keys");
+    await gateway.storage.sessions.revokeAccount(gateway.accountId);
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
+    await enter(await signIn(gateway, Date.now(), { operator: true }));
+    await window.open("/keys");
+    await page.getByRole("button", { name: /Signed in as/ }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    await enter(await signIn(gateway, Date.now(), { operator: true }));
+    await window.open("/keys");
+    await gateway.storage.sessions.revokeAccount(gateway.accountId);
+    await page.getByRole("link", { name: "Usage" }).first().click();
+    await page.getByRole("button", { name: "Leave this page" }).click();
+    await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
   });
 });

@@ -85,7 +85,7 @@ describe.skipIf(chromiumPath === undefined)("the settings in Chromium", () => {
   async function isSignedOutAtTheNextCall({ page: other, context, complaints }: Visitor): Promise<void> {
     await arrived(other, "Overview");
     await other.getByRole("link", { name: "Usage" }).click();
-    await arrived(other, "Sign in");
+    await other.getByRole("dialog", { name: "Sign in again" }).waitFor();
     expect(unexpected({ complaints })).toEqual([]);
     await context.close();
   }

@@ -8,9 +8,12 @@
  */
 import { relative } from "node:path";
 import { parseArgs } from "node:util";
+import { helpFirst } from "../../tools/program-help.ts";
 import { readCorpus, saveCase } from "./corpus.ts";
 import { Difference } from "./target.ts";
 import { loadTarget, targetNames } from "./targets/index.ts";
+
+helpFirst(import.meta.filename);
 
 const { values } = parseArgs({
   options: {

@@ -8,10 +8,13 @@
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { helpFirst } from "../../tools/program-help.ts";
 import { type AtRest, atRest, type Played, play } from "./play.ts";
 import { figuresTable, lineOf } from "./report.ts";
 import { rows } from "./rows/index.ts";
 import { openTheatre } from "./theatre.ts";
+
+helpFirst(import.meta.filename);
 
 const { values } = parseArgs({
   options: { only: { type: "string" }, seconds: { type: "string", default: "3" }, table: { type: "string" } },

@@ -9,10 +9,13 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { freePort } from "../../bench/free-port.ts";
+import { helpFirst } from "../../tools/program-help.ts";
 import { root } from "../support/command.ts";
 import { type Container, kilobytesOf, startContainer } from "./container.ts";
 import { configOf, type ImageConfig, type Stage, stagesOf } from "./dockerfile.ts";
 import { runStages } from "./steps.ts";
+
+helpFirst(import.meta.filename);
 
 const { values } = parseArgs({ options: { executable: { type: "string" } } });
 const folder = join(root, "node_modules/.cache/image");

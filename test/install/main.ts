@@ -2,9 +2,13 @@
  * `npm run test:install`: tries what `npm run build` made, each way of installing it, and prints a table. Exit code 1 where
  * something is not as it must be.
  */
+
+import { helpFirst } from "../../tools/program-help.ts";
 import { countsMoney, type Demo, endsWell, serves, showsDashboard, speaks, startDemo, takesOver } from "./checks.ts";
 import { worksInParallel } from "./parallel.ts";
 import { forgetPrevious, openWorkshop, previousVersion, type Way, waysIn } from "./ways.ts";
+
+helpFirst(import.meta.filename);
 
 const columns = ["serves", "money", "dashboard", "speech", "SIGTERM", "workers", "upgrade"] as const;
 type Column = (typeof columns)[number];

@@ -2,7 +2,11 @@
  * `npm run test:load`: callers at 200 requests a second while upstreams die, in minutes. Prints what was seen, and ends with 1
  * where a bound does not hold.
  */
+
+import { helpFirst } from "../../tools/program-help.ts";
 import { asOperated, type Figures, oneDies, oneFlaps, onlyOneIsDead } from "./scenes.ts";
+
+helpFirst(import.meta.filename);
 
 const perSecond = 200;
 const tooLateMs = 1000;

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, matchesGlob } from "node:path";
 import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
+import { firstComment } from "../../tools/program-help.ts";
 import { root } from "../support/command.ts";
 import { browser, processes, project } from "../support/run/projects.ts";
 
@@ -18,6 +19,7 @@ const ofTheWhole: ReadonlySet<string> = new Set([
   "story",
   "clients",
   "dashboard",
+  "dashboard/operator",
   "project",
   "deploy",
   "packaging",
@@ -64,4 +66,21 @@ test("`npm run test:all` runs what the others run together", () => {
   const parts = commands.flatMap((script) => [...script.matchAll(/--project (\S+)/g)]);
   expect(scripts["test:all"]).toBe("TEST_ALL=1 vitest run");
   expect(parts.map(([, name]) => name).sort()).toEqual(["alone", "browser", "gateway", "processes", "project"]);
+});
+
+test("each program that measures, tries or attacks says how it is used, and does nothing else then", () => {
+  const programs = Object.values(packageJson.scripts).flatMap(
+    (script) => /\bnode ((?:bench|test)\/\S+\.ts)$/.exec(script)?.[1] ?? [],
+  );
+  expect(programs.length).toBeGreaterThan(12);
+  const silent = programs.filter((path) => {
+    const source = readFileSync(join(root, path), "utf8");
+    return (
+      !source.includes("\nhelpFirst(import.meta.filename);\n") && !/values\.help\b|includes\("--help"\)/.test(source)
+    );
+  });
+  expect(silent).toEqual([]);
+  expect(firstComment("/**\n * `npm run fuzz`: plays.\n *\n *   --seed n   of the first\n */\nimport")).toBe(
+    "`npm run fuzz`: plays.\n\n  --seed n   of the first",
+  );
 });

@@ -6,6 +6,7 @@ import { lazy, memo, Suspense, useState } from "react";
 import { fetched } from "../fetched.ts";
 import { texts, useTexts } from "../language/language.tsx";
 import { PaletteButton } from "../palette/palette-button.tsx";
+import { Boundary } from "../parts/boundary.tsx";
 import { useSession } from "../session.tsx";
 import classes from "./app-frame.module.css";
 import { LanguageSwitch } from "./language-switch.tsx";
@@ -17,11 +18,12 @@ import { UserMenu } from "./user-menu.tsx";
 const said = texts({ skip: "Skip to the content", menu: "Menu" }, { skip: "跳到正文", menu: "菜单" });
 
 const Corner = lazy(fetched(() => import("./corner.tsx")));
+const SignInAgain = lazy(fetched(() => import("../pages/sign-in/sign-in-again.tsx")));
 const Palette = lazy(fetched(() => import("../palette/palette.tsx")));
 
 export function AppFrame() {
   const t = useTexts(said);
-  const { user } = useSession();
+  const { user, hasEnded } = useSession();
   const [opened, { toggle, close }] = useDisclosure();
   if (!user) return <ToSignIn />;
   return (
@@ -66,6 +68,13 @@ export function AppFrame() {
             <Corner />
             <Palette operator={user.operator} />
           </Suspense>
+          {hasEnded && (
+            <Boundary fallback={() => <ToSignIn />}>
+              <Suspense>
+                <SignInAgain email={user.email} />
+              </Suspense>
+            </Boundary>
+          )}
         </div>
       </AppShell.Main>
     </AppShell>

@@ -29,6 +29,8 @@ interface Props<T> {
   readonly idOf: (entry: T) => string;
   /** minWidth is the width below which there are cards, in pixels. */
   readonly minWidth: number;
+  /** headOf returns the head of a column that has more than a name; undefined for others. */
+  readonly headOf?: (name: string) => ReactNode;
   /** table is how the table is set. */
   readonly table?: TableProps;
   /** flush is whether the list stands in a card already. */
@@ -39,10 +41,10 @@ interface Props<T> {
 }
 
 export function ColumnList<T>(props: Props<T>) {
-  const { label, entries, columns, idOf, minWidth, table, flush = false, classOf, actions } = props;
+  const { label, entries, columns, idOf, minWidth, headOf, table, flush = false, classOf, actions } = props;
   return (
     <WideTable {...{ label, minWidth, flush }} cards={<Cards {...props} />} {...table}>
-      <ColumnHeads columns={columns} hasActions={actions !== undefined} />
+      <ColumnHeads {...{ columns, headOf }} hasActions={actions !== undefined} />
       <Table.Tbody>
         {entries.map((entry) => (
           <Table.Tr key={idOf(entry)} className={classOf?.(entry)}>

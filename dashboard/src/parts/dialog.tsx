@@ -13,11 +13,13 @@ interface Props {
   readonly title: string;
   /** deliberate is whether only its own button closes it. */
   readonly deliberate?: boolean;
+  /** hides is whether nobody can read the page behind it. */
+  readonly hides?: boolean;
   readonly size?: MantineSize;
   readonly children: ReactNode;
 }
 
-export function Dialog({ opened, onClose, title, deliberate = false, size = "md", children }: Props) {
+export function Dialog({ opened, onClose, title, deliberate = false, hides = false, size = "md", children }: Props) {
   const t = useTexts(said);
   const narrow = useMediaQuery("(max-width: 36em)");
   useReturnFocus(opened);
@@ -31,6 +33,7 @@ export function Dialog({ opened, onClose, title, deliberate = false, size = "md"
       centered
       fullScreen={narrow ?? false}
       closeOnClickOutside={false}
+      {...(hides ? { overlayProps: { backgroundOpacity: 0.85, blur: 12 } } : {})}
       closeOnEscape={!deliberate}
       withCloseButton={!deliberate}
       closeButtonProps={{ "aria-label": t.close }}

@@ -3,20 +3,31 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { RequestFilterSchema } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { RequestSearch } from "../search.ts";
+import { midnight } from "./day-spans.ts";
 import { type OutcomeWord, outcomes } from "./outcome.tsx";
 
 type Init = Exclude<MessageInitShape<typeof RequestFilterSchema>, { $typeName: string }>;
 type Filter = Omit<Init, "from" | "to"> & { readonly from?: Timestamp; readonly to?: Timestamp };
 
 export function filterOf({ key, model, upstream, tag, outcome, from, to }: RequestSearch): Filter {
-  const begins = from === undefined ? undefined : midnight(from, 0);
-  const ends = to === undefined ? undefined : midnight(to, 1);
   return {
     ...(key === undefined ? {} : { keyId: key }),
     ...(model === undefined ? {} : { model }),
     ...(upstream === undefined ? {} : { upstream }),
     ...(tag === undefined ? {} : { tag }),
     ...(outcome !== undefined && isOutcome(outcome) ? { outcomes: [outcomes[outcome]] } : {}),
+    ...momentsOf({ from, to }),
+  };
+}
+
+/** momentsOf returns when the first of two days begins and the last ends. */
+export function momentsOf({ from, to }: { from: string | undefined; to: string | undefined }): {
+  from?: Timestamp;
+  to?: Timestamp;
+} {
+  const begins = from === undefined ? undefined : midnight(from, 0);
+  const ends = to === undefined ? undefined : midnight(to, 1);
+  return {
     ...(begins ? { from: timestampFromDate(begins) } : {}),
     ...(ends ? { to: timestampFromDate(ends) } : {}),
   };
@@ -24,11 +35,4 @@ export function filterOf({ key, model, upstream, tag, outcome, from, to }: Reque
 
 export function isOutcome(word: string): word is OutcomeWord {
   return Object.hasOwn(outcomes, word);
-}
-
-/** midnight returns the beginning of a day in the reader's time zone, or of a day some days later. */
-function midnight(day: string, daysLater: number): Date | undefined {
-  const [, year, month, date] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day) ?? [];
-  const moment = new Date(Number(year), Number(month) - 1, Number(date) + daysLater);
-  return Number.isNaN(moment.getTime()) ? undefined : moment;
 }

@@ -1,6 +1,6 @@
 /** A table that is shown as cards where there is no room for it, so that nobody has to scroll sideways. */
 import { Paper, Table, type TableProps } from "@mantine/core";
-import type { ReactNode } from "react";
+import { Fragment, type ReactNode } from "react";
 import { useRoom } from "./use-room.ts";
 import classes from "./wide-table.module.css";
 
@@ -45,19 +45,25 @@ interface HeadedColumn {
 
 interface HeadsProps {
   readonly columns: readonly HeadedColumn[];
+  /** headOf returns the head of a column that has more than a name; undefined for others. */
+  readonly headOf?: ((name: string) => ReactNode) | undefined;
   /** hasActions is whether another column follows, with buttons and without a head. */
   readonly hasActions?: boolean;
 }
 
 /** ColumnHeads are the heads of a table's columns. */
-export function ColumnHeads({ columns, hasActions = false }: HeadsProps) {
+export function ColumnHeads({ columns, headOf, hasActions = false }: HeadsProps) {
   return (
     <Table.Thead>
       <Table.Tr>
         {columns.map(({ name, head, numeric }) => (
-          <Table.Th key={name} scope="col" ta={numeric ? "right" : undefined}>
-            {head}
-          </Table.Th>
+          <Fragment key={name}>
+            {headOf?.(name) ?? (
+              <Table.Th scope="col" ta={numeric ? "right" : undefined}>
+                {head}
+              </Table.Th>
+            )}
+          </Fragment>
         ))}
         {hasActions && <Table.Td />}
       </Table.Tr>

@@ -13,8 +13,8 @@ import { accountMessage } from "../accounts/account-message.ts";
 import { accountBudgets, readBudgetList, readTimeZone } from "../accounts/budget-messages.ts";
 import { createShowAccount } from "../accounts/show-account.ts";
 import { createOnce } from "../idempotency.ts";
-import { pageOf } from "../page.ts";
 import { whole } from "../whole.ts";
+import { listAccounts } from "./list-accounts.ts";
 import type { OperatorParts } from "./parts.ts";
 
 type Rpcs = Pick<ServiceImplementation<typeof OperatorService>, "createAccount" | "listAccounts" | "updateAccount">;
@@ -48,15 +48,7 @@ export function operatorAccounts({ storage, settings, clock }: OperatorParts): R
       });
       return whole(CreateAccountResponseSchema, { account: await shown(await findAccount(accounts, id)) }, headers);
     },
-    async listAccounts({ request }) {
-      const message = request.message();
-      const search = message.search || undefined;
-      const { items, next } = await pageOf(message, "acc", (after, limit) => accounts.page({ search, after, limit }));
-      const standing = await accountBudgets(budgets, items, clock());
-      const { tiers } = settings();
-      const messages = items.map((item) => accountMessage(item, tiers, standing));
-      return whole(ListAccountsResponseSchema, { accounts: messages, ...next });
-    },
+    listAccounts: createListAccounts({ storage, settings, clock }),
     async updateAccount({ request, caller }) {
       const { account = "", name, suspended, postpaid, budgets, timeZone } = request.message();
       const { id, suspended_at } = await findAccount(accounts, account);
@@ -73,6 +65,24 @@ export function operatorAccounts({ storage, settings, clock }: OperatorParts): R
       if (updated === "absent") throw resourceNotFound("account", account, "account");
       return whole(UpdateAccountResponseSchema, { account: await shown(updated) });
     },
+  };
+}
+
+function createListAccounts({
+  storage,
+  settings,
+  clock,
+}: Pick<OperatorParts, "storage" | "settings" | "clock">): Rpcs["listAccounts"] {
+  return async ({ request, signal }) => {
+    const { tiers } = settings();
+    const { listed, nextPageToken } = await listAccounts(storage, request.message(), { tiers, now: clock() }, signal);
+    const accounts = listed.map(({ account }) => account);
+    const standing = await accountBudgets(storage.budgets, accounts, clock());
+    return whole(ListAccountsResponseSchema, {
+      accounts: accounts.map((account) => accountMessage(account, tiers, standing)),
+      uses: listed.flatMap(({ use }) => (use ? [{ requests: BigInt(use.requests), spent: BigInt(use.cost) }] : [])),
+      ...(nextPageToken === undefined ? {} : { nextPageToken }),
+    });
   };
 }
 

@@ -24,7 +24,7 @@ import { keyedFilter, keysTagged, labelsOfCalls } from "../usage/key-labels.ts";
 import { listRefused, summarizeRefused } from "../usage/refused-message.ts";
 import { callWithBill, requestMessage } from "../usage/request-message.ts";
 import { summaryFilterOf, summaryLimits, summaryMessage } from "../usage/summary-message.ts";
-import { requestFilterOf } from "../usage/time-span.ts";
+import { requestFilterOf, span } from "../usage/time-span.ts";
 import { whole } from "../whole.ts";
 import { auditEventMessage } from "./audit-event-message.ts";
 import { limitsMessage } from "./limits-message.ts";
@@ -45,9 +45,9 @@ type Rpcs = Pick<
 >;
 
 export function operatorViews({ storage, settings, upstreams, services, clock }: OperatorParts): Rpcs {
-  const { accounts, requests, refused, auditEvents, prices, keys } = storage;
+  const { accounts, requests, refused, prices, keys } = storage;
   const pageOfAll = pageOfAllRequests(storage);
-  const idOf = async (account: string | undefined) => (account ? (await findAccount(accounts, account)).id : undefined);
+  const idOf = (account: string | undefined) => idOfAccount(accounts, account);
   return {
     async listAllRequests({ request, signal }) {
       const message = request.message();
@@ -94,15 +94,42 @@ export function operatorViews({ storage, settings, upstreams, services, clock }:
     async describeLimits() {
       return whole(DescribeLimitsResponseSchema, limitsMessage(settings(), ratesOf(services)));
     },
-    async listAudit({ request }) {
-      const message = request.message();
-      const [accountId, action] = [await idOf(message.account), message.action || undefined];
-      const { items, next } = await pageOf(message, "act", (before, limit) =>
-        auditEvents.page({ accountId, action, before, limit }),
-      );
-      return whole(ListAuditResponseSchema, { acts: items.map(auditEventMessage), ...next });
-    },
+    listAudit: createListAudit(storage),
   };
+}
+
+async function idOfAccount(accounts: OperatorParts["storage"]["accounts"], account: string | undefined) {
+  return account ? (await findAccount(accounts, account)).id : undefined;
+}
+
+function createListAudit({ accounts, auditEvents, users }: OperatorParts["storage"]): Rpcs["listAudit"] {
+  return async ({ request }) => {
+    const message = request.message();
+    const [accountId, action] = [await idOfAccount(accounts, message.account), asked(message.action)];
+    const actor = await actorNamed(users, asked(message.actor));
+    const filter = { accountId, action, actor, ...span(message.from, message.to) };
+    const { items, next } = await pageOf(message, "act", (before, limit) =>
+      auditEvents.page({ ...filter, before, limit }),
+    );
+    return whole(ListAuditResponseSchema, { acts: items.map(auditEventMessage), ...next });
+  };
+}
+
+/** idless are the kinds of actors that have no ids. */
+const idless = ["operator_key", "command_line", "nobody"];
+
+/** actorNamed returns the actor of an id, an e-mail address or a kind. Throws a Refusal if there is none. */
+async function actorNamed(users: OperatorParts["storage"]["users"], actor: string | undefined) {
+  if (actor === undefined) return undefined;
+  if (actor.startsWith("usr_")) return { kind: "user", id: actor };
+  if (actor.startsWith("key_")) return { kind: "key", id: actor };
+  if (actor === "user" || actor === "key") return { kind: actor };
+  if (idless.includes(actor)) return { kind: actor, id: "" };
+  if (!actor.includes("@"))
+    throw invalidValue("actor", `expected an e-mail address, usr_…, key_…, user, key, ${idless.join(", ")}`);
+  const user = await users.findByEmail(actor);
+  if (!user) throw resourceNotFound("user", actor, "actor");
+  return { kind: "user", id: user.id };
 }
 
 /** pageOfAllRequests returns what lists calls of all accounts. A page may end where the search for a rare call paused. */

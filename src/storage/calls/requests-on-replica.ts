@@ -28,6 +28,11 @@ export function requestsOnReplica(replica: RequestStore, primary: RequestStore, 
         () => replica.sums(filter),
         () => primary.sums(filter),
       ),
+    useOf: (...of) =>
+      read(
+        () => replica.useOf(...of),
+        () => primary.useOf(...of),
+      ),
     summarize: (...of) =>
       read(
         () => replica.summarize(...of),

@@ -9,7 +9,7 @@ import { sql } from "kysely";
 import { type CallRow, type SummedColumn, summedColumns } from "../columns.ts";
 import { type Database, type Scope, stated } from "../engines/scope.ts";
 import { type MeasureFilter, type MeasureLimits, type Measures, measureAttempts } from "./attempt-measures.ts";
-import { type AllFilter, pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
+import { type AllFilter, listed as idsListed, pageQuery, type RequestFilter, spanOf } from "./requests-query.ts";
 import { type CallerSignal, createSearch, type Found, isSought, searchAll } from "./search.ts";
 import { type Summary, type SummaryFilter, type SummaryLimits, summarize } from "./summary.ts";
 
@@ -50,6 +50,12 @@ export interface Losses {
   readonly accounts: readonly { readonly account_id: string; readonly name: string; readonly waived: bigint }[];
 }
 
+/** AccountUse is how many calls an account made in a span of time, and what they were charged, in millionths of the unit. */
+export interface AccountUse {
+  readonly requests: number;
+  readonly cost: number;
+}
+
 export interface RequestStore {
   find(accountId: string, id: string): Promise<CallRow | undefined>;
   /** Finds a call of any account. */
@@ -62,6 +68,11 @@ export interface RequestStore {
   pages(filter: RequestFilter, signal?: CallerSignal): AsyncIterable<readonly CallRow[]>;
   /** Sums what was used, oldest first. */
   sums(filter: UsageFilter): Promise<UsageSum[]>;
+  /** Sums what each of these accounts used in hours that begin at or after `from` and before `to`; nothing of those that called nothing. */
+  useOf(
+    accountIds: readonly string[],
+    span: { readonly from: number; readonly to: number },
+  ): Promise<ReadonlyMap<string, AccountUse>>;
   /** Sums calls that are kept, of an account or of all, by how they ended and how long they took. */
   summarize(filter: SummaryFilter, limits: SummaryLimits, signal?: CallerSignal): Promise<Summary>;
   /** Measures the attempts of calls that are kept, of all accounts. */
@@ -90,6 +101,7 @@ export function requestStore({ db }: Pick<Scope, "db">): RequestStore {
         : { rows: await listed(filter, before, limit) },
     pages: pagesOf(page),
     sums: (filter) => sumsQuery(db, filter).execute(),
+    useOf: (accountIds, span) => readUse(db, accountIds, span),
     summarize: (filter, limits, signal) => summarize(db, filter, limits, signal),
     measureAttempts: (filter, limits, signal) => measureAttempts(db, filter, limits, signal),
     losses: (span, limit) => readLosses(db, span, limit),
@@ -127,6 +139,28 @@ async function readLosses(db: Database, span: { readonly from: number; readonly 
     cost: BigInt(sums.cost),
     accounts: accounts.map(({ account_id, name, lost }) => ({ account_id, name, waived: BigInt(lost) })),
   };
+}
+
+async function readUse(
+  db: Database,
+  accountIds: readonly string[],
+  span: { readonly from: number; readonly to: number },
+) {
+  const sums = await db
+    .selectFrom("usage_hours_now")
+    .select((all) => [
+      "account_id",
+      all.fn.sum<number>("requests").as("requests"),
+      all.fn.sum<number>("cost").as("cost"),
+    ])
+    .where("account_id", "in", idsListed(accountIds))
+    .where("hour", ">=", span.from)
+    .where("hour", "<", span.to)
+    .groupBy("account_id")
+    // A call that was lost has a row here, and used nothing.
+    .having((all) => all.fn.sum("requests"), ">", 0)
+    .execute();
+  return new Map(sums.map(({ account_id, requests, cost }) => [account_id, { requests, cost }]));
 }
 
 const boundedColumns = summedColumns.filter((name) => name !== "waived");

@@ -16,11 +16,14 @@ import { loadConfig } from "../../../src/config/config.ts";
 import { accessOf } from "../../../src/pipeline/admit/authorize.ts";
 import { audit } from "../../../src/pipeline/check/audit.ts";
 import { newId } from "../../../src/runtime/ids.ts";
+import { openDatabase } from "../../../src/storage/engines/sqlite/database.ts";
 import type { NewAuditEvent } from "../../../src/storage/people/audit-events.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 import { askRpc, bearer, signIn } from "../../support/dashboard/session.ts";
 import { eventually } from "../../support/eventually.ts";
 import { now, startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { openAccount } from "../../support/payer.ts";
+import { onSqlite } from "../../support/storage/test-database.ts";
 
 const operatorKey = "operator-key-of-the-test";
 let gateway: TestGateway;
@@ -250,6 +253,64 @@ test("acts are listed newest first, by account and RPC, page by page", async () 
   expect(await listed({ account: "paged" })).toHaveLength(4);
   expect((await ask("OperatorService.ListAudit", { account: "none such" })).reason).toBe("RESOURCE_NOT_FOUND");
 });
+
+test("events are listed by who caused them, and by a span of time, to the millisecond", async () => {
+  const { accountId } = await openAccount(gateway);
+  const { userId } = await signIn(gateway, now, { accountId, email: "By@example.com" });
+  const at = Date.UTC(2020, 0, 1);
+  const event = {
+    action: "KeyService.CreateKey",
+    account_id: accountId,
+    subject: "",
+    details: "{}",
+    refused: "",
+    address: "",
+  };
+  const ids: string[] = [];
+  for (const [ms, actor_kind, actor_id] of [
+    [0, "user", userId],
+    [1, "user", "usr_removed"],
+    [2, "key", "key_gone"],
+    [3, "command_line", ""],
+  ] as const) {
+    const id = newId("act", at + ms);
+    ids.push(id);
+    await gateway.storage.auditEvents.insert({ ...event, id, created_at: at + ms, actor_kind, actor_id });
+  }
+  const found = async (filter: JsonObject) => {
+    const acts = await listed({ account: accountId, ...filter });
+    return acts.map(({ id }) => ids.indexOf(id as string)).sort();
+  };
+  expect(await found({})).toEqual([0, 1, 2, 3]);
+  for (const actor of [userId, "by@EXAMPLE.com"]) expect(await found({ actor })).toEqual([0]);
+  expect(await found({ actor: "usr_removed" })).toEqual([1]);
+  expect(await found({ actor: "key_gone" })).toEqual([2]);
+  expect(await found({ actor: "command_line" })).toEqual([3]);
+  expect(await found({ actor: "user" })).toEqual([0, 1]);
+  const moment = (ms: number) => new Date(at + ms).toISOString();
+  expect(await found({ from: moment(1), to: moment(3) })).toEqual([1, 2]);
+  expect(await found({ from: moment(1), to: moment(3), actor: "key" })).toEqual([2]);
+  const refused = async (filter: JsonObject) => (await ask("OperatorService.ListAudit", filter)).reason;
+  expect(await refused({ actor: "nobody@example.com" })).toBe("RESOURCE_NOT_FOUND");
+  expect(await refused({ actor: "ada" })).toBe("INVALID_VALUE");
+  expect(await refused({ from: moment(3), to: moment(3) })).toBe("INVALID_VALUE");
+});
+
+onSqlite(() =>
+  test("events of an actor are looked up along an index, and never sorted", async () => {
+    const { engine, db } = await openDatabase(gateway.database.path);
+    const plan = engine
+      .prepare<unknown[], { detail: string }>(
+        "EXPLAIN QUERY PLAN SELECT * FROM acts WHERE actor_kind = ? AND actor_id = ? AND id >= ? ORDER BY id DESC LIMIT 9",
+      )
+      .all("user", "usr_1", "act_1")
+      .map(({ detail }) => detail)
+      .join("; ");
+    expect(plan).toContain("acts_actor");
+    expect(plan).not.toContain("TEMP B-TREE");
+    await db.destroy();
+  }),
+);
 
 describe("the step that writes them", () => {
   const { signIn: signInRpc } = SessionService.method;

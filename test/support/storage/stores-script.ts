@@ -38,7 +38,17 @@ async function accounts({ accounts: store }: Stores, ask: Ask): Promise<void> {
   await ask("list", store.list());
   for (const search of ["LPHA", "acc_b", "%", "_", "\\", "ö", "Ö", "x"])
     await ask(`search ${search}`, store.page({ search, limit: 10 }));
-  await ask("page", store.page({ after: "acc_C", limit: 2 }));
+  await ask("page", store.page({ after: { id: "acc_C" }, limit: 2 }));
+  for (const descending of [false, true]) {
+    const all = { descending, limit: 10 };
+    for (const orderBy of ["id", "name", "balance", "recharged"] as const)
+      await ask(`in the order of ${orderBy}`, store.page({ ...all, orderBy }));
+    await ask("behind a name", store.page({ ...all, orderBy: "name", after: { id: "acc_b", value: "Ölmühle" } }));
+    await ask("behind an amount", store.page({ ...all, orderBy: "balance", after: { id: "acc_b", value: 0 } }));
+  }
+  const filters = { recharged: { from: 0, below: 5 }, balanceBelow: 1, suspended: false };
+  await ask("filtered", store.page({ ...filters, limit: 10 }));
+  await ask("filtered away", store.page({ ...filters, recharged: { from: 5, below: undefined }, limit: 10 }));
   await ask("rename", store.update("acc_a", { name: "beta" }));
   await ask("rename to a name that is taken", store.update("acc_a", { name: "Zulu" }));
   await ask("change nothing", store.update("acc_a", {}));

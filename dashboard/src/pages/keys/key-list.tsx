@@ -1,11 +1,11 @@
 /** Keys as a table, or as cards where there is no room for it. */
-import { Checkbox, Group, Paper, SimpleGrid, Stack, Table, Text, UnstyledButton, VisuallyHidden } from "@mantine/core";
-import { IconChevronDown, IconChevronUp, IconSelector } from "@tabler/icons-react";
+import { Checkbox, Group, Paper, SimpleGrid, Stack, Table, Text, VisuallyHidden } from "@mantine/core";
 import type { ApiKey } from "../../../../gen/modelgateway/v1/keys_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import cards from "../../parts/cards.module.css";
 import { Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
+import { SortedHead } from "../../parts/sorted-head.tsx";
 import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { KeyModels, KeySpend, KeyStatus } from "./key-facts.tsx";
@@ -61,7 +61,9 @@ interface Props extends KeyActions {
 export function KeyList(props: Props) {
   const { of, order, onOrder, selected, onSelect, ...actions } = props;
   const t = useTexts(said);
-  const head = (by: KeyOrder["by"], name: string) => <SortedHead {...{ by, name, order, onOrder }} />;
+  const head = (by: KeyOrder["by"], name: string) => (
+    <SortedHead {...{ by, name, order }} onSort={(clicked) => onOrder(turned(order, clicked))} />
+  );
   const ids = of.map(({ id }) => id);
   const count = ids.filter((id) => selected.has(id)).length;
   return (
@@ -131,27 +133,6 @@ export function KeyList(props: Props) {
         ))}
       </Table.Tbody>
     </WideTable>
-  );
-}
-
-interface HeadProps extends Pick<Props, "order" | "onOrder"> {
-  readonly by: KeyOrder["by"];
-  readonly name: string;
-}
-
-/** SortedHead is the head of a column by which the keys can be put in order. */
-function SortedHead({ by, name, order, onOrder }: HeadProps) {
-  const isSorted = order.by === by;
-  const Icon = !isSorted ? IconSelector : order.isDescending ? IconChevronDown : IconChevronUp;
-  return (
-    <Table.Th className={text.nowrap} aria-sort={isSorted ? (order.isDescending ? "descending" : "ascending") : "none"}>
-      <UnstyledButton fz="inherit" fw="inherit" c="inherit" onClick={() => onOrder(turned(order, by))}>
-        <Group gap={2} wrap="nowrap" component="span">
-          {name}
-          <Icon size={14} aria-hidden />
-        </Group>
-      </UnstyledButton>
-    </Table.Th>
   );
 }
 

@@ -11,6 +11,7 @@ import text from "../../parts/text.module.css";
 import { WideTable } from "../../parts/wide-table.tsx";
 import { AccountLink } from "./account-link.tsx";
 import { useActionNames } from "./action-names.ts";
+import { useActorKinds } from "./actor-kinds.ts";
 import { useDetailNames, useDetailValues, useToldMembers } from "./detail-names.ts";
 import { readDetails } from "./read-details.ts";
 import { useRefusalNames } from "./refusal-names.ts";
@@ -24,11 +25,6 @@ const said = texts(
     on: "Subject",
     details: "Details",
     from: "Address",
-    user: "User",
-    key: "API key",
-    operator_key: "Operator key",
-    command_line: "Command line",
-    nobody: "Not signed in",
     refused: (why: string) => `Refused: ${why}`,
   },
   {
@@ -39,11 +35,6 @@ const said = texts(
     on: "对象",
     details: "详情",
     from: "来源地址",
-    user: "用户",
-    key: "API 密钥",
-    operator_key: "运营密钥",
-    command_line: "命令行",
-    nobody: "未登录",
     refused: (why: string) => `已拒绝：${why}`,
   },
 );
@@ -185,8 +176,8 @@ function Details({ act: { details } }: { readonly act: Act }) {
 }
 
 function Who({ actor: { kind, id, name } }: { readonly actor: Actor }) {
-  const names = new Map<string, unknown>(Object.entries(useTexts(said)));
-  const word = `${names.get(kind) ?? kind}`;
+  const names = new Map<string, string>(Object.entries(useActorKinds()));
+  const word = names.get(kind) ?? kind;
   return (
     <>
       <Text size="sm" className={text.name} title={id}>

@@ -1,14 +1,29 @@
 /** The filters of the audit log. They are kept in the address. */
-import { Button, Group, Select, TextInput } from "@mantine/core";
-import { IconFilterOff } from "@tabler/icons-react";
-import { useState } from "react";
+import { useQuery } from "@connectrpc/connect-query";
+import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
+import { Days, Filters, Picked, Typed } from "../../parts/filter-fields.tsx";
 import type { AuditSearch } from "../../search.ts";
 import { actions, useActionNames } from "./action-names.ts";
+import { actorKinds, useActorKinds } from "./actor-kinds.ts";
 
 const said = texts(
-  { account: "Account", hint: "Name or acc_…", action: "What was done", all: "Everything", clear: "Clear filters" },
-  { account: "账户", hint: "名称或 acc_…", action: "操作", all: "全部", clear: "清除筛选" },
+  {
+    account: "Account",
+    hint: "Name or acc_…",
+    action: "What was done",
+    actor: "Who did it",
+    everything: "Everything",
+    anybody: "Anybody",
+  },
+  {
+    account: "账户",
+    hint: "名称或 acc_…",
+    action: "操作",
+    actor: "操作者",
+    everything: "全部",
+    anybody: "不限",
+  },
 );
 
 interface Props {
@@ -23,52 +38,33 @@ export function AuditFilters({ search, onChange }: Props) {
     const { [name]: _, ...others } = search;
     onChange(value ? { ...others, [name]: value } : others);
   };
-  const known = actions.map((action) => ({ value: action as string, label: tell(action) }));
-  const { account, action } = search;
-  const isOther = action !== undefined && !known.some(({ value }) => value === action);
+  const { account, action, actor, from, to } = search;
+  const { from: _from, to: _to, ...undated } = search;
+  const isFiltered = Object.keys(search).length > 0;
   return (
-    <Group gap="sm" align="flex-end">
-      <AccountField key={account ?? ""} value={account ?? ""} on={(value) => change("account", value)} />
-      <Select
-        label={t.action}
-        placeholder={t.all}
-        data={isOther ? [...known, { value: action, label: action }] : known}
-        value={action ?? null}
-        onChange={(value) => change("action", value)}
-        searchable
-        clearable
-        w={{ base: "100%", xs: 300 }}
+    <Filters onClear={isFiltered ? () => onChange({}) : undefined}>
+      <Typed label={t.account} hint={t.hint} value={account} on={(value) => change("account", value)} width={160} />
+      <Picked
+        {...{ label: t.action, all: t.everything, value: action, width: 240 }}
+        data={actions.map((action) => ({ value: action, label: tell(action) }))}
+        on={(value) => change("action", value)}
       />
-      {(account !== undefined || action !== undefined) && (
-        <Button
-          variant="subtle"
-          px="xs"
-          leftSection={<IconFilterOff size={16} aria-hidden />}
-          onClick={() => onChange({})}
-        >
-          {t.clear}
-        </Button>
-      )}
-    </Group>
+      <Picked
+        {...{ label: t.actor, all: t.anybody, value: actor, width: 220 }}
+        data={useActors()}
+        on={(value) => change("actor", value)}
+      />
+      <Days from={from} to={to} on={(days) => onChange({ ...undated, ...days })} />
+    </Filters>
   );
 }
 
-/** AccountField applies its text on Enter, or when it loses the focus. */
-function AccountField({ value, on }: { readonly value: string; readonly on: (value: string) => void }) {
-  const t = useTexts(said);
-  const [typed, setTyped] = useState(value);
-  const finish = () => {
-    if (typed.trim() !== value) on(typed.trim());
-  };
-  return (
-    <TextInput
-      label={t.account}
-      placeholder={t.hint}
-      value={typed}
-      onChange={(event) => setTyped(event.currentTarget.value)}
-      onBlur={finish}
-      onKeyDown={(event) => event.key === "Enter" && finish()}
-      w={{ base: "100%", xs: 220 }}
-    />
-  );
+/** useActors returns the kinds of actors, and the users, as far as one page of them has them. */
+function useActors() {
+  const kinds = useActorKinds();
+  const { data } = useQuery(OperatorService.method.listUsers, { pageSize: 1000 });
+  return [
+    ...actorKinds.map((kind) => ({ value: kind, label: kinds[kind] })),
+    ...(data?.users ?? []).map(({ id, email }) => ({ value: id, label: email })),
+  ];
 }

@@ -6,11 +6,15 @@ import type { EntryKind } from "../../../../gen/modelgateway/v1/accounts_pb.ts";
 import { type ListAllRequestsRequestSchema, OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { fromTheTop, paged } from "../../parts/paged.ts";
 import { type RefusedSource, refusedRefreshMs } from "../../parts/refused-view.tsx";
+import { momentsOf } from "../../parts/request-choice.ts";
+import type { AccountSearch, AuditSearch } from "../../search.ts";
 import { type SummarySource, sumsRefreshMs } from "../usage/usage-summary.tsx";
+import { accountsAsked } from "./account-choice.ts";
 
-export function useAccounts(search: string) {
-  const input = { ...(search ? { search } : {}), pageToken: fromTheTop };
-  return useInfiniteQuery(OperatorService.method.listAccounts, input, paged);
+/** useAccounts lists accounts with what they used. While another list is asked for, the one before stays. */
+export function useAccounts(search: AccountSearch) {
+  const input = { ...accountsAsked(search), pageToken: fromTheTop };
+  return useInfiniteQuery(OperatorService.method.listAccounts, input, { ...paged, placeholderData: keepPreviousData });
 }
 
 /** useUsers lists users whose e-mail address contains the text, or with this id or account id. */
@@ -38,8 +42,9 @@ export function useCodes() {
   return useInfiniteQuery(OperatorService.method.listRedeemCodes, { pageSize: 200, pageToken: fromTheTop }, paged);
 }
 
-export function useActs(filter: { readonly account?: string; readonly action?: string }) {
-  return useInfiniteQuery(OperatorService.method.listAudit, { ...filter, pageToken: fromTheTop }, paged);
+export function useActs({ from, to, ...filter }: AuditSearch) {
+  const input = { ...filter, ...momentsOf({ from, to }), pageToken: fromTheTop };
+  return useInfiniteQuery(OperatorService.method.listAudit, input, paged);
 }
 
 type Asked = Pick<MessageInitShape<typeof ListAllRequestsRequestSchema>, "account" | "filter">;

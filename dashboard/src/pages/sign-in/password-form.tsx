@@ -24,26 +24,31 @@ export interface Credentials {
 interface Props {
   readonly busy: boolean;
   readonly error: unknown;
+  /** email is who signs in, where that is known. */
+  readonly email?: string;
   readonly onSubmit: (credentials: Credentials) => void;
 }
 
-export function PasswordForm({ busy, error, onSubmit }: Props) {
+export function PasswordForm({ busy, error, email: known, onSubmit }: Props) {
   const t = useTexts(said);
   const form = useForm({
-    initialValues: { email: "", password: "" },
+    initialValues: { email: known ?? "", password: "" },
     validate: {
       email: (value) => (value.trim() ? null : t.noEmail),
       password: (value) => (value ? null : t.noPassword),
     },
   });
-  const email = useRef<HTMLInputElement>(null);
-  useEffect(() => email.current?.focus(), []);
+  const first = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (known === undefined) first.current?.focus();
+  }, [known]);
   return (
     <form onSubmit={form.onSubmit(({ email, password }) => onSubmit({ email: email.trim(), password }))} noValidate>
       <Stack>
         <Refused error={error} />
         <TextInput
-          ref={email}
+          ref={first}
+          readOnly={known !== undefined}
           label={t.email}
           type="email"
           autoComplete="username"
@@ -51,7 +56,12 @@ export function PasswordForm({ busy, error, onSubmit }: Props) {
           withAsterisk={false}
           {...form.getInputProps("email")}
         />
-        <Password required withAsterisk={false} {...form.getInputProps("password")} />
+        <Password
+          {...(known === undefined ? {} : { "data-autofocus": true })}
+          required
+          withAsterisk={false}
+          {...form.getInputProps("password")}
+        />
         <Button type="submit" loading={busy} fullWidth>
           {t.signIn}
         </Button>

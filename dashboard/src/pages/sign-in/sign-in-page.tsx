@@ -1,17 +1,15 @@
 /** Signs in with e-mail address and password, and a code if the user has a second factor. */
-import { useMutation } from "@connectrpc/connect-query";
 import { Alert, Anchor, Text } from "@mantine/core";
 import { IconRocket } from "@tabler/icons-react";
 import { getRouteApi, Link, Navigate, useRouter } from "@tanstack/react-router";
 import { memo, useState } from "react";
-import { SessionService } from "../../../../gen/modelgateway/v1/sessions_pb.ts";
 import { BareFrame } from "../../frame/bare-frame.tsx";
 import { texts, useTexts } from "../../language/language.tsx";
-import { Reason, refusalOf } from "../../refusal.ts";
 import { Registration, useSession } from "../../session.tsx";
 import { CodeForm } from "./code-form.tsx";
 import { readDestination } from "./destination.ts";
-import { type Credentials, PasswordForm } from "./password-form.tsx";
+import { PasswordForm } from "./password-form.tsx";
+import { useSignIn } from "./use-sign-in.ts";
 
 const said = texts(
   {
@@ -42,31 +40,14 @@ export function SignInPage() {
   const t = useTexts(said);
   const { to } = route.useSearch();
   const { user, awaitsSetUp, registration, refresh } = useSession();
-  const [known, setKnown] = useState<Credentials>();
-  const signIn = useMutation(SessionService.method.signIn, {
-    onSuccess: refresh,
-    onError: (error, { email = "", password = "" }) => {
-      if (refusalOf(error).reason === Reason.SECOND_FACTOR_NEEDED) setKnown({ email, password });
-    },
-  });
+  const { known, passwordForm, codeForm } = useSignIn(refresh);
   if (user) return <GoOn wanted={to} />;
-  const error = known && !signIn.variables?.code ? null : signIn.error;
-  if (known) {
-    const back = () => {
-      setKnown(undefined);
-      signIn.reset();
-    };
+  if (known)
     return (
       <BareFrame title={t.second} about={t.secondAbout(known.email)}>
-        <CodeForm
-          busy={signIn.isPending}
-          error={error}
-          onSubmit={(code) => signIn.mutate({ ...known, code })}
-          onBack={back}
-        />
+        <CodeForm {...codeForm} />
       </BareFrame>
     );
-  }
   return (
     <BareFrame title={t.title}>
       {awaitsSetUp && (
@@ -74,7 +55,7 @@ export function SignInPage() {
           {t.firstHow}
         </Alert>
       )}
-      <PasswordForm busy={signIn.isPending} error={error} onSubmit={(credentials) => signIn.mutate(credentials)} />
+      <PasswordForm {...passwordForm} />
       {registration === Registration.OPEN && (
         <Text size="sm">
           {t.new}{" "}

@@ -8,6 +8,7 @@ import * as keyLimits from "./0022-key-limits.ts";
 import * as refusedCalls from "./0023-refused-calls.ts";
 import * as holdsByArrival from "./0024-holds-by-arrival.ts";
 import * as waivedInJournals from "./0025-waived-in-journals.ts";
+import * as actsByActor from "./0026-acts-by-actor.ts";
 import type { SharedMigration } from "./migration.ts";
 
 export const sharedMigrations: readonly SharedMigration[] = [
@@ -20,4 +21,5 @@ export const sharedMigrations: readonly SharedMigration[] = [
   { name: "0023-refused-calls", ...refusedCalls },
   { name: "0024-holds-by-arrival", ...holdsByArrival },
   { name: "0025-waived-in-journals", ...waivedInJournals },
+  { name: "0026-acts-by-actor", ...actsByActor },
 ];

@@ -76,5 +76,6 @@ export const acts: Described<"acts"> = {
   indexes: [
     { name: "acts_account", on: ["account_id", "id"] },
     { name: "acts_action", on: ["action", "id"] },
+    { name: "acts_actor", on: ["actor_kind", "actor_id", "id"] },
   ],
 };
