@@ -167,7 +167,10 @@ function createQueue(first: QueueConfig, shared?: SharedPlaces): Queue {
       const left = () => refuse(cancelled());
       const { totalMs = Number.POSITIVE_INFINITY } = timeouts;
       const waitMs = Math.min(max_wait_seconds * 1000, totalMs);
-      const timer = setTimeout(() => refuse(upstreamBusy(retryAfterMs, waitMs === totalMs)), Math.max(0, waitMs));
+      const tooLate = () => refuse(upstreamBusy(retryAfterMs, waitMs === totalMs));
+      // A slot that is free comes in this turn of the event loop or the next, however long that lasts.
+      const isFree = !shared && running + waiting < max_concurrent;
+      const timer = isFree ? undefined : setTimeout(tooLate, Math.max(0, waitMs));
       signal.addEventListener("abort", left, { once: true });
       waiting++;
       line.waiting.add(go);

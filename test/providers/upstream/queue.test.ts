@@ -319,6 +319,18 @@ describe("what the operator sees", () => {
     expect(seen()).toEqual([2, 0, 2]);
   });
 
+  test("gives a slot that is free, also where the process has no time until the longest wait is over", async () => {
+    await start({});
+    const queue = { max_concurrent: 1, max_queued: 1, max_wait_seconds: 0.001 };
+    const queues = createQueues([{ name: "far", queue }]);
+    const caller = new AbortController();
+    const asked = speakBehind(queues)(attempt(caller.signal));
+    for (const until = performance.now() + 20; performance.now() < until; );
+    await asked;
+    expect(queues.running("far")).toBe(1);
+    caller.abort();
+  });
+
   test("is nothing for an upstream without a queue, which is called directly", async () => {
     await start({});
     const queues = createQueues([{ name: "far" }]);
