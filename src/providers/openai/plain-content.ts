@@ -39,17 +39,17 @@ function withCallsAlone(message: JsonObject): JsonObject {
 
 /**
  * withTexts returns a message whose texts are texts or null; the same object where they are. A content that a server has parsed is written
- * again, and what is no text elsewhere, as `false` for none, says nothing.
+ * again, thinking in parts is their text, and a refusal that is no text, as `false` for none, says nothing.
  */
 function withTexts(message: JsonObject): JsonObject {
   const content = scalarText(message.content);
   const untold = mereTexts.filter((name) => typeof (message[name] ?? "") !== "string");
   if (content === "" && untold.length === 0) return message;
-  const nulls = Object.fromEntries(untold.map((name) => [name, null]));
-  return { ...message, ...nulls, ...(content === "" ? {} : { content }) };
+  const texts = untold.map((name) => [name, name === "refusal" ? null : (thinkingIn(message[name] ?? null) ?? null)]);
+  return { ...message, ...Object.fromEntries(texts), ...(content === "" ? {} : { content }) };
 }
 
-/** mereTexts are the members of a message that no server has in another form. */
+/** mereTexts are the members of a message, beside its content, that clients read as texts. */
 const mereTexts = ["refusal", "reasoning_content", "reasoning_text"] as const;
 
 /** annotatedText returns the text of all parts, and the pages that stand between, each at its place behind the text before. */
@@ -136,9 +136,9 @@ function textOf(text: JsonValue | undefined): Said | undefined {
   return told === text || told !== "" ? { text: told } : undefined;
 }
 
-/** thinkingIn returns thinking that is a text, an object with one, or a list of these; undefined for anything else. */
+/** thinkingIn returns thinking that is a text or a number, an object with one, or a list of these; undefined for anything else. */
 function thinkingIn(thinking: JsonValue): string | undefined {
-  if (typeof thinking === "string") return thinking;
+  if (typeof thinking === "string" || typeof thinking === "number") return `${thinking}`;
   if (isObject(thinking)) {
     const { text, content, thinking: inner, summary } = thinking;
     return thinkingIn(text ?? content ?? inner ?? summary ?? null);
