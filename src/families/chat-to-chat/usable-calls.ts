@@ -172,6 +172,8 @@ interface StreamedCall {
   readonly waiting: JsonObject[];
   /** isPast is whether a later call is told by now. */
   isPast: boolean;
+  /** beganEmpty is whether an empty object came with the name: some servers write one there before the input. */
+  beganEmpty: boolean;
 }
 
 /** StreamedChoice is what a choice of a stream calls. */
@@ -193,8 +195,8 @@ const charactersOfPiece = 100;
 
 /**
  * nextPieces returns what may be told now: the pieces of one call behind those of another. What comes behind a call whose input is not complete
- * waits: langchaingo adds a later piece of that to the last call, and langchain4j throws at it. An empty object is complete when the last call
- * has an input, as servers that write one before each input may begin all calls first.
+ * waits: langchaingo adds a later piece of that to the last call, and langchain4j throws at it. Whether an input follows the empty object by
+ * which a call began is known in the end.
  */
 function nextPieces(choice: StreamedChoice): JsonObject[] {
   const { all } = choice.calls;
@@ -206,7 +208,7 @@ function nextPieces(choice: StreamedChoice): JsonObject[] {
       choice.held = 0;
       break;
     }
-    const isOver = call.input.mayBeComplete && (call.input.hasBegun || last?.input.hasBegun);
+    const isOver = call.input.mayBeComplete && (call.input.hasBegun || !call.beganEmpty);
     if (!isOver && choice.held <= mostHeld) break;
     call.isPast = true;
     if (isOver) told.push(...restOf(call));
@@ -276,6 +278,7 @@ class StreamedCalls {
     const known = choice.calls.find(read);
     const call = known ?? this.#begin(read, choice);
     const usable = usablePiece(piece, read, call, known === undefined);
+    if (!known) call.beganEmpty = !call.input.isAbsent && !call.input.hasBegun;
     if (!usable) return;
     if (call.isPast) return void told.push(usable);
     call.waiting.push(usable);
@@ -291,8 +294,8 @@ class StreamedCalls {
     const own = isNext ? index : Math.max(-1, ...[...taken].filter((one) => typeof one === "number")) + 1;
     const isFirst = id !== "" && !all.some((call) => call.id === id);
     const ownId = isFirst ? id : `call_${this.#answerId}_${choice}_${own}`;
-    const begun = { index: own, id: ownId, name: "", input: new ToolInput(), waiting: [], isPast: false };
-    return calls.add(piece, begun);
+    const untold = { name: "", input: new ToolInput(), waiting: [], isPast: false, beganEmpty: false };
+    return calls.add(piece, { index: own, id: ownId, ...untold });
   }
 }
 

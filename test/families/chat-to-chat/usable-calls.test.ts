@@ -120,7 +120,7 @@ const streams: Readonly<Record<string, readonly [pieces: readonly Json[], told: 
   "an empty object before its input, where another begins between": [
     [
       ...[call("{}", { index: 0 }), call("{}", { index: 1, id: "call_2" }, "set")],
-      ...[piece('{"a":1}', { index: 0 }), piece('{"b":2}', { index: 1 })],
+      ...[piece('{"b":2}', { index: 1 }), piece('{"a":1}', { index: 0 })],
     ],
     [got, other],
   ],
