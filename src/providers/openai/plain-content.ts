@@ -5,7 +5,7 @@
  * references between the texts are no text: those that have an address become annotations. Parts of other kinds pass as they came.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { filteredList, isFilledText, isObject, scalarText } from "../../wire/json.ts";
+import { isFilledText, isObject, objectsIn, scalarText } from "../../wire/json.ts";
 
 /**
  * withPlainContent returns a message, or the next part of one, whose content is a text; the same object where it is, or cannot be one. `before`
@@ -33,8 +33,9 @@ export function withPlainContent(sent: JsonObject, before = 0): JsonObject {
 /** withCallsAlone returns a message whose calls are objects: one that is none would cost a reader all others. */
 function withCallsAlone(message: JsonObject): JsonObject {
   const { tool_calls: told } = message;
-  const calls = Array.isArray(told) ? filteredList(told, isObject) : told;
-  return calls === told ? message : { ...message, tool_calls: calls as JsonValue };
+  if (!Array.isArray(told)) return message;
+  const calls = objectsIn(told);
+  return calls === told ? message : { ...message, tool_calls: calls };
 }
 
 /**

@@ -6,10 +6,10 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import {
   definedFields,
-  filteredList,
   isFilledText,
   isObject,
   mappedList,
+  objectsIn,
   scalarText,
   textOrEmpty,
   textOrJson,
@@ -74,8 +74,7 @@ export function withOwnArguments(item: JsonObject): JsonObject {
 }
 
 function usualOutput(output: JsonValue[]): JsonValue[] {
-  const items = filteredList(output, isObject);
-  return mappedList(items, (item, place) => usualItem(item as JsonObject, place));
+  return mappedList(objectsIn(output), usualItem);
 }
 
 /** `place` is the item's index in the output, where it is known. */
