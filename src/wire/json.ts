@@ -138,18 +138,16 @@ function replacedIn(list: JsonValue[], copy: JsonValue[] | undefined, place: num
 }
 
 /** mappedList returns a list with each of its values changed; the same list where none is, and nothing is copied for that. */
-export function mappedList(list: JsonValue[], change: (value: JsonValue, index: number) => JsonValue): JsonValue[] {
+export function mappedList<V extends JsonValue>(
+  list: V[],
+  change: (value: V, index: number) => JsonValue,
+): JsonValue[] {
   let changed: JsonValue[] | undefined;
   for (const [i, value] of list.entries()) {
     const made = change(value, i);
     if (made !== value) changed = replacedIn(list, changed, i, made);
   }
   return changed ?? list;
-}
-
-/** filteredList returns the values of a list that pass; the same list where all do. */
-export function filteredList(list: JsonValue[], passes: (value: JsonValue) => boolean): JsonValue[] {
-  return list.every(passes) ? list : list.filter(passes);
 }
 
 /** mappedInSlices does the same in time slices: some thousand values take longer than others may wait. */
@@ -209,9 +207,10 @@ export function listOrEmpty(value: JsonValue | undefined): JsonValue[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** objectsIn returns the objects among the items of a list; none for any other value. */
+/** objectsIn returns the objects among the items of a list, the same list where all are; none for any other value. */
 export function objectsIn(value: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
+  if (!Array.isArray(value)) return [];
+  return value.every(isObject) ? value : value.filter(isObject);
 }
 
 /** scalarText returns the text of a number or a truth value, which servers parse of a model's words; empty for anything else. */

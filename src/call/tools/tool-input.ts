@@ -71,6 +71,11 @@ export class ToolInput {
     return this.#isWhole === undefined && !this.#isBlank && !this.mayBeComplete;
   }
 
+  /** hasBegun is whether more has come than nothing, or than an empty object in place of which an input may follow. */
+  get hasBegun(): boolean {
+    return !this.isAbsent && !this.#holdsEmpty;
+  }
+
   /** isQuoted is whether the input is written as a JSON string. */
   get isQuoted(): boolean {
     return this.#isQuoted;

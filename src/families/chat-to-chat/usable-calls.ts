@@ -68,15 +68,15 @@ function withCallsOf(
 ) {
   const content = isObject(choice) ? choice[key] : undefined;
   if (!isObject(choice) || !isObject(content)) return choice;
-  const { tool_calls: told = null, ...others } = content;
-  const { function_call: legacy, ...rest } = others;
+  const { tool_calls: told = null, function_call: legacy } = content;
   // Older servers answer tools as if they were asked for functions.
   const isLegacy = told === null && callsSomething(legacy);
   if (told === null && !isLegacy) return choice;
   const before = isLegacy ? [{ index: 0, function: legacy }] : Array.isArray(told) ? told : [told];
   const calls = changed(before);
-  if (isLegacy) return { ...choice, [key]: { ...rest, tool_calls: calls } };
   if (Array.isArray(told) && calls.length === told.length && calls.every((call, i) => call === told[i])) return choice;
+  const { tool_calls: _, function_call: __, ...rest } = content;
+  const others = isLegacy || legacy === undefined ? rest : { ...rest, function_call: legacy };
   return { ...choice, [key]: { ...others, ...(calls.length > 0 && { tool_calls: calls }) } };
 }
 
@@ -141,7 +141,7 @@ function endedApart(chunk: Chunk, choices: JsonValue[]): Chunk[] {
   if (pieces.length === 0) return [chunk.with({ choices })];
   const { usage: _, ...head } = chunk.json();
   const ends = mappedList(choices, (choice) =>
-    endsWithPieces(choice) ? { ...(choice as JsonObject), delta: {} } : choice,
+    endsWithPieces(choice) ? { ...(choice as JsonObject), delta: {}, logprobs: null } : choice,
   );
   return [Wire.ofJson(ChatCompletionChunkSchema, { ...head, choices: pieces }, true), chunk.with({ choices: ends })];
 }
@@ -169,23 +169,49 @@ interface StreamedCall {
   name: string;
   readonly input: ToolInput;
   /** Pieces that were not told yet. */
-  readonly waiting: JsonValue[];
+  readonly waiting: JsonObject[];
+  /** isPast is whether a later call is told by now. */
+  isPast: boolean;
+  /** beganEmpty is whether an empty object came with the name: some servers write one there before the input. */
+  beganEmpty: boolean;
 }
 
+/** StreamedChoice is what a choice of a stream calls. */
+interface StreamedChoice {
+  readonly index: JsonValue;
+  readonly calls: CallList<StreamedCall>;
+  /** The indices of calls of custom tools. */
+  readonly customs: Set<JsonValue>;
+  /** The place of the call that is told now, among all. Those behind it wait. */
+  place: number;
+  /** About how many characters wait. */
+  held: number;
+}
+
+/** mostHeld is how many characters wait at most: with more, calls are told as they come. */
+const mostHeld = 1_000_000;
+/** The characters of a piece beside its input, about. */
+const charactersOfPiece = 100;
+
 /**
- * inOrder returns the pieces of one call behind those of another. What comes behind a call whose input is not complete waits: langchaingo adds a
- * later piece of that to the last call, and langchain4j throws at it.
+ * nextPieces returns what may be told now: the pieces of one call behind those of another. What comes behind a call whose input is not complete
+ * waits: langchaingo adds a later piece of that to the last call, and langchain4j throws at it. Whether an input follows the empty object by
+ * which a call began is known in the end.
  */
-function inOrder(pieces: readonly JsonValue[], calls: readonly StreamedCall[]): JsonValue[] {
-  const told: JsonValue[] = [];
-  for (const piece of pieces) {
-    const call = isObject(piece) && !piece.custom ? calls.find(({ index }) => index === piece.index) : undefined;
-    (call?.waiting ?? told).push(piece);
-  }
-  for (const call of calls) {
+function nextPieces(choice: StreamedChoice): JsonObject[] {
+  const { all } = choice.calls;
+  const last = all.at(-1);
+  const told: JsonObject[] = [];
+  for (let call = all[choice.place]; call; call = all[++choice.place]) {
     told.push(...call.waiting.splice(0));
-    if (!call.input.mayBeComplete) break;
-    if (call !== calls.at(-1)) told.push(...restOf(call));
+    if (call === last) {
+      choice.held = 0;
+      break;
+    }
+    const isOver = call.input.mayBeComplete && (call.input.hasBegun || !call.beganEmpty);
+    if (!isOver && choice.held <= mostHeld) break;
+    call.isPast = true;
+    if (isOver) told.push(...restOf(call));
   }
   return told;
 }
@@ -193,9 +219,7 @@ function inOrder(pieces: readonly JsonValue[], calls: readonly StreamedCall[]): 
 class StreamedCalls {
   readonly #answerId: string;
   readonly #isForced: boolean;
-  readonly #choices = new Map<JsonValue, CallList<StreamedCall>>();
-  /** The indices of calls of custom tools, by choice. */
-  readonly #customs = new Map<JsonValue, Set<JsonValue>>();
+  readonly #choices = new Map<JsonValue, StreamedChoice>();
 
   constructor(answerId: string, isForced: boolean) {
     this.#answerId = answerId;
@@ -218,14 +242,14 @@ class StreamedCalls {
 
   /** #ended returns a choice that ends with what its calls lack: an input, which is empty where a function takes none, and the end's word. */
   #ended(choice: JsonObject, index: JsonValue): JsonObject {
-    const calls = this.#choices.get(index)?.all ?? [];
+    const calls = this.#choices.get(index)?.calls.all ?? [];
     if (calls.length === 0 || !isFinished(choice.finish_reason)) return choice;
     const word = chatWordOf(choice.finish_reason);
     const isByCall = word === "tool_calls" || plainEnds.has(word);
     const ended = this.#isForced || !isByCall ? choice : endedByCall(choice);
     const pieces = calls.flatMap((call) => {
       if (isByCall && call.input.isAbsent) call.input.add("{}");
-      return [...call.waiting, ...restOf(call)];
+      return [...call.waiting.splice(0), ...restOf(call)];
     });
     if (pieces.length === 0) return ended;
     const { delta } = choice;
@@ -233,59 +257,71 @@ class StreamedCalls {
     return { ...ended, delta: { ...rest, tool_calls: [...listOrEmpty(told), ...pieces] } };
   }
 
-  #pieces(pieces: readonly JsonValue[], choice: JsonValue): JsonValue[] {
-    const calls = this.#choices.get(choice) ?? new CallList<StreamedCall>();
-    this.#choices.set(choice, calls);
-    const told = pieces.filter(isSomething).flatMap((piece) => {
-      if (!isObject(piece.custom)) return this.#piece(piece, calls, choice);
-      // A custom tool has no arguments, and only OpenAI's own server calls any.
-      const customs = this.#customs.get(choice) ?? new Set();
-      this.#customs.set(choice, customs.add(piece.index ?? null));
-      return piece;
-    });
-    return inOrder(told, calls.all);
+  #pieces(pieces: readonly JsonValue[], index: JsonValue): JsonValue[] {
+    const choice = this.#choices.get(index) ?? { index, calls: new CallList(), customs: new Set(), place: 0, held: 0 };
+    this.#choices.set(index, choice);
+    const told: JsonObject[] = [];
+    for (const piece of pieces.filter(isSomething)) {
+      if (!isObject(piece.custom)) this.#take(piece, choice, told);
+      else {
+        // A custom tool has no arguments, and only OpenAI's own server calls any.
+        choice.customs.add(piece.index ?? null);
+        told.push(piece);
+      }
+    }
+    return [...told, ...nextPieces(choice)];
   }
 
-  /** #piece returns what a piece tells, which is nothing where it says nothing of a call that has begun. */
-  #piece(piece: JsonObject, calls: CallList<StreamedCall>, choice: JsonValue): JsonObject[] {
+  /** #take takes a piece of a call. It is told at once where a later call is told by now. */
+  #take(piece: JsonObject, choice: StreamedChoice, told: JsonObject[]): void {
     const read = pieceOf(piece);
-    const known = calls.find(read);
-    const call = known ?? this.#begin(read, calls, choice);
-    const input = call.input.add(read.input);
-    const name = read.name.startsWith(call.name) ? read.name.slice(call.name.length) : read.name;
-    call.name += name;
-    const { isText } = calledIn(piece);
-    const id = known ? "" : call.id;
-    const isUsable = piece.index === call.index && (isText || read.input === "") && input === read.input;
-    const hasBegun = known !== undefined || (isObject(piece.function) && typeof piece.type === "string");
-    const isSilent = known !== undefined && name === "" && input === "";
-    if (isUsable && name === read.name && id === read.id && hasBegun && !isSilent && !hasBlank(piece)) return [piece];
-    const { name: _, arguments: __, id: ___, function: called, type, ...rest } = piece;
-    const told = { ...(isObject(called) ? called : {}), arguments: input };
-    const { name: ____, ...unnamed } = told as JsonObject;
-    const { index: _____, ...more } = { ...rest, ...unnamed };
-    if (isSilent && Object.values(more).every((value) => value === null || value === "")) return [];
-    const usable = {
-      ...rest,
-      index: call.index,
-      ...(isFilledText(type) ? { type } : {}),
-      ...(id === "" ? {} : { id, type: "function" }),
-      function: name === "" ? unnamed : { ...unnamed, name },
-    };
-    return [usable];
+    const known = choice.calls.find(read);
+    const call = known ?? this.#begin(read, choice);
+    const usable = usablePiece(piece, read, call, known === undefined);
+    if (!known) call.beganEmpty = !call.input.isAbsent && !call.input.hasBegun;
+    if (!usable) return;
+    if (call.isPast) return void told.push(usable);
+    call.waiting.push(usable);
+    if (call !== choice.calls.all[choice.place]) choice.held += read.input.length + charactersOfPiece;
   }
 
-  #begin(piece: CallPiece, calls: CallList<StreamedCall>, choice: JsonValue): StreamedCall {
+  #begin(piece: CallPiece, { index: choice, calls, customs }: StreamedChoice): StreamedCall {
     const { index, id } = piece;
     const { all } = calls;
-    const taken = new Set<JsonValue>([...all.map((call) => call.index), ...(this.#customs.get(choice) ?? [])]);
+    const taken = new Set<JsonValue>([...all.map((call) => call.index), ...customs]);
     // OpenAI's client throws at a list of calls with a gap, as of a server that counts from 1.
     const isNext = index !== undefined && !taken.has(index) && index <= taken.size;
     const own = isNext ? index : Math.max(-1, ...[...taken].filter((one) => typeof one === "number")) + 1;
     const isFirst = id !== "" && !all.some((call) => call.id === id);
     const ownId = isFirst ? id : `call_${this.#answerId}_${choice}_${own}`;
-    return calls.add(piece, { index: own, id: ownId, name: "", input: new ToolInput(), waiting: [] });
+    const untold = { name: "", input: new ToolInput(), waiting: [], isPast: false, beganEmpty: false };
+    return calls.add(piece, { index: own, id: ownId, ...untold });
   }
+}
+
+/** usablePiece returns a piece as clients read it; undefined where it says nothing of a call that has begun. */
+function usablePiece(piece: JsonObject, read: CallPiece, call: StreamedCall, isFirst: boolean): JsonObject | undefined {
+  const input = call.input.add(read.input);
+  const name = read.name.startsWith(call.name) ? read.name.slice(call.name.length) : read.name;
+  call.name += name;
+  const { isText } = calledIn(piece);
+  const id = isFirst ? call.id : "";
+  const isUsable = piece.index === call.index && (isText || read.input === "") && input === read.input;
+  const hasBegun = !isFirst || (isObject(piece.function) && typeof piece.type === "string");
+  const isSilent = !isFirst && name === "" && input === "";
+  if (isUsable && name === read.name && id === read.id && hasBegun && !isSilent && !hasBlank(piece)) return piece;
+  const { name: _, arguments: __, id: ___, function: called, type, ...rest } = piece;
+  const told = { ...(isObject(called) ? called : {}), arguments: input };
+  const { name: ____, ...unnamed } = told as JsonObject;
+  const { index: _____, ...more } = { ...rest, ...unnamed };
+  if (isSilent && Object.values(more).every((value) => value === null || value === "")) return undefined;
+  return {
+    ...rest,
+    index: call.index,
+    ...(isFilledText(type) ? { type } : {}),
+    ...(id === "" ? {} : { id, type: "function" }),
+    function: name === "" ? unnamed : { ...unnamed, name },
+  };
 }
 
 /** hasBlank reports an empty id, type or name in place of none, as Alibaba's and others' further pieces have: some clients begin a call by it. */

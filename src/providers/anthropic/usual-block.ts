@@ -17,10 +17,11 @@ export function completeBlock(sent: JsonObject): JsonObject {
 /** withType returns a block with its type, which a member tells where its server leaves it out. */
 function withType(block: JsonObject): JsonObject {
   if (typeof block.type === "string") return block;
-  const [type] = [...tellingMembers].find(([, member]) => (block[member] ?? null) !== null) ?? [];
+  const [type] = tellingMembers.find(([, member]) => (block[member] ?? null) !== null) ?? [];
   return type === undefined ? block : { ...block, type };
 }
 
+/** tellingMembers are the types of blocks, each with the member that tells it. */
 const tellingMembers = [
   ["text", "text"],
   ["thinking", "thinking"],

@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { filteredList, isObject, mappedList, parsedJson } from "../../wire/json.ts";
+import { isObject, mappedList, objectsIn, parsedJson } from "../../wire/json.ts";
 import { isFinished, messageWordOf } from "../usage/finish-word.ts";
 import { completeBlock } from "./usual-block.ts";
 
@@ -15,8 +15,8 @@ export function changesOfMessage(message: JsonObject, operation: Operation): Jso
   const changes: JsonObject = {};
   if (type === null) changes.type = "message";
   if (role === null) changes.role = "assistant";
-  const blocks = Array.isArray(content) ? filteredList(mappedList(content, usualBlock), isObject) : undefined;
-  const hasCalled = blocks?.some((block) => isObject(block) && block.type === "tool_use") ?? false;
+  const blocks = Array.isArray(content) ? objectsIn(mappedList(content, usualBlock)) : undefined;
+  const hasCalled = blocks?.some(({ type }) => type === "tool_use") ?? false;
   // It is whole, also where its server gives no reason, or an empty one.
   const told = isFinished(stop_reason) ? stop_reason : "end_turn";
   const reason = messageWordOf(told, hasCalled) as JsonValue;

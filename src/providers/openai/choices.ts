@@ -6,8 +6,8 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { CallList } from "../../call/tools/call-list.ts";
 import { ToolInput } from "../../call/tools/tool-input.ts";
-import { isObject, listOrEmpty, mappedList, textOrEmpty } from "../../wire/json.ts";
-import { membersOf } from "../usage/count.ts";
+import { isObject, mappedList } from "../../wire/json.ts";
+import { callsIn, namedCall } from "../frames/native/chat-said.ts";
 import { isFinished } from "../usage/finish-word.ts";
 
 interface Progress {
@@ -77,7 +77,7 @@ export class ChoiceTracker {
     const content = delta ?? message;
     if (!isObject(content)) return;
     progress.hasCalled ||= isSomething(content.tool_calls ?? null);
-    for (const call of listOrEmpty(content.tool_calls)) if (isObject(call)) addInput(progress.calls, call);
+    for (const call of callsIn(content)) addInput(progress.calls, call);
   }
 
   #finish(progress: Progress): void {
@@ -144,17 +144,16 @@ export class ChoiceTracker {
   }
 }
 
-/** addInput adds the next piece of a call's input. */
-function addInput(calls: CallList<StreamedInput>, { index, id, function: called }: JsonObject): void {
-  const { name, arguments: told } = membersOf(called);
-  const input = textOrEmpty(told);
-  const piece = { id: textOrEmpty(id), name: textOrEmpty(name), input, signature: "" };
-  const of = { ...piece, index: typeof index === "number" ? index : undefined };
-  const call = calls.find(of) ?? calls.add(of, { ...piece, input: new ToolInput() });
-  call.input.add(input);
+/** addInput adds the next piece of a call's input. The text for a custom tool is no JSON. */
+function addInput(calls: CallList<StreamedInput>, sent: JsonObject): void {
+  const { id, name, input, isCustom } = namedCall(sent);
+  const index = (sent.index ?? null) === null ? undefined : indexOf(sent);
+  const piece = { index, id, name, input: isCustom ? "" : input, signature: "" };
+  const call = calls.find(piece) ?? calls.add(piece, { id, name, input: new ToolInput() });
+  call.input.add(piece.input);
 }
 
-/** indexOf returns the index of a choice, which some servers write as a text, and some leave out: 0 for anything else. */
+/** indexOf returns the index of a choice or a call, which some servers write as a text, and some leave out: 0 for anything else. */
 export function indexOf({ index }: JsonObject): number {
   if (typeof index === "string" && /^\d{1,6}$/.test(index)) return Number(index);
   return typeof index === "number" ? index : 0;

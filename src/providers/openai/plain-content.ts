@@ -5,7 +5,7 @@
  * references between the texts are no text: those that have an address become annotations. Parts of other kinds pass as they came.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { filteredList, isFilledText, isObject, scalarText } from "../../wire/json.ts";
+import { isFilledText, isObject, objectsIn, scalarText } from "../../wire/json.ts";
 
 /**
  * withPlainContent returns a message, or the next part of one, whose content is a text; the same object where it is, or cannot be one. `before`
@@ -33,23 +33,24 @@ export function withPlainContent(sent: JsonObject, before = 0): JsonObject {
 /** withCallsAlone returns a message whose calls are objects: one that is none would cost a reader all others. */
 function withCallsAlone(message: JsonObject): JsonObject {
   const { tool_calls: told } = message;
-  const calls = Array.isArray(told) ? filteredList(told, isObject) : told;
-  return calls === told ? message : { ...message, tool_calls: calls as JsonValue };
+  if (!Array.isArray(told)) return message;
+  const calls = objectsIn(told);
+  return calls === told ? message : { ...message, tool_calls: calls };
 }
 
 /**
  * withTexts returns a message whose texts are texts or null; the same object where they are. A content that a server has parsed is written
- * again, and what is no text elsewhere, as `false` for none, says nothing.
+ * again, thinking in parts is their text, and a refusal that is no text, as `false` for none, says nothing.
  */
 function withTexts(message: JsonObject): JsonObject {
   const content = scalarText(message.content);
   const untold = mereTexts.filter((name) => typeof (message[name] ?? "") !== "string");
   if (content === "" && untold.length === 0) return message;
-  const nulls = Object.fromEntries(untold.map((name) => [name, null]));
-  return { ...message, ...nulls, ...(content === "" ? {} : { content }) };
+  const texts = untold.map((name) => [name, name === "refusal" ? null : (thinkingIn(message[name] ?? null) ?? null)]);
+  return { ...message, ...Object.fromEntries(texts), ...(content === "" ? {} : { content }) };
 }
 
-/** mereTexts are the members of a message that no server has in another form. */
+/** mereTexts are the members of a message, beside its content, that clients read as texts. */
 const mereTexts = ["refusal", "reasoning_content", "reasoning_text"] as const;
 
 /** annotatedText returns the text of all parts, and the pages that stand between, each at its place behind the text before. */
@@ -136,9 +137,9 @@ function textOf(text: JsonValue | undefined): Said | undefined {
   return told === text || told !== "" ? { text: told } : undefined;
 }
 
-/** thinkingIn returns thinking that is a text, an object with one, or a list of these; undefined for anything else. */
+/** thinkingIn returns thinking that is a text or a number, an object with one, or a list of these; undefined for anything else. */
 function thinkingIn(thinking: JsonValue): string | undefined {
-  if (typeof thinking === "string") return thinking;
+  if (typeof thinking === "string" || typeof thinking === "number") return `${thinking}`;
   if (isObject(thinking)) {
     const { text, content, thinking: inner, summary } = thinking;
     return thinkingIn(text ?? content ?? inner ?? summary ?? null);

@@ -6,7 +6,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
-import { filteredList, isFilledText, isObject, mappedList, scalarText } from "../../wire/json.ts";
+import { isFilledText, isObject, mappedList, objectsIn, scalarText } from "../../wire/json.ts";
 import { listedSources, withSources } from "../frames/listed-sources.ts";
 import { chatWordOf, endsOfChat, endsOfText, type OwnEnd, ownEnd } from "../usage/finish-word.ts";
 import { indexOf } from "./choices.ts";
@@ -21,7 +21,7 @@ export function changesOfAnswer(answer: JsonObject, operation: Operation): JsonO
   const sources = operation === "chat" ? listedSources(answer) : [];
   const usualOf = (choice: JsonObject, i: number) =>
     operation === "chat" ? usualChoice(choice, i, sources) : wholeText(choice);
-  const usual = mappedList(filteredList(choices, isObject), (choice, i) => usualOf(choice as JsonObject, i));
+  const usual = mappedList(objectsIn(choices), usualOf);
   return usual === choices ? undefined : { choices: usual };
 }
 
@@ -63,7 +63,7 @@ function endedBy(choice: JsonObject, end: OwnEnd | undefined): JsonObject {
 /** usualTexts returns the usual choices of a chunk of a text completion; undefined where they are usual. */
 export function usualTexts({ choices = null }: JsonObject): JsonValue[] | undefined {
   if (!Array.isArray(choices)) return undefined;
-  const usual = mappedList(filteredList(choices, isObject), (choice) => usualText(choice as JsonObject));
+  const usual = mappedList(objectsIn(choices), usualText);
   return usual === choices ? undefined : usual;
 }
 
@@ -86,7 +86,7 @@ export class UsualChunks {
   /** choices returns the usual choices of a chunk; undefined where they are usual. */
   choices({ choices = null }: JsonObject): JsonValue[] | undefined {
     if (!Array.isArray(choices)) return [];
-    const usual = mappedList(filteredList(choices, isObject), (choice) => this.#usual(choice as JsonObject));
+    const usual = mappedList(objectsIn(choices), (choice) => this.#usual(choice));
     return usual === choices ? undefined : usual;
   }
 

@@ -6,10 +6,10 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import {
   definedFields,
-  filteredList,
   isFilledText,
   isObject,
   mappedList,
+  objectsIn,
   scalarText,
   textOrEmpty,
   textOrJson,
@@ -74,8 +74,7 @@ export function withOwnArguments(item: JsonObject): JsonObject {
 }
 
 function usualOutput(output: JsonValue[]): JsonValue[] {
-  const items = filteredList(output, isObject);
-  return mappedList(items, (item, place) => usualItem(item as JsonObject, place));
+  return mappedList(objectsIn(output), usualItem);
 }
 
 /** `place` is the item's index in the output, where it is known. */
@@ -88,8 +87,13 @@ function usualItem(item: JsonObject, place: number | undefined): JsonObject {
   }
   const id = typeof type !== "string" || place === undefined || isFilledText(item.id) ? {} : { id: ownId(type, place) };
   if (type === "message")
-    return changed(item, { type, ...id, role: item.role ?? "assistant", content: usualParts(item) });
-  return changed(item, type === "reasoning" ? { ...id, summary: summaryOf(item) } : id);
+    return changed(item, {
+      type,
+      ...id,
+      role: item.role ?? "assistant",
+      content: usualParts(item.content, "output_text"),
+    });
+  return changed(item, type === "reasoning" ? { ...id, summary: usualParts(item.summary, "summary_text") } : id);
 }
 
 const prefixes: ReadonlyMap<string, string> = new Map([
@@ -102,27 +106,18 @@ export function ownId(type: string, place: number): string {
   return `${prefixes.get(type) ?? "item"}_${place}`;
 }
 
-function usualParts({ content = null }: JsonObject): JsonValue {
-  if (content === null || content === "") return [];
-  return Array.isArray(content) ? mappedList(content, usualPart) : [usualPart(content)];
+/** usualParts returns parts of which each has a type, this one where it has none, and those of this type have a text. */
+function usualParts(told: JsonValue = null, type: "output_text" | "summary_text"): JsonValue[] {
+  if (told === null || told === "") return [];
+  return mappedList(Array.isArray(told) ? told : [told], (part) => usualPart(part, type));
 }
 
-function summaryOf({ summary }: JsonObject): JsonValue[] {
-  const parts = Array.isArray(summary) ? filteredList(summary, isObject) : [];
-  const isText = (part: JsonValue) => typeof (part as JsonObject).text === "string";
-  return mappedList(parts, (part) => (isText(part) ? part : { ...(part as JsonObject), text: "" }));
-}
-
-function usualPart(part: JsonValue): JsonValue {
-  if (!isObject(part)) return outputText(part === null ? "" : textOrJson(part));
-  const { type } = part;
-  if (typeof type === "string" && type !== "output_text" && type !== "text") return part;
+function usualPart(part: JsonValue, own: "output_text" | "summary_text"): JsonValue {
+  if (!isObject(part)) return usualPart({ type: own, text: part === null ? "" : textOrJson(part) }, own);
+  const { type, annotations = null } = part;
+  if (typeof type === "string" && type !== own && type !== "text") return part;
   const text = textOrEmpty(part.text) || scalarText(part.text);
-  return changed(part, { type: "output_text", text, annotations: part.annotations ?? [] });
-}
-
-function outputText(text: string): JsonObject {
-  return { type: "output_text", text, annotations: [] };
+  return changed(part, { type: own, text, ...(own === "output_text" && { annotations: annotations ?? [] }) });
 }
 
 /** argumentsOf returns the arguments of a call as JSON in a text, which is empty where there are none, or none yet. */

@@ -117,6 +117,13 @@ const streams: Readonly<Record<string, readonly [pieces: readonly Json[], told: 
     [call("", { index: 0 }), piece("", { index: 0 }), piece("{}", { index: 0, id: null })],
     [["get", "{}"]],
   ],
+  "an empty object before its input, where another begins between": [
+    [
+      ...[call("{}", { index: 0 }), call("{}", { index: 1, id: "call_2" }, "set")],
+      ...[piece('{"b":2}', { index: 1 }), piece('{"a":1}', { index: 0 })],
+    ],
+    [got, other],
+  ],
   "arguments that never come": [
     [call(undefined, { index: 0 }), call("", { index: 1, id: "call_2" }, "set")],
     [
@@ -216,6 +223,47 @@ test("a streamed call that comes with its end is told before it, and the usage w
   expect([delta?.content, told(delta ?? {}), finish_reason, called?.usage]).toEqual(["Hm", [got], null, undefined]);
   expect(end).toMatchObject({ choices: [{ delta: {}, finish_reason: "tool_calls" }], usage: usageChunk().usage });
   expect(more).toEqual([]);
+});
+
+test("what comes behind a call whose input never ends is held within a bound", async () => {
+  const long = "x".repeat(400_000);
+  const begun = [call('{"a', { index: 0 }), call('{"b":"', { index: 1, id: "call_2" }, "set")];
+  const pieces = [...begun, ...[long, long, long, '"}'].map((args) => piece(args, { index: 1 }))];
+  upstream.script = (exchange) =>
+    exchange.stream(...pieces.map((one) => chatChunk({ tool_calls: [one] })), chatChunk({}, "tool_calls"));
+  const stream = client().chat.completions.stream(asked);
+  const behind: number[] = [];
+  stream.on("chunk", ({ choices }) => behind.push(choices[0]?.delta.tool_calls?.length ?? 0));
+  expect(told(await stream.finalMessage())).toEqual([
+    ["get", '{"a'],
+    ["set", `{"b":"${long}${long}${long}"}`],
+  ]);
+  expect(behind).toEqual([1, 4, 1, 0]);
+});
+
+test("a streamed function call of before there were tools is told as one, and nothing of its silent pieces", async () => {
+  const logprobs = { content: [], refusal: null };
+  const end = { index: 0, delta: { function_call: { arguments: ":1}" } }, finish_reason: "function_call", logprobs };
+  upstream.script = (exchange) =>
+    exchange.stream(
+      chatChunk({ role: "assistant", function_call: { name: "get", arguments: "" } }),
+      ...["get", "get"].map((name) => chatChunk({ function_call: { name, arguments: "" } })),
+      chatChunk({ function_call: { arguments: '{"a"' } }),
+      chatChunk({}, null, { choices: [end] }),
+    );
+  const stream = client().chat.completions.stream(asked);
+  const chunks: unknown[] = [];
+  stream.on("chunk", ({ choices: [{ delta, ...choice } = { delta: {} }] }) =>
+    chunks.push([delta.tool_calls?.length, choice]),
+  );
+  expect(told(await stream.finalMessage())).toEqual([got]);
+  const going = { index: 0, finish_reason: null };
+  expect(chunks).toMatchObject([
+    [1, going],
+    [1, going],
+    [1, { ...going, logprobs }],
+    [undefined, { index: 0, finish_reason: "tool_calls", logprobs: null }],
+  ]);
 });
 
 test("an answer that calls nothing, or is cut off, ends as it came", async () => {

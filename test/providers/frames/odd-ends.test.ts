@@ -181,6 +181,7 @@ const [begun, piece] = blockEvents(
 
 test.each([
   ["chat", openaiFrames(chatChunk({ role: "assistant", tool_calls: [{ index: 0, ...called }] }))],
+  ["chat", openaiFrames(chatChunk({ role: "assistant", function_call: called.function }))],
   ["claude", anthropicFrames(messageStart(), begun, piece)],
   ["gpt", anthropicFrames({ type: "response.output_item.added", output_index: 0, item }, input)],
 ])("a call of %s that a proxy ends by [DONE] in the middle of its input is no answer", async (model, frames) => {

@@ -272,6 +272,7 @@ describe("content in parts, as Mistral's reasoning models write it,", () => {
     ["`thinking`", { content: "Hello", thinking: "Hm." }],
     ["`thinking_content`", { content: "Hello", thinking_content: "Hm." }],
     ["an object", { content: "Hello", reasoning: { content: "Hm." } }],
+    ["a list by its usual name", { content: "Hello", reasoning_content: [{ type: "text", text: "Hm." }] }],
   ])("or reasoning in %s, is `reasoning_content`", async (_, message) => {
     for (const stream of [false, true]) {
       upstream.script = (exchange) =>

@@ -18,6 +18,7 @@ const idAlone: Json = { id: "call_1", type: "function_call", status: "completed"
 const { id: __, ...withoutId } = call;
 const { annotations: _, ...bare } = (outputMessage("Hello").content as Json[])[0] as Json;
 const thought = { id: "rs_1", type: "reasoning" };
+const told = { type: "summary_text", text: "Hm." };
 
 const usual = {
   thought: { type: "reasoning", summary: [] },
@@ -53,6 +54,11 @@ const forms: readonly [string, Json, object][] = [
   ["a call with empty arguments", { ...call, arguments: "" }, { ...usual.call, arguments: "{}" }],
   ["a call without an id", withoutId, { ...usual.call, arguments: "{}" }],
   ["reasoning without a summary", thought, usual.thought],
+  ...[told.text, [told.text], { text: told.text }, [told]].map((summary): [string, Json, object] => [
+    `reasoning with the summary ${JSON.stringify(summary)}`,
+    { ...thought, id: "rs_2", summary },
+    { ...usual.thought, summary: [told] },
+  ]),
 ];
 
 describe.each(forms)("%s", (_, item, expected) => {

@@ -1,6 +1,7 @@
 /** Reads what the choices of a chat say, whole or in pieces, for answers and streams of messages and responses that are made of them. */
 import { definedFields, isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
 import { membersOf } from "../../usage/count.ts";
+import { callsSomething } from "../../usage/finish-word.ts";
 
 /** isOfChat reports an answer of a chat or of a text completion, or a chunk of one. */
 export function isOfChat({ choices, type, content }: JsonObject): boolean {
@@ -29,7 +30,7 @@ export function thinkingIn({ reasoning_content, reasoning, thinking }: JsonObjec
 /** callsIn returns the calls of tools, also one in the form of before there were tools. */
 export function callsIn({ tool_calls: calls, function_call: legacy }: JsonObject): JsonObject[] {
   if (Array.isArray(calls) && calls.length > 0) return calls.filter(isObject);
-  return isObject(legacy) && (legacy.name || legacy.arguments) ? [{ index: 0, function: legacy }] : [];
+  return callsSomething(legacy) ? [{ index: 0, function: legacy }] : [];
 }
 
 /** NamedCall is a call of a tool, or the next piece of one. */
