@@ -49,6 +49,7 @@ export function PasswordForm({ busy, error, email: known, onSubmit }: Props) {
         <TextInput
           ref={first}
           readOnly={known !== undefined}
+          variant={known === undefined ? "default" : "filled"}
           label={t.email}
           type="email"
           autoComplete="username"
