@@ -4,9 +4,9 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { keepFocus } from "./focus/keep-focus.ts";
-import { keepEscape } from "./focus/kept-escape.ts";
+import { keepKeys } from "./focus/kept-keys.ts";
 
-keepEscape();
+keepKeys();
 keepFocus();
 createRoot(document.getElementById("root") as HTMLElement).render(
   <StrictMode>

@@ -89,7 +89,8 @@ export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
   return pick(search, ["account", "action", "actor", "from", "to"]);
 }
 
-function pick(search: Record<string, unknown>, names: readonly string[]): Record<string, string> {
+/** pick returns what an address has of these names: texts that are not empty. */
+export function pick(search: Record<string, unknown>, names: readonly string[]): Record<string, string> {
   const entries = names.map((name) => [name, search[name]] as const);
   return Object.fromEntries(
     entries.filter((entry): entry is readonly [string, string] => typeof entry[1] === "string" && entry[1] !== ""),

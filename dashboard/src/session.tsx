@@ -1,10 +1,11 @@
 /**
- * The signed-in user, and what the gateway reports about itself. Queried when the page opens, after signing in or out, and after a
- * call that is refused because the session has ended. Then the user is asked to sign in again, and what was typed stays.
+ * The signed-in user, and what the gateway reports about itself. Queried when the page opens or is looked at again, after signing in or
+ * out, and after a call that is refused because the session has ended. Then the user is asked to sign in again, and what was typed
+ * stays, for that user alone.
  */
 import { createQueryOptions } from "@connectrpc/connect-query";
 import { hashKey, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
-import { createContext, type PropsWithChildren, use, useMemo, useState } from "react";
+import { createContext, type PropsWithChildren, use, useEffect, useMemo, useState } from "react";
 import type { User } from "../../gen/modelgateway/v1/operator_pb.ts";
 import {
   type Addresses,
@@ -37,11 +38,18 @@ export const sessionQuery = createQueryOptions(SessionService.method.getSession,
 
 export function SessionProvider({ children }: PropsWithChildren) {
   const client = useQueryClient();
-  const { data } = useSuspenseQuery({ ...sessionQuery, staleTime: Number.POSITIVE_INFINITY });
+  // Another tab may have signed out, or signed somebody else in: tabs share the cookie.
+  const options = { staleTime: Number.POSITIVE_INFINITY, refetchOnWindowFocus: "always" } as const;
+  const { data } = useSuspenseQuery({ ...sessionQuery, ...options });
   const [last, setLast] = useState(data.user);
-  if (data.user && data.user !== last) setLast(data.user);
   const [isLeaving, setLeaving] = useState(false);
-  const user = data.user ?? (isLeaving ? undefined : last);
+  const isOther = !isLeaving && data.user !== undefined && last !== undefined && data.user.id !== last.id;
+  if (data.user && data.user !== last && !isOther) setLast(data.user);
+  const user = isLeaving ? data.user : (data.user ?? last);
+  // The page is opened anew for another user, who is not to see or send what was typed by the last.
+  useEffect(() => {
+    if (isOther) location.reload();
+  }, [isOther]);
   const session = useMemo(
     () => ({
       user,
@@ -54,14 +62,15 @@ export function SessionProvider({ children }: PropsWithChildren) {
       async refresh() {
         setLeaving(true);
         await client.refetchQueries({ queryKey: sessionQuery.queryKey });
-        if (client.getQueryData<GetSessionResponse>(sessionQuery.queryKey)?.user) setLeaving(false);
+        setLast(client.getQueryData<GetSessionResponse>(sessionQuery.queryKey)?.user);
+        setLeaving(false);
         const kept = hashKey(sessionQuery.queryKey);
         client.removeQueries({ predicate: ({ queryHash }) => queryHash !== kept });
       },
     }),
     [data, user, client],
   );
-  return <Current value={session}>{children}</Current>;
+  return isOther ? null : <Current value={session}>{children}</Current>;
 }
 
 export function useSession(): Session {

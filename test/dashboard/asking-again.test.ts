@@ -122,30 +122,64 @@ describe.skipIf(chromiumPath === undefined)("asking again in Chromium", { timeou
     expect(await page.getByRole("main").innerText()).toMatch(/^Spend\s+–$/m);
   });
 
+  const again = () => page.getByRole("dialog", { name: "Sign in again" });
+  const form = () => page.getByRole("dialog", { name: "Create an API key" });
+  const name = () => form().getByRole("textbox", { name: "Name", exact: true });
+
   test("a form stays as it was filled in while the session ends, and is sent once the user has signed in again", async () => {
     const { accountId, storage } = gateway;
     await storage.users.setPassword(ada.userId, quickHash("correct horse battery"));
     await window.open("/keys?create=true");
-    const form = page.getByRole("dialog", { name: "Create an API key" });
-    await form.getByRole("textbox", { name: "Name", exact: true }).fill("Typed at length");
+    await name().fill("Typed at length");
     await storage.sessions.revokeAccount(accountId);
-    await form.getByRole("button", { name: "Create key" }).click();
-    const again = page.getByRole("dialog", { name: "Sign in again" });
-    await again.waitFor();
+    await form().getByRole("button", { name: "Create key" }).click();
+    await again().waitFor();
     await expect.poll(() => page.evaluate("document.activeElement.type")).toBe("password");
-    // Escape closes neither the dialog nor the form below it.
+    // Escape closes neither the dialog nor the form below it, and no shortcut opens what takes the focus below it.
     await page.keyboard.press("Escape");
-    await again.getByLabel("Password", { exact: true }).fill("wrong horse battery");
+    await page.keyboard.press("Control+k");
+    await again().getByLabel("Password", { exact: true }).fill("wrong horse battery");
     await page.keyboard.press("Enter");
-    await again.getByRole("alert").waitFor();
-    await again.getByLabel("Password", { exact: true }).fill("correct horse battery");
+    await again().getByRole("alert").waitFor();
+    expect(await page.getByRole("dialog").count()).toBe(2);
+    await again().getByLabel("Password", { exact: true }).fill("correct horse battery");
     await page.keyboard.press("Enter");
-    await again.waitFor({ state: "detached" });
-    expect(await form.getByRole("textbox", { name: "Name", exact: true }).inputValue()).toBe("Typed at length");
-    await form.getByRole("button", { name: "Create key" }).click();
+    await again().waitFor({ state: "detached" });
+    expect(await name().inputValue()).toBe("Typed at length");
+    await form().getByRole("button", { name: "Create key" }).click();
     const named = async () =>
       (await storage.keys.page(accountId, "", 100)).filter(({ name }) => name === "Typed at length");
     await expect.poll(async () => (await named()).length).toBe(1);
+  });
+
+  test("a form stays for its user alone where somebody signs in in another tab", async () => {
+    const mine = await signIn(gateway, Date.now(), { operator: true });
+    const other = await signIn(gateway, Date.now(), { operator: true });
+    const become = async (cookie = "") => {
+      const [name = "", value = ""] = cookie.split("=");
+      await window.context.addCookies([{ name, value, url: gateway.rootUrl, httpOnly: true, sameSite: "Strict" }]);
+      await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
+    };
+    await enter(mine);
+    await window.open("/keys?create=true");
+    await name().fill("Only mine");
+    await become("gateway_session=none");
+    await again().waitFor();
+    await become(mine.headers.cookie);
+    await again().waitFor({ state: "detached" });
+    expect(await name().inputValue()).toBe("Only mine");
+    await become(other.headers.cookie);
+    await page.getByRole("button", { name: `Signed in as ${other.email}` }).waitFor();
+    expect(await page.getByRole("dialog").count()).toBe(0);
+  });
+
+  test("where the file of the dialog does not come, the sign-in page takes its place", async () => {
+    await enter(await signIn(gateway, Date.now(), { operator: true }));
+    await page.route("**/sign-in-again*", (route) => route.abort());
+    await window.open("/keys");
+    await gateway.storage.sessions.revokeAccount(gateway.accountId);
+    await page.getByRole("link", { name: "Usage" }).first().click();
+    await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
   });
 
   test("who does not sign in again leaves for the sign-in page, and whoever signs out is asked nothing", async () => {

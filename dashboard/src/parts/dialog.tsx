@@ -1,5 +1,5 @@
 /** A dialog over the page. A click beside it does not close it, so that no input is lost. */
-import { type MantineSize, Modal } from "@mantine/core";
+import { getDefaultZIndex, type MantineSize, Modal } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import type { ReactNode } from "react";
 import { useReturnFocus } from "../focus/use-return-focus.ts";
@@ -13,7 +13,7 @@ interface Props {
   readonly title: string;
   /** deliberate is whether only its own button closes it. */
   readonly deliberate?: boolean;
-  /** hides is whether nobody can read the page behind it. */
+  /** hides is whether nobody can read the page behind it, nor a menu that is open there. */
   readonly hides?: boolean;
   readonly size?: MantineSize;
   readonly children: ReactNode;
@@ -33,7 +33,7 @@ export function Dialog({ opened, onClose, title, deliberate = false, hides = fal
       centered
       fullScreen={narrow ?? false}
       closeOnClickOutside={false}
-      {...(hides ? { overlayProps: { backgroundOpacity: 0.85, blur: 12 } } : {})}
+      {...(hides ? { zIndex: getDefaultZIndex("overlay"), overlayProps: { backgroundOpacity: 0.85, blur: 12 } } : {})}
       closeOnEscape={!deliberate}
       withCloseButton={!deliberate}
       closeButtonProps={{ "aria-label": t.close }}

@@ -74,6 +74,12 @@ describe.skipIf(chromiumPath === undefined)("the operator's lists in Chromium", 
     await expect.poll(async () => (await names()).at(-1)).toBe("Globex");
     await choose("Order", "Most spent");
     await expect.poll(async () => (await names())[0]).toBe("Acme");
+    const clear = page.getByRole("button", { name: "Clear filters" });
+    expect(await clear.count()).toBe(0);
+    await choose("Calls in the period", "Has called");
+    await clear.click();
+    await expect.poll(async () => (await names()).length).toBe(3);
+    expect(page.url()).toMatch(/\?order=spent-desc$/);
   });
 
   test("audit events are found by who caused them and when", async () => {

@@ -5,7 +5,7 @@ import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts"
 import { texts, useTexts } from "../../language/language.tsx";
 import { readAmount } from "../../parts/amount.ts";
 import { Days, Filters, Picked, Typed } from "../../parts/filter-fields.tsx";
-import type { AccountSearch } from "../../search.ts";
+import { type AccountSearch, pick } from "../../search.ts";
 import { listOrders } from "./account-choice.ts";
 
 const said = texts(
@@ -68,9 +68,9 @@ export function AccountFilters({ search, onChange }: Props) {
     onChange(value ? { ...others, [name]: value } : others);
   };
   const { tier, below, state, activity, order = "created", from, to } = search;
-  const { find, from: _from, to: _to, ...undated } = search;
-  const isFiltered = Object.keys(undated).length > 0 || from !== undefined || to !== undefined;
-  const kept = find === undefined ? {} : { find };
+  const { from: _from, to: _to, ...undated } = search;
+  const kept = pick({ ...search }, ["find", "order"]);
+  const isFiltered = Object.keys(search).length > Object.keys(kept).length;
   const isOther = !(listOrders as readonly string[]).includes(order);
   return (
     <Filters onClear={isFiltered ? () => onChange(kept) : undefined}>
@@ -96,7 +96,7 @@ export function AccountFilters({ search, onChange }: Props) {
         ]}
         on={(value) => change("activity", value)}
       />
-      <Days from={from} to={to} any={t.days} on={(days) => onChange({ ...kept, ...undated, ...days })} />
+      <Days from={from} to={to} any={t.days} on={(days) => onChange({ ...undated, ...days })} />
       <Select
         label={t.order}
         data={listOrders.map((value) => ({ value, label: value === "balance" ? t.balanceUp : t[value] }))}

@@ -39,16 +39,13 @@ export function PasswordForm({ busy, error, email: known, onSubmit }: Props) {
     },
   });
   const first = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    if (known === undefined) first.current?.focus();
-  }, [known]);
+  useEffect(() => first.current?.focus(), []);
   return (
     <form onSubmit={form.onSubmit(({ email, password }) => onSubmit({ email: email.trim(), password }))} noValidate>
       <Stack>
         <Refused error={error} />
         <TextInput
-          ref={first}
-          readOnly={known !== undefined}
+          {...(known === undefined ? { ref: first } : { readOnly: true, variant: "filled" })}
           label={t.email}
           type="email"
           autoComplete="username"
@@ -57,7 +54,7 @@ export function PasswordForm({ busy, error, email: known, onSubmit }: Props) {
           {...form.getInputProps("email")}
         />
         <Password
-          {...(known === undefined ? {} : { "data-autofocus": true })}
+          {...(known === undefined ? {} : { ref: first, "data-autofocus": true })}
           required
           withAsterisk={false}
           {...form.getInputProps("password")}

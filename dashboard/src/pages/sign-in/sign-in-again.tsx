@@ -1,7 +1,7 @@
 /** SignInAgain asks for the password over a page whose session has ended, and leaves what was typed there as it is. */
 import { Button, Stack, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { keepsEscape } from "../../focus/kept-escape.ts";
+import { keepsKeys } from "../../focus/kept-keys.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { useSession } from "../../session.tsx";
@@ -31,7 +31,7 @@ export default function SignInAgain({ email }: { readonly email: string }) {
   const { known, passwordForm, codeForm } = useSignIn(() => client.invalidateQueries());
   return (
     <Dialog opened onClose={() => {}} deliberate hides title={t.title}>
-      <Stack {...keepsEscape}>
+      <Stack {...keepsKeys}>
         <Text size="sm">{known ? t.second : t.about}</Text>
         {known ? <CodeForm {...codeForm} /> : <PasswordForm {...passwordForm} email={email} />}
         <Button variant="subtle" color="gray" onClick={() => void refresh()}>

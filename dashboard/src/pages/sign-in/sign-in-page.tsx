@@ -39,9 +39,9 @@ const route = getRouteApi("/sign-in");
 export function SignInPage() {
   const t = useTexts(said);
   const { to } = route.useSearch();
-  const { user, awaitsSetUp, registration, refresh } = useSession();
+  const { user, hasEnded, awaitsSetUp, registration, refresh } = useSession();
   const { known, passwordForm, codeForm } = useSignIn(refresh);
-  if (user) return <GoOn wanted={to} />;
+  if (user && !hasEnded) return <GoOn wanted={to} />;
   if (known)
     return (
       <BareFrame title={t.second} about={t.secondAbout(known.email)}>
