@@ -12,9 +12,12 @@ export class StartError extends Error {
   override readonly name = "StartError";
 }
 
-/** createdBefore is what a repetition under an `--idempotency-key` gets where the secrets of the first were shown then, or to nobody. */
+/**
+ * createdBefore makes the error of a command that repeats another under its `--idempotency-key`. `secrets` is what the first one printed, and
+ * `revoke` the command that takes it back.
+ */
 export function createdBefore(id: string, secrets: string, revoke: string): StartError {
-  const remedy = `If nobody has them, run \`${revoke} ${id}\`, and repeat the command with another key`;
+  const remedy = `If nobody has what was printed, run \`${revoke} ${id}\`, and repeat the command with another key`;
   return new StartError(
     `nothing was created: ${id} was, under this key, and its ${secrets} are not shown again. ${remedy}`,
   );
