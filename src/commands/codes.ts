@@ -1,6 +1,6 @@
 /**
  * `model-gateway codes create|list|revoke`: manages redeem codes. `create` writes only the codes to standard output,
- * one a line; they cannot be shown again, also not to who repeats it under its idempotency key.
+ * one a line; they cannot be shown again, not even where the command is repeated under its idempotency key.
  */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { OperatorService, type RedeemCode } from "../../gen/modelgateway/v1/operator_pb.ts";
@@ -51,7 +51,7 @@ async function createCodes(args: readonly string[]): Promise<void> {
   await withOperatorAndStorage(values.config, async (ask, storage) => {
     checkExpiry(expiresAt, clockOf(storage)());
     const { batchId, codes } = await ask(createRedeemCodes, { amount, count: Number(count), ...more }, { key });
-    if (codes.length === 0) throw createdBefore(batchId, "codes", "codes revoke");
+    if (codes.length === 0) throw createdBefore(batchId, "codes revoke");
     console.error(`Created ${batchId}. Copy the codes now: they are not shown again.`);
     for (const code of codes) console.log(code);
   });

@@ -94,7 +94,7 @@ async function createKey(args: readonly string[]): Promise<void> {
       await writeAuditEvent(stores, now, creating, key, request);
       return { id: key.id, secret };
     });
-    if (!made) throw createdBefore(id, "secret", "keys revoke");
+    if (!made) throw createdBefore(id, "keys revoke");
     console.error(`Created ${id}. Copy the secret now: it is not shown again.`);
     console.log(made.secret);
   };

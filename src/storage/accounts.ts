@@ -69,6 +69,7 @@ export interface AccountStore {
    * accounts made by the command line. Users who registered themselves are no operators.
    */
   first(): Promise<string | undefined>;
+  /** Lists the accounts of a page, in its order. */
   page(page: AccountPage): Promise<Account[]>;
   /** Finds the accounts whose cumulative recharge is in one of these ranges, and lists `limit` of them. */
   recharged(ranges: readonly RechargedRange[], limit: number): Promise<RechargedAccounts>;

@@ -64,8 +64,12 @@ test("a data folder in which a restore was killed between moving the old databas
     expect(await refusal(args, env)).toContain("what `restore` moved aside: it was ended amid its work");
   }
   expect(contentsOf(env.DATA_DIR)).toEqual(before);
+  writeFileSync(join(env.DATA_DIR, `${name}.moving`), "");
   renameSync(join(env.DATA_DIR, name), join(env.DATA_DIR, "gateway.db"));
   expect((await modelGateway(["accounts", "list"], env)).code).toBe(0);
+  // The list of a move that was taken back keeps nobody from beginning anew.
+  rmSync(join(env.DATA_DIR, "gateway.db"));
+  expect((await modelGateway(["accounts", "create", "--name", "new"], env)).code).toBe(0);
 });
 
 test("a port that another gateway serves at, which is found before the data folder is touched", async () => {

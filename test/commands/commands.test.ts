@@ -207,7 +207,9 @@ describe("money", () => {
       const [id] = new RegExp(`${what}_\\w+`).exec((await commands.run(once, env)).stderr) ?? [];
       const again = await commands.run(once, env);
       expect(again).toMatchObject({ code: 1, stdout: "" });
-      expect(again.stderr).toMatch(new RegExp(`nothing was created: ${id} was, .*\`${command[0]} revoke ${id}\``));
+      expect(again.stderr).toMatch(
+        new RegExp(`nothing was created: ${id} was before, .*\`${command[0]} revoke ${id}\``),
+      );
       const other = await commands.run([...once, "--expires", "2090-01-01T00:00:00Z"], env);
       expect(other).toMatchObject({
         code: 2,

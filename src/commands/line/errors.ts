@@ -12,11 +12,11 @@ export class StartError extends Error {
   override readonly name = "StartError";
 }
 
-/** createdBefore is what a repetition under an `--idempotency-key` gets where the secrets of the first were shown then, or to nobody. */
-export function createdBefore(id: string, secrets: string, revoke: string): StartError {
-  const remedy = `If nobody has them, run \`${revoke} ${id}\`, and repeat the command with another key`;
+/** createdBefore makes the error of a command that repeats another under its `--idempotency-key`. `revoke` takes back what that created. */
+export function createdBefore(id: string, revoke: string): StartError {
+  const remedy = `If nobody has that, run \`${revoke} ${id}\`, and repeat the command under another one`;
   return new StartError(
-    `nothing was created: ${id} was, under this key, and its ${secrets} are not shown again. ${remedy}`,
+    `nothing was created: ${id} was before, under this --idempotency-key, and what was printed then is not shown again. ${remedy}`,
   );
 }
 

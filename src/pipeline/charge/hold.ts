@@ -104,8 +104,8 @@ function holdEstimate(
   const { call, settings } = modelCall;
   return andThen(ledger.hold(holdRequestOf(modelCall, candidate, estimate ?? free)), (made) => {
     if (made.kind === "short") {
-      // The whole conversation, which its client sends then, may need less than all that a model's context holds.
-      refuseThread(call.request.outline());
+      // The whole conversation, which its client sends then, may need less than all that a model's context holds. A revoked key needs another.
+      if (made.of !== "key") refuseThread(call.request.outline());
       throw shortOf(estimate?.min ?? 0, made, settings.unit, modelCall.arrivedAt);
     }
     modelCall.hold.held = made;

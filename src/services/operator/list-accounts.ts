@@ -16,7 +16,7 @@ import type { CallerSignal } from "../../storage/calls/search.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { asked } from "../asked.ts";
 import { defaultPageSize } from "../page.ts";
-import { notOurs, type PagePlace, pagePlace, writePageToken } from "../page-token.ts";
+import { type PagePlace, pagePlace, unknownToken, writePageToken } from "../page-token.ts";
 
 /** batch is how many accounts are read in one step of many. */
 const batch = 500;
@@ -64,7 +64,7 @@ export async function listAccounts(
   const { pageSize = defaultPageSize } = message;
   const what = readAsked(message, tiers, now);
   const found =
-    what.orderBy === "spent" ? await mostSpent(stores, what, signal) : await firstFound(stores, what, signal);
+    what.orderBy === "spent" ? await inOrderOfSpend(stores, what, signal) : await firstFound(stores, what, signal);
   const listed = found.slice(0, pageSize);
   const last = found.length > listed.length ? listed.at(-1) : undefined;
   return { listed, nextPageToken: last && writePageToken(last.account.id, orderValue(last, what.orderBy)) };
@@ -104,11 +104,11 @@ function spanOf({ usageFrom, usageTo }: ListAccountsRequest, now: number) {
 /** placeOf throws a Refusal for a token of a list in another order. */
 function placeOf(place: PagePlace | undefined, orderBy: Asked["orderBy"]): Asked["after"] {
   if (!place || orderBy === "id") {
-    if (place?.value !== undefined) throw notOurs();
+    if (place?.value !== undefined) throw unknownToken();
     return place && { id: place.id };
   }
   const { id, value = "" } = place;
-  if (orderBy === "name" ? value === "" : !/^-?\d{1,16}$/.test(value)) throw notOurs();
+  if (orderBy === "name" ? value === "" : !/^-?\d{1,16}$/.test(value)) throw unknownToken();
   return { id, value: orderBy === "name" ? value : Number(value) };
 }
 
@@ -127,8 +127,8 @@ async function firstFound(stores: Stores, what: Asked, signal: CallerSignal): Pr
   return found.slice(0, what.limit);
 }
 
-/** mostSpent reads all accounts, and keeps no more than twice what fits the page and a batch. */
-async function mostSpent(stores: Stores, what: Asked, signal: CallerSignal): Promise<Listed[]> {
+/** inOrderOfSpend reads all accounts, and keeps no more of them than the page and a batch. */
+async function inOrderOfSpend(stores: Stores, what: Asked, signal: CallerSignal): Promise<Listed[]> {
   const { after, descending, limit } = what;
   const sign = descending ? -1 : 1;
   const compare = (one: Place, other: Place) =>

@@ -121,15 +121,17 @@ const idless = ["operator_key", "command_line", "nobody"];
 /** actorNamed returns the actor of an id, an e-mail address or a kind. Throws a Refusal if there is none. */
 async function actorNamed(users: OperatorParts["storage"]["users"], actor: string | undefined) {
   if (actor === undefined) return undefined;
+  // Before the ids: an address may begin as one, and no id has an @.
+  if (actor.includes("@")) {
+    const user = await users.findByEmail(actor);
+    if (!user) throw resourceNotFound("user", actor, "actor");
+    return { kind: "user", id: user.id };
+  }
   if (actor.startsWith("usr_")) return { kind: "user", id: actor };
   if (actor.startsWith("key_")) return { kind: "key", id: actor };
   if (actor === "user" || actor === "key") return { kind: actor };
   if (idless.includes(actor)) return { kind: actor, id: "" };
-  if (!actor.includes("@"))
-    throw invalidValue("actor", `expected an e-mail address, usr_…, key_…, user, key, ${idless.join(", ")}`);
-  const user = await users.findByEmail(actor);
-  if (!user) throw resourceNotFound("user", actor, "actor");
-  return { kind: "user", id: user.id };
+  throw invalidValue("actor", `expected an e-mail address, usr_…, key_…, user, key, ${idless.join(", ")}`);
 }
 
 /** pageOfAllRequests returns what lists calls of all accounts. A page may end where the search for a rare call paused. */

@@ -388,19 +388,25 @@ describe("a key, or an account, that was stopped", () => {
   }
 });
 
-test("a key that is revoked behind the admission of its call is refused as such, and not for want of credit", async () => {
+test("a key that is revoked after the admission of its call is refused as such, and for nothing else", async () => {
   const asked = answerAll();
-  const payer = await openAccount(gateway);
   const { keys } = gateway.storage;
   const find = keys.findBySecretHash;
-  const finding = vi.spyOn(keys, "findBySecretHash").mockImplementationOnce(async (...of) => {
-    const found = await find(...of);
-    await keys.revoke(payer.keyId, now);
-    return found;
-  });
-  const { status, text } = await say(payer, { model: "gpt", messages });
-  expect(finding).toHaveBeenCalled();
-  expect([status, text]).toEqual([401, expect.stringContaining("has been revoked")]);
+  const thread = { type: "continue", previous_message_id: "msg_1" };
+  for (const [body, path] of [
+    [{ model: "gpt", messages }, paths.chat],
+    [{ model: "claude", messages, max_tokens: 1, thread }, paths.messages],
+  ] as const) {
+    const payer = await openAccount(gateway);
+    const finding = vi.spyOn(keys, "findBySecretHash").mockImplementationOnce(async (...of) => {
+      const found = await find(...of);
+      await keys.revoke(payer.keyId, now);
+      return found;
+    });
+    const { status, text } = await say(payer, body, path);
+    expect(finding).toHaveBeenCalled();
+    expect([status, text]).toEqual([401, expect.stringContaining("has been revoked")]);
+  }
   expect(asked).toEqual([]);
 });
 

@@ -256,7 +256,7 @@ test("acts are listed newest first, by account and RPC, page by page", async () 
 
 test("events are listed by who caused them, and by a span of time, to the millisecond", async () => {
   const { accountId } = await openAccount(gateway);
-  const { userId } = await signIn(gateway, now, { accountId, email: "By@example.com" });
+  const { userId } = await signIn(gateway, now, { accountId, email: "usr_By@example.com" });
   const at = Date.UTC(2020, 0, 1);
   const event = {
     action: "KeyService.CreateKey",
@@ -282,7 +282,7 @@ test("events are listed by who caused them, and by a span of time, to the millis
     return acts.map(({ id }) => ids.indexOf(id as string)).sort();
   };
   expect(await found({})).toEqual([0, 1, 2, 3]);
-  for (const actor of [userId, "by@EXAMPLE.com"]) expect(await found({ actor })).toEqual([0]);
+  for (const actor of [userId, "usr_by@EXAMPLE.com"]) expect(await found({ actor })).toEqual([0]);
   expect(await found({ actor: "usr_removed" })).toEqual([1]);
   expect(await found({ actor: "key_gone" })).toEqual([2]);
   expect(await found({ actor: "command_line" })).toEqual([3]);

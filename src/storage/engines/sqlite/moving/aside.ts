@@ -31,11 +31,16 @@ export function removeDatabase(place: string): void {
   for (const end of ["", ...beside, ".lock"]) rmSync(place + end, { force: true, recursive: true });
 }
 
-/** begunMove returns the move that has left no database at a path. The file of the database moves first. */
+/**
+ * begunMove returns the move that has left no database at a path. Parts move in the order of the list, the file of the database first. A move
+ * that somebody took back by hand has left its list, and is none.
+ */
 export function begunMove(place: string): BegunMove | undefined {
   const [list] = existsSync(place) ? [] : listsOf(place);
   if (list === undefined) return undefined;
-  return { to: list.slice(0, -listEnd.length), ends: readFileSync(list, "utf8").split("\n") };
+  const to = list.slice(0, -listEnd.length);
+  const ends = readFileSync(list, "utf8").split("\n");
+  return existsSync(`${to}${ends[0]}`) ? { to, ends } : undefined;
 }
 
 function listsOf(place: string): string[] {
