@@ -34,7 +34,11 @@ export function createExactLedger({ openBooks, clock, onError }: LedgerOptions):
   const holds = new SlotSet<Hold>();
   /** Calls whose charge the books decide at this moment. */
   const capturing = new Set<string>();
-  const holding = () => [...holds.all().map(({ request }) => request.requestId), ...capturing];
+  const holding = () => [
+    ...holds.all().map(({ request }) => request.requestId),
+    ...capturing,
+    ...groupCommit.unwrittenCalls(),
+  ];
   const books = openBooks({ node, clock, onError, recall, holding });
   const groupCommit = createGroupCommit({ books, clock, onError, giveBack: () => [], leaseFor: () => undefined });
   const { hold, release, capture, releaseAgain } = createExactCalls({ groupCommit, credit, holds, capturing, onError });

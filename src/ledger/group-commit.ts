@@ -37,6 +37,8 @@ export interface GroupCommit {
   drained(): Deferred<void> | undefined;
   /** Returns all records that are not known to be written. */
   unwritten(): readonly JournalRecord[];
+  /** Returns the ids of the calls of which something is not known to be written. */
+  unwrittenCalls(): string[];
   /** trouble returns what keeps writes from arriving; undefined while they arrive. Meanwhile no call may begin without a decision. */
   trouble(): unknown;
   /** Waits for what is under way. What cannot be written is given up from now on. */
@@ -94,6 +96,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     written,
     drained,
     unwritten: unwritten.seal,
+    unwrittenCalls: unwritten.calls,
     trouble: writes.trouble,
     async settled() {
       delay.end();

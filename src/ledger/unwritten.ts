@@ -15,6 +15,8 @@ export interface Unwritten {
   /** Makes entries of all records again, since they could not be written. */
   unseal(): void;
   isAny(): boolean;
+  /** Returns the ids of the calls of all entries. */
+  calls(): string[];
   /** Returns the highest number of a record that has any of the entries so far. */
   lastSeq(): number;
 }
@@ -48,5 +50,10 @@ export function createUnwritten(clock: () => number): Unwritten {
     },
     lastSeq: () => (added.length > 0 ? seq + 1 : seq),
     isAny: () => added.length > 0 || sealed.length > 0,
+    calls: () => [...sealed.flatMap(({ entries }) => entries), ...added].map(callOf),
   };
+}
+
+function callOf(entry: Entry): string {
+  return entry.kind === "settle" ? entry.call.id : entry.requestId;
 }

@@ -4,7 +4,7 @@ import type { Hold } from "../../src/ledger/contract.ts";
 import { createExactLedger } from "../../src/ledger/exact-ledger.ts";
 import { createLeasedLedger } from "../../src/ledger/leases/leased-ledger.ts";
 import { LockedError } from "../../src/runtime/write-trouble.ts";
-import type { Books, Entry } from "../../src/storage/money/books.ts";
+import type { Books, BooksOptions, Entry } from "../../src/storage/money/books.ts";
 import { endedCall, unlimitedRequest } from "../support/money/ledger.ts";
 
 /** Books that grant holds for single calls, refuse to capture until they are written to, and keep what is written. */
@@ -34,10 +34,12 @@ function hungBooks(written: Entry[]): Books {
   };
 }
 
-test.each([
+const ledgers = [
   ["leased", createLeasedLedger],
   ["exact", createExactLedger],
-] as const)(
+] as const;
+
+test.each(ledgers)(
   "the %s ledger has them charged as soon as anything is written again",
   async (_, create) => {
     const written: Entry[] = [];
@@ -57,4 +59,26 @@ test.each([
     await ledger.close();
   },
   60_000,
+);
+
+test.each(ledgers)(
+  "the %s ledger keeps the hold of a call until its charge is known to be written",
+  async (_, create) => {
+    const written: Entry[] = [];
+    const mayWrite = Promise.withResolvers<void>();
+    let holding: BooksOptions["holding"];
+    const openBooks = (options: BooksOptions): Books => {
+      holding = options.holding;
+      const books = hungBooks(written);
+      return { ...books, write: (record) => mayWrite.promise.then(() => books.write(record)) };
+    };
+    const ledger = create({ openBooks, clock: Date.now, onError: () => {} });
+    const hold = (await ledger.hold(unlimitedRequest("req_1", 0, Date.now()))) as Hold;
+    const captured = ledger.capture(endedCall("req_1", 0, Date.now()), hold);
+    expect(holding?.()).toContain("req_1");
+    mayWrite.resolve();
+    await captured;
+    await ledger.close();
+    expect(holding?.()).toEqual([]);
+  },
 );

@@ -64,7 +64,7 @@ function createState({ openBooks, clock, onError }: LedgerOptions): LedgerState 
     return { records, leases: leases.giveBack(isAsked) };
   };
   const holds = new SlotSet<Hold>();
-  const holding = () => holds.all().map(({ request }) => request.requestId);
+  const holding = () => [...holds.all().map(({ request }) => request.requestId), ...groupCommit.unwrittenCalls()];
   const books = openBooks({ node, clock, onError, recall, holding });
   const groupCommit = createGroupCommit({
     books,

@@ -38,7 +38,7 @@ export interface BooksOptions {
    * process is refused for want of credit. The ledger counts the leases as gone. An empty id stands for all accounts.
    */
   readonly recall: (accountId: string) => Recalled;
-  /** Returns the ids of the calls that have holds, or whose charge is being decided. */
+  /** Returns the ids of the calls that have holds, or whose charge is being decided, or is not known to be written. */
   readonly holding?: (() => readonly string[]) | undefined;
   /** isElsewhere says that the ledger is in another process, which is asked for its leases before: `recall` gives nothing back. */
   readonly isElsewhere?: boolean;
