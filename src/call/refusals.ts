@@ -8,7 +8,7 @@
 import { Code } from "@connectrpc/connect";
 import { Reason } from "../../gen/modelgateway/v1/errors_pb.ts";
 import { counted } from "../runtime/words/counted.ts";
-import { troubleOf } from "../runtime/write-trouble.ts";
+import { isUnkeptText, troubleOf } from "../runtime/write-trouble.ts";
 import { WireFault } from "../wire/fault.ts";
 import type { Caller } from "./call.ts";
 import { type Conflict, type ConflictWord, conflictMessage } from "./conflicts.ts";
@@ -28,6 +28,7 @@ export { type CredentialKind, credentialKinds, Reason, Refusal, reasonOf, reason
 /** asRefusal makes a refusal of any error. An unforeseen one becomes an internal error with that cause. */
 export function asRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
+  if (isUnkeptText(error)) return unkeptText();
   if (!(error instanceof WireFault)) return troubleOf(error) ? storageUnavailable(error) : internal(error);
   const { kind, path, message } = error;
   if (kind === "malformed") return malformedBody(message);
@@ -55,6 +56,14 @@ export function invalidType(param: string, why: string): Refusal {
 
 export function invalidValue(param: string, why: string): Refusal {
   return new Refusal(Reason.INVALID_VALUE, `Invalid value for '${param}': ${why}.`, { param });
+}
+
+/** unkeptText refuses a request of which the database cannot keep, or look for, a text. */
+function unkeptText(): Refusal {
+  return new Refusal(
+    Reason.INVALID_VALUE,
+    "The request has a text with the character NUL (U+0000), which the database does not keep. Leave it out.",
+  );
 }
 
 export function missingField(param: string): Refusal {

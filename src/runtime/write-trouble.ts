@@ -69,6 +69,11 @@ export function isFault(error: unknown): boolean {
   return isOfValue || /^(?:SQLITE_(CONSTRAINT|MISMATCH|RANGE)|2[23][0-9A-Z]{3}$)/.test(codeOf(error));
 }
 
+/** isUnkeptText reports whether an error lies in a text with the character NUL, which Postgres neither keeps nor looks for. */
+export function isUnkeptText(error: unknown): boolean {
+  return /^(?:22021|22P05)$/.test(codeOf(error));
+}
+
 export function codeOf(error: unknown): string {
   return String((error as { readonly code?: unknown } | null)?.code);
 }

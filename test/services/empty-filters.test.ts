@@ -1,4 +1,7 @@
-/** A list that is selected or continued by an empty text is the whole list from its beginning, in every service and by every path. */
+/**
+ * A list that is selected or continued by an empty text is the whole list from its beginning, in every service and by every path; and by a
+ * text that no database keeps it is refused, or has nothing.
+ */
 import { type DescMessage, type DescMethod, getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
 import { field as boundsOf } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -61,8 +64,8 @@ function textsIn(desc: DescMessage): string[][] {
   });
 }
 
-function emptyAt([name = "", ...rest]: readonly string[]): JsonObject {
-  return { [name]: rest.length === 0 ? "" : emptyAt(rest) };
+function textAt([name = "", ...rest]: readonly string[], text: string): JsonObject {
+  return { [name]: rest.length === 0 ? text : textAt(rest, text) };
 }
 
 const lists = [AccountService, KeyService, OperatorService, UsageService]
@@ -70,11 +73,26 @@ const lists = [AccountService, KeyService, OperatorService, UsageService]
   .filter(({ name, methodKind }) => methodKind === "unary" && /^(List|Summarize|Measure)/.test(name))
   .flatMap((method) => textsIn(method.input).map((path) => ({ method, path })));
 
+function accountFor({ name }: DescMethod): JsonObject {
+  return ["ListEntries", "ListAccountKeys"].includes(name) ? { account: gateway.accountId } : {};
+}
+
 test.each(lists)("$method.name with an empty $path", async ({ method, path }) => {
-  const isOfAccount = ["ListEntries", "ListAccountKeys"].includes(method.name);
-  const account = isOfAccount ? { account: gateway.accountId } : {};
+  const account = accountFor(method);
   const all = await ask(method, account);
-  expect(await ask(method, { ...account, ...emptyAt(path) })).toEqual(all);
+  expect(await ask(method, { ...account, ...textAt(path, "") })).toEqual(all);
+});
+
+test.each(lists)("$method.name with a NUL in $path", async ({ method, path }) => {
+  const request = { ...accountFor(method), ...textAt(path, "usr_a\0") };
+  const credential = bearer(method.parent === OperatorService ? operatorKey : gateway.apiKey);
+  const { status } = await askRpc(gateway, `${method.parent.name}.${method.name}`, request, credential);
+  expect([200, 400, 404]).toContain(status);
+});
+
+test("a response that goes on with one whose id has a NUL", async () => {
+  const request = { model: "embedded-chat", input: "go on", previous_response_id: "resp_\0" };
+  expect(await send("/responses", request)).toMatchObject({ error: { type: "invalid_request_error" } });
 });
 
 test("the table of calls, with all of its filters empty", async () => {

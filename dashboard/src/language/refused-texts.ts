@@ -94,6 +94,10 @@ const patterns: readonly (readonly [RegExp, (...parts: string[]) => string])[] =
     /^The response is larger than the (\d+) bytes that are kept\. .*$/,
     (most) => `应答超过可保留的 ${most} 字节，请减少输出，或改用流式应答。`,
   ],
+  [
+    /^The request has a text with the character NUL .*$/,
+    () => "请求中的文本含有 NUL 字符（U+0000），数据库无法保存，请去掉该字符。",
+  ],
   [/^The request body did not arrive in time\. .*$/, () => "请求体未能及时到达，请重新发送。"],
   [
     /^The bodies of the requests that (.+) has under way take all the room .*$/,

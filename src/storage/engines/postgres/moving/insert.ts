@@ -1,6 +1,6 @@
 /** Adds many rows in one statement, whose only value is all of them as JSON. */
 import { type Kysely, sql } from "kysely";
-import { codeOf, StorageError } from "../../../../runtime/write-trouble.ts";
+import { isUnkeptText, StorageError } from "../../../../runtime/write-trouble.ts";
 import type { Values } from "../../move-end.ts";
 import type { Kind, TableShape } from "../../tables/shape.ts";
 
@@ -22,7 +22,7 @@ export async function insertRows(db: Kysely<unknown>, table: TableShape, rows: r
   try {
     await insert.execute(db);
   } catch (error) {
-    throw /^(?:22P05|22021)$/.test(codeOf(error)) ? unkept(table, rows, error) : error;
+    throw isUnkeptText(error) ? unkept(table, rows, error) : error;
   }
 }
 
