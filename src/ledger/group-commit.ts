@@ -101,10 +101,14 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     async settled() {
       delay.end();
       writes.finish();
-      const underWay = () => turn ?? writes.running() ?? decisions.running();
-      while (underWay()) await catchError(underWay, () => {});
+      await none(() => turn ?? writes.running() ?? decisions.running());
     },
   };
+}
+
+/** none resolves when nothing is under way any more, whatever became of it. */
+async function none(underWay: () => PromiseLike<unknown> | undefined): Promise<void> {
+  while (underWay()) await catchError(underWay, () => {});
 }
 
 /** Does work a while after `begin`, or at `end`. */
