@@ -57,8 +57,8 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 40_000 } },
-    // More than there are cores: most files wait for processes and sockets half of their time, and those in a browser two thirds.
-    maxWorkers: (isAll ? 3 : 2) * availableParallelism(),
+    // More than there are cores: most files wait for processes and sockets half of their time.
+    maxWorkers: 2 * availableParallelism(),
     sequence: { sequencer: LongestFirst },
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url)) },
     setupFiles: ["test/support/run/setup.ts"],

@@ -4,7 +4,8 @@
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 
-const candidates = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const installed = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
+const candidates = [process.env.CHROMIUM, ...installed.map((name) => `/usr/bin/${name}`)];
 
 /** The program; undefined where there is none, and tests of pages are skipped. */
 export const chromiumPath = candidates.find((path) => path !== undefined && existsSync(path));
