@@ -1,4 +1,5 @@
 /** Parses the queries of addresses: the filters of lists of calls. Invalid values are ignored. */
+import type { DaySpan } from "./parts/day-spans.ts";
 
 /** RequestSearch is the filters of a list of calls, as in the address. */
 export interface RequestSearch {
@@ -87,6 +88,18 @@ export function readRequestSearch(search: Record<string, unknown>): RequestSearc
 
 export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
   return pick(search, ["account", "action", "actor", "from", "to"]);
+}
+
+/** changed returns an address with another value of this name; null and the empty text take the name out of it. */
+export function changed<S extends object>(search: S, name: keyof S, value: string | null): S {
+  const { [name]: _, ...others } = search;
+  return (value ? { ...others, [name]: value } : others) as S;
+}
+
+/** onDays returns an address with these days in place of its own. */
+export function onDays<S extends Partial<DaySpan>>(search: S, days: Partial<DaySpan>): S {
+  const { from: _, to: __, ...undated } = search;
+  return { ...undated, ...days } as S;
 }
 
 /** pick returns what an address has of these names: texts that are not empty. */

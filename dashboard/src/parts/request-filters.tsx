@@ -1,6 +1,6 @@
 /** The filters of a list of calls. They are kept in the address, so that they survive a reload. */
 import { texts, useTexts } from "../language/language.tsx";
-import { isFiltered, type RequestSearch, unfiltered } from "../search.ts";
+import { changed, isFiltered, onDays, type RequestSearch, unfiltered } from "../search.ts";
 import { type Choice, Days, Filters, Picked, Typed } from "./filter-fields.tsx";
 import { type OutcomeWord, outcomes, useOutcomeNames } from "./outcome.tsx";
 import { reasonWords, useReasonNames } from "./refusal-reasons.ts";
@@ -51,12 +51,8 @@ export function RequestFilters({ search, onChange, models, upstreams, tags = [],
   const names = useOutcomeNames();
   const reasonName = useReasonNames();
   const { account, key, model, upstream, tag, outcome, reason, from, to } = search;
-  const { from: _from, to: _to, ...undated } = search;
   const isOfRefused = search.view === "refused";
-  const change = (name: keyof RequestSearch, value: string | null) => {
-    const { [name]: _, ...others } = search;
-    onChange(value ? { ...others, [name]: value } : others);
-  };
+  const change = (name: keyof RequestSearch, value: string | null) => onChange(changed(search, name, value));
   // Of refused calls, keys and models are looked for within an account only.
   const needsAccount = ofAccounts && isOfRefused && account === undefined;
   const outcomeChoices = (Object.keys(outcomes) as OutcomeWord[]).map((word) => ({ value: word, label: names[word] }));
@@ -99,7 +95,7 @@ export function RequestFilters({ search, onChange, models, upstreams, tags = [],
           on={(value) => change("outcome", value)}
         />
       )}
-      <Days from={from} to={to} on={(days) => onChange({ ...undated, ...days })} />
+      <Days from={from} to={to} on={(days) => onChange(onDays(search, days))} />
     </Filters>
   );
 }

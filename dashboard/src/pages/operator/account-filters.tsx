@@ -5,7 +5,7 @@ import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts"
 import { texts, useTexts } from "../../language/language.tsx";
 import { readAmount } from "../../parts/amount.ts";
 import { Days, Filters, Picked, Typed } from "../../parts/filter-fields.tsx";
-import { type AccountSearch, pick } from "../../search.ts";
+import { type AccountSearch, changed, onDays, pick } from "../../search.ts";
 import { listOrders } from "./account-choice.ts";
 
 const said = texts(
@@ -63,12 +63,8 @@ interface Props {
 export function AccountFilters({ search, onChange }: Props) {
   const t = useTexts(said);
   const limits = useQuery(OperatorService.method.describeLimits, {});
-  const change = (name: keyof AccountSearch, value: string | null) => {
-    const { [name]: _, ...others } = search;
-    onChange(value ? { ...others, [name]: value } : others);
-  };
+  const change = (name: keyof AccountSearch, value: string | null) => onChange(changed(search, name, value));
   const { tier, below, state, activity, order = "created", from, to } = search;
-  const { from: _from, to: _to, ...undated } = search;
   const kept = pick({ ...search }, ["find", "order"]);
   const isFiltered = Object.keys(search).length > Object.keys(kept).length;
   const isOther = !(listOrders as readonly string[]).includes(order);
@@ -96,7 +92,7 @@ export function AccountFilters({ search, onChange }: Props) {
         ]}
         on={(value) => change("activity", value)}
       />
-      <Days from={from} to={to} any={t.days} on={(days) => onChange({ ...undated, ...days })} />
+      <Days from={from} to={to} any={t.days} on={(days) => onChange(onDays(search, days))} />
       <Select
         label={t.order}
         data={listOrders.map((value) => ({ value, label: value === "balance" ? t.balanceUp : t[value] }))}

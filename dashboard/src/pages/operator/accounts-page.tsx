@@ -8,7 +8,7 @@ import { texts, useTexts } from "../../language/language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Page } from "../../parts/page.tsx";
 import { PagedList } from "../../parts/paged-list.tsx";
-import type { AccountSearch } from "../../search.ts";
+import { type AccountSearch, changed } from "../../search.ts";
 import { orderOf } from "./account-choice.ts";
 import { AccountFilters } from "./account-filters.tsx";
 import { AccountTable } from "./account-table.tsx";
@@ -54,7 +54,7 @@ export function AccountsPage() {
   // The list is still the same when the reader comes back to it.
   useEffect(() => {
     if (find === kept) return;
-    void navigate({ search: ({ find: _, ...others }) => (find ? { ...others, find } : others), replace: true });
+    void navigate({ search: (now) => changed(now, "find", find), replace: true });
   }, [find, kept, navigate]);
   const [creating, create] = useDisclosure();
   const accounts = useAccounts(search);

@@ -3,7 +3,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { OperatorService } from "../../../../gen/modelgateway/v1/operator_pb.ts";
 import { texts, useTexts } from "../../language/language.tsx";
 import { Days, Filters, Picked, Typed } from "../../parts/filter-fields.tsx";
-import type { AuditSearch } from "../../search.ts";
+import { type AuditSearch, changed, onDays } from "../../search.ts";
 import { actions, useActionNames } from "./action-names.ts";
 import { actorKinds, useActorKinds } from "./actor-kinds.ts";
 
@@ -34,12 +34,8 @@ interface Props {
 export function AuditFilters({ search, onChange }: Props) {
   const t = useTexts(said);
   const tell = useActionNames();
-  const change = (name: keyof AuditSearch, value: string | null) => {
-    const { [name]: _, ...others } = search;
-    onChange(value ? { ...others, [name]: value } : others);
-  };
+  const change = (name: keyof AuditSearch, value: string | null) => onChange(changed(search, name, value));
   const { account, action, actor, from, to } = search;
-  const { from: _from, to: _to, ...undated } = search;
   const isFiltered = Object.keys(search).length > 0;
   return (
     <Filters onClear={isFiltered ? () => onChange({}) : undefined}>
@@ -54,7 +50,7 @@ export function AuditFilters({ search, onChange }: Props) {
         data={useActors()}
         on={(value) => change("actor", value)}
       />
-      <Days from={from} to={to} on={(days) => onChange({ ...undated, ...days })} />
+      <Days from={from} to={to} on={(days) => onChange(onDays(search, days))} />
     </Filters>
   );
 }
