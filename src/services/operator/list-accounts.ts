@@ -61,11 +61,11 @@ export async function listAccounts(
   { tiers, now }: { readonly tiers: readonly Tier[]; readonly now: number },
   signal: CallerSignal,
 ): Promise<ListedAccounts> {
-  const { pageSize = defaultPageSize } = message;
   const what = readAsked(message, tiers, now);
   const found =
     what.orderBy === "spent" ? await inOrderOfSpend(stores, what, signal) : await firstFound(stores, what, signal);
-  const listed = found.slice(0, pageSize);
+  // One more than the page has was looked for.
+  const listed = found.slice(0, what.limit - 1);
   const last = found.length > listed.length ? listed.at(-1) : undefined;
   return { listed, nextPageToken: last && writePageToken(last.account.id, orderValue(last, what.orderBy)) };
 }
@@ -114,7 +114,11 @@ function placeOf(place: PagePlace | undefined, orderBy: Asked["orderBy"]): Asked
 
 function orderValue({ account, use }: Listed, orderBy: Asked["orderBy"]): string | number | undefined {
   if (orderBy === "id") return undefined;
-  return orderBy === "spent" ? (use?.cost ?? 0) : account[orderBy];
+  return orderBy === "spent" ? spentOf(use) : account[orderBy];
+}
+
+function spentOf(use: AccountUse = noUse): number {
+  return use.cost;
 }
 
 /** firstFound reads accounts in their order until the page is full. */
@@ -133,7 +137,7 @@ async function inOrderOfSpend(stores: Stores, what: Asked, signal: CallerSignal)
   const sign = descending ? -1 : 1;
   const compare = (one: Place, other: Place) =>
     sign * (one.value - other.value || (one.id < other.id ? -1 : one.id > other.id ? 1 : 0));
-  const placed = (one: Listed): Place => ({ id: one.account.id, value: one.use?.cost ?? 0 });
+  const placed = (one: Listed): Place => ({ id: one.account.id, value: spentOf(one.use) });
   const last = after && { id: after.id, value: Number(after.value) };
   let found: Listed[] = [];
   for await (const some of batches(stores, { ...what, after: undefined }, signal)) {
@@ -156,12 +160,8 @@ async function* batches({ accounts, requests }: Stores, what: Asked, signal: Cal
   let { after } = what;
   for (; !signal.aborted; await setImmediate()) {
     const rows = await accounts.page({ ...filter, orderBy, descending, after, limit });
-    const uses =
-      span &&
-      (await requests.useOf(
-        rows.map(({ id }) => id),
-        span,
-      ));
+    const ids = rows.map(({ id }) => id);
+    const uses = span && (await requests.useOf(ids, span));
     yield rows.map((account) => ({ account, use: uses && (uses.get(account.id) ?? noUse) })).filter(isAsked(activity));
     const last = rows.at(-1);
     if (!last || rows.length < limit) return;
