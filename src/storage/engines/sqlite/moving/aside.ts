@@ -55,18 +55,17 @@ function listsOf(place: string): string[] {
  * leaves everything where it was.
  */
 export function moveAside(place: string, word: string): string | undefined {
-  const parts = partsAt(place);
+  const there = partsAt(place).map((part) => part.slice(place.length));
   const begun = begunMove(place);
-  const ends = begun?.ends ?? parts.map((part) => part.slice(place.length));
+  const ends = begun?.ends ?? there;
   if (ends.length === 0) return undefined;
   const to = begun?.to ?? newPath(place, word);
   if (!begun) writeList(place, to, ends);
   try {
-    for (const part of parts) {
-      const end = part.slice(place.length);
-      // What has moved before, or is not in the list, is of the other database, which did not get its name.
-      if (ends.includes(end) && !existsSync(to + end)) renameSync(part, to + end);
-      else rmSync(part, { force: true, recursive: true });
+    for (const end of there) {
+      // A part that has moved before, or that is not in the list, belongs to the database that was to come, and did not get its name.
+      if (ends.includes(end) && !existsSync(to + end)) renameSync(place + end, to + end);
+      else rmSync(place + end, { force: true, recursive: true });
     }
   } catch (error) {
     moveBack(place, to);
