@@ -101,13 +101,13 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     async settled() {
       delay.end();
       writes.finish();
-      await none(() => turn ?? writes.running() ?? decisions.running());
+      await whenIdle(() => turn ?? writes.running() ?? decisions.running());
     },
   };
 }
 
-/** none resolves when nothing is under way any more, whatever became of it. */
-async function none(underWay: () => PromiseLike<unknown> | undefined): Promise<void> {
+/** whenIdle resolves when nothing is under way any more, whatever became of it. */
+async function whenIdle(underWay: () => PromiseLike<unknown> | undefined): Promise<void> {
   while (underWay()) await catchError(underWay, () => {});
 }
 

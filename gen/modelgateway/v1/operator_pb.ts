@@ -192,7 +192,7 @@ export type ListAccountsResponse = Message<"modelgateway.v1.ListAccountsResponse
   nextPageToken?: string | undefined;
 
   /**
-   * What each of the accounts used, in the same order. Empty unless `usage_from`, `usage_to`, `activity` or the order SPENT is asked for.
+   * The use of each account, in the order of `accounts`. Empty unless the request has `usage_from`, `usage_to`, `activity` or the order SPENT.
    *
    * @generated from field: repeated modelgateway.v1.AccountUse uses = 3;
    */
@@ -220,7 +220,7 @@ export type AccountUse = Message<"modelgateway.v1.AccountUse"> & {
   requests: bigint;
 
   /**
-   * What they were charged, in millionths of the unit.
+   * The sum that the calls were charged, in millionths of the unit.
    *
    * @generated from field: int64 spent = 2;
    */
@@ -2361,7 +2361,7 @@ export const AccountOrder = {
   RECHARGED: 4,
 
   /**
-   * What was charged in the span of `usage_from` and `usage_to`, smallest first.
+   * The sum that was charged in the span from `usage_from` to `usage_to`, smallest first.
    *
    * @generated from enum value: ACCOUNT_ORDER_SPENT = 5;
    */

@@ -1,5 +1,4 @@
 /** Fits conversations to templates whose turns alternate, or that take one call in a turn of the model's. No text is lost. */
-
 import { callsMore, isInstruction } from "../../../call/request/content-parts.ts";
 import { isObject, type JsonObject, listOrEmpty } from "../../../wire/json.ts";
 import { asOne } from "../instructions.ts";
