@@ -7,6 +7,7 @@
 import { type CreateChatCompletionRequestSchema, Role } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { Operation } from "../../call/operations.ts";
 import { continuesThread } from "../../call/request/stored-thread.ts";
+import { hasToolTurns } from "../../call/tools/tool-turns.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
@@ -41,8 +42,9 @@ function* pairedMessages(list: JsonValue[]): CooperativeTask<JsonValue[]> {
   return list.every(isObject) ? yield* pairedResults(list) : list;
 }
 
-/** isWhole reports whether a history stays as it is. */
+/** isWhole reports whether a history stays as it is. A chat without calls and results does. */
 function* isWhole({ named, paired }: History, list: JsonValue[]): CooperativeTask<boolean> {
+  if (paired === pairedMessages && !(yield* hasToolTurns(list))) return true;
   return (yield* named(list)) === list && (yield* paired(list)) === list;
 }
 

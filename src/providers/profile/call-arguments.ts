@@ -5,6 +5,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isEmptyList } from "../../call/tools/tool-input.ts";
+import { hasToolTurns } from "../../call/tools/tool-turns.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject, mappedByTasks, mappedInSlices, parsedJson } from "../../wire/json.ts";
 
@@ -35,7 +36,7 @@ export function* withObjectArguments(
 
 /** inMessages returns the messages of a chat with such calls; the same list where all are. */
 export function* inMessages(messages: JsonValue | undefined): CooperativeTask<JsonValue | undefined> {
-  if (!Array.isArray(messages)) return messages;
+  if (!Array.isArray(messages) || !(yield* hasToolTurns(messages))) return messages;
   const budget = newParseBudget();
   return yield* mappedByTasks(messages, function* (message) {
     if (!isObject(message) || message.tool_calls === undefined) return message;
