@@ -7,7 +7,7 @@
 import { type CreateChatCompletionRequestSchema, Role } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { Operation } from "../../call/operations.ts";
 import { continuesThread } from "../../call/request/stored-thread.ts";
-import { hasToolTurns } from "../../call/tools/tool-turns.ts";
+import { hasToolTurns } from "../../call/tools/has-tool-turns.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 import type { Wire } from "../../wire/wire.ts";
@@ -24,6 +24,8 @@ type Mend = (list: JsonValue[]) => CooperativeTask<JsonValue[]>;
 interface History {
   /** key is the member of the request that has the history. */
   readonly key: "messages" | "input";
+  /** hasCalls is a quick look whether a history has calls or results. Where it is omitted, each history is taken to have some. */
+  readonly hasCalls?: (list: JsonValue[]) => CooperativeTask<boolean>;
   /** named gives ids and names, and leaves each part in its place. */
   readonly named: Mend;
   readonly paired: Mend;
@@ -32,7 +34,7 @@ interface History {
 const turns: History = { key: "messages", named: namedTurns, paired: pairedTurns };
 
 const histories: Partial<Record<Operation, History>> = {
-  chat: { key: "messages", named: namedMessages, paired: pairedMessages },
+  chat: { key: "messages", hasCalls: hasToolTurns, named: namedMessages, paired: pairedMessages },
   messages: turns,
   count_tokens: turns,
   responses: { key: "input", named: namedItems, paired: pairedItems },
@@ -42,9 +44,9 @@ function* pairedMessages(list: JsonValue[]): CooperativeTask<JsonValue[]> {
   return list.every(isObject) ? yield* pairedResults(list) : list;
 }
 
-/** isWhole reports whether a history stays as it is. A chat without calls and results does. */
-function* isWhole({ named, paired }: History, list: JsonValue[]): CooperativeTask<boolean> {
-  if (paired === pairedMessages && !(yield* hasToolTurns(list))) return true;
+/** isWhole reports whether a history stays as it is, as one without calls and results does. */
+function* isWhole({ hasCalls, named, paired }: History, list: JsonValue[]): CooperativeTask<boolean> {
+  if (hasCalls && !(yield* hasCalls(list))) return true;
   return (yield* named(list)) === list && (yield* paired(list)) === list;
 }
 

@@ -4,8 +4,8 @@
  * object becomes one with the member `_raw`, as in answers to messages. A call without a type is one of a function.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { hasToolTurns } from "../../call/tools/has-tool-turns.ts";
 import { isEmptyList } from "../../call/tools/tool-input.ts";
-import { hasToolTurns } from "../../call/tools/tool-turns.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject, mappedByTasks, mappedInSlices, parsedJson } from "../../wire/json.ts";
 

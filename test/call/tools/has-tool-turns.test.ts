@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hasToolTurns } from "../../../src/call/tools/tool-turns.ts";
+import { hasToolTurns } from "../../../src/call/tools/has-tool-turns.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
 
 const talk = [

@@ -1,4 +1,4 @@
-/** Finds out whether a chat has anything to do with tools: most have not, and need none of what mends calls and results. */
+/** Tells chats with calls or results of tools from all others, which need nothing of what mends these. */
 import { type CooperativeTask, endsSlice } from "../../runtime/cooperative.ts";
 import { isObject, type JsonValue } from "../../wire/json.ts";
 
