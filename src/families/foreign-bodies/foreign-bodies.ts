@@ -22,6 +22,7 @@ import {
   CountResponseTokensRequestSchema,
   CreateResponseRequestSchema,
 } from "../../../gen/modelgateway/v1/responses_pb.ts";
+import { isPlainChat } from "../../call/plain-chat.ts";
 import { placeInstructions } from "../../providers/profile/instructions.ts";
 import { besideEffort, effortIn } from "../../providers/profile/reasoning-object.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
@@ -79,7 +80,7 @@ export function isModelRequest(desc: DescMessage): boolean {
  */
 export function readForeignBody(request: Wire): CooperativeTask<ReadBody> | undefined {
   const read = readers.get(request.desc);
-  if (!read) return undefined;
+  if (!read || (request.desc === CreateChatCompletionRequestSchema && isPlainChat(request.outline()))) return undefined;
   const keys = spreadKeys(request.outline());
   return keys ? readSpread(request, read, keys) : readBody(request, read);
 }

@@ -32,7 +32,7 @@ import type { ModelCall } from "../complete/model-call.ts";
 import { billRefused } from "./billed-refusal.ts";
 import { droppedHeaders } from "./dropped-headers.ts";
 import { firstContentGate } from "./first-content-gate.ts";
-import { betasIn, translate } from "./translate.ts";
+import { betasIn, plainAsWritten, translate } from "./translate.ts";
 import { withUntoldUsage } from "./untold-usage.ts";
 import { UpstreamStream } from "./upstream-stream.ts";
 
@@ -102,7 +102,8 @@ export function createRunAttempt({ ledger, modelRates, clock }: AttemptOptions):
 }
 
 function translateRequest({ candidate, part, modelCall }: CallAttempt): MaybePromise<Translated<Operation, Operation>> {
-  return runCooperatively(translate(candidate, part, modelCall), part.request.isLong);
+  const asWritten = plainAsWritten(candidate, part);
+  return asWritten ?? runCooperatively(translate(candidate, part, modelCall), part.request.isLong);
 }
 
 function takeTranslation(attempt: CallAttempt, translated: Translated<Operation, Operation>): void {

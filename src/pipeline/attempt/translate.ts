@@ -4,6 +4,7 @@
  */
 import type { Call } from "../../call/call.ts";
 import type { Form, Input, Operation } from "../../call/operations.ts";
+import { isPlainChat } from "../../call/plain-chat.ts";
 import { Refusal } from "../../call/refusals.ts";
 import { withoutMembers } from "../../call/request/refused-members.ts";
 import { serversStateIn } from "../../call/request/servers-state.ts";
@@ -34,6 +35,19 @@ export interface TranslateOptions {
 }
 
 type TranslatedCandidate = Pick<Candidate, "path" | "model" | "target" | "operation" | "fitting" | "refused">;
+
+/**
+ * plainAsWritten returns a plain chat for a candidate that takes it as the caller wrote it, as `translate` would; undefined for any other
+ * call.
+ */
+export function plainAsWritten(
+  { path, operation, fitting, refused }: TranslatedCandidate,
+  { request }: Call,
+): Translated<Operation, Operation> | undefined {
+  const takesPlain = operation === "chat" && path.length === 0 && !refused && (fitting?.takesPlainChats ?? true);
+  if (!takesPlain || request.isMessageOnly() || !isPlainChat(request.outline())) return undefined;
+  return { request: request as TranslatedRequest, dropped: [], callersPath: asItCame, answer: asItCame as Answering };
+}
 
 /** translate translates a call for a candidate, and fits it to what the upstream accepts. Throws a Refusal. */
 export function* translate(

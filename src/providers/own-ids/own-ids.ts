@@ -84,8 +84,10 @@ function createCodes(key: string, account: string): Codes {
 
 /** forFew returns a function that answers for a text as `work` has answered; undefined for any further text once mostIds have come. */
 function forFew(work: (text: string) => string | undefined): (text: string) => string | undefined {
-  const known = new Map<string, string | undefined>();
+  // Most calls have no ids.
+  let known: Map<string, string | undefined> | undefined;
   return (text) => {
+    known ??= new Map();
     if (!known.has(text) && known.size < mostIds) known.set(text, work(text));
     return known.get(text);
   };

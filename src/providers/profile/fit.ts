@@ -38,6 +38,7 @@ export function fittingOf(profile: ModelProfile, reasons: boolean | undefined): 
     outputBound: conservative.output_bound,
     customTools: conservative.tools.includes("custom"),
     takesListedTools: stated.message_keys !== undefined && !stated.message_keys.includes("tools"),
+    takesPlainChats: isUnknown,
     cacheMarks: stated.cache_marks,
     takesFunctionsOnly: !isUnknown && !conservative.tools.includes("custom"),
     responses: conservative.responses,

@@ -207,6 +207,7 @@ const ofHours = /^(?:ttl|ephemeral)_\d+h_/;
 function keptForHours(usage: JsonObject): number | undefined {
   const details = membersOf(usage.input_tokens_details ?? usage.prompt_tokens_details);
   const splits = [details.cache_write_tokens_details, details.cache_creation_token_details, usage.cache_creation];
+  if (!splits.some(isObject)) return undefined;
   const counts = splits.map((split) =>
     Object.entries(membersOf(split)).flatMap(([name, count]) => (ofHours.test(name) ? (countOf(count) ?? []) : [])),
   );
