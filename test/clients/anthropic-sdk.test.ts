@@ -30,10 +30,11 @@ import type {
   Tool,
   ToolUseBlock,
 } from "@anthropic-ai/sdk/resources/messages";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { nearAndFar } from "../support/clients/near-and-far.ts";
 import { callsOf, oneTry, pixel, Recipe, sentence, thrownBy } from "../support/clients/sdk.ts";
+import { eventually } from "../support/eventually.ts";
 import { anthropicUpstreamAt, startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 
@@ -66,7 +67,6 @@ function ask(messages: MessageParam[] | string): MessageCreateParamsNonStreaming
 const endless = { ...say("tick ".repeat(1000), { simulate_token_delay_ms: "500" }), stream: true } as const;
 
 /** What a call used may have to be counted first, by a thread that begins with it. */
-const patience = { timeout: 10_000 };
 const picture = { type: "image", source: { type: "base64", media_type: "image/png", data: pixel } } as const;
 const cached = { type: "ephemeral" } as const;
 
@@ -640,10 +640,10 @@ for (const [place, gatewayAt] of [
     describe("a caller who leaves", () => {
       /** The call behind this one has ended, too, long before its answer would have. */
       async function hasEnded(before: number, request_id: string | null | undefined) {
-        await vi.waitFor(() => {
+        await eventually(() => {
           expect(callsOf(gatewayAt()).map((call) => call.request_id)).toContain(request_id);
           expect(callsOf(gateways.near).length).toBeGreaterThan(before);
-        }, patience);
+        });
         expect(textOf(await client.messages.create(say("still here"), oneTry))).toBe("still here");
       }
 
@@ -676,7 +676,7 @@ for (const [place, gatewayAt] of [
         const before = callsOf(gateways.near).length;
         const silent = client.messages.create(say("", { simulate_silence: "true" }), { ...oneTry, timeout: 500 });
         expect(await thrown(silent)).toBeInstanceOf(APIConnectionTimeoutError);
-        await vi.waitFor(() => expect(callsOf(gateways.near)[before]).toMatchObject({ reason: "CANCELLED" }), patience);
+        await eventually(() => expect(callsOf(gateways.near)[before]).toMatchObject({ reason: "CANCELLED" }));
       });
     });
 

@@ -29,10 +29,11 @@ import type {
   ChatCompletionMessageFunctionToolCall,
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { nearAndFar } from "../support/clients/near-and-far.ts";
 import { callsOf, oneTry, Recipe, sentence, thrownBy } from "../support/clients/sdk.ts";
+import { eventually } from "../support/eventually.ts";
 import { startTestGateway, type TestGateway, upstreamAt } from "../support/gateway.ts";
 
 const gateways = nearAndFar();
@@ -50,7 +51,6 @@ function say(content: string, metadata: Record<string, string> = {}): ChatComple
 const endless = { ...say("tick ".repeat(1000), { simulate_token_delay_ms: "500" }), stream: true } as const;
 
 /** What a call used may have to be counted first, by a thread that begins with it. */
-const patience = { timeout: 10_000 };
 
 const weather: ChatCompletionFunctionTool = {
   type: "function",
@@ -456,10 +456,10 @@ for (const [place, gatewayAt] of [
     describe("a caller who leaves", () => {
       /** The call behind this one has ended, too, long before its answer would have. */
       async function hasEnded(before: number, request_id: string | null) {
-        await vi.waitFor(() => {
+        await eventually(() => {
           expect(callsOf(gatewayAt()).map((call) => call.request_id)).toContain(request_id);
           expect(callsOf(gateways.near).length).toBeGreaterThan(before);
-        }, patience);
+        });
         const { choices } = await client.chat.completions.create(say("still here"), oneTry);
         expect(choices[0]?.message.content).toBe("still here");
       }
@@ -486,7 +486,7 @@ for (const [place, gatewayAt] of [
         const stream = client.chat.completions.stream({ ...endless }, oneTry);
         stream.on("content", () => stream.abort());
         expect(await thrown(stream.finalChatCompletion())).toBeInstanceOf(APIUserAbortError);
-        await vi.waitFor(() => expect(callsOf(gateways.near).length).toBeGreaterThan(before), patience);
+        await eventually(() => expect(callsOf(gateways.near).length).toBeGreaterThan(before));
       });
 
       test("for lack of patience is told so, and ends the work upstream", async () => {
@@ -496,7 +496,7 @@ for (const [place, gatewayAt] of [
           timeout: 1000,
         });
         expect(await thrown(silent)).toBeInstanceOf(APIConnectionTimeoutError);
-        await vi.waitFor(() => expect(callsOf(gateways.near)[before]).toMatchObject({ reason: "CANCELLED" }), patience);
+        await eventually(() => expect(callsOf(gateways.near)[before]).toMatchObject({ reason: "CANCELLED" }));
       });
     });
 

@@ -221,10 +221,10 @@ test("a gateway that serves takes up what is stored, and its upstream is called"
     const text = `upstreams: [{ name: far, kind: openai, base_url: "${upstream.baseUrl}", api_key: "${secret}" }]
 models: [{ id: stored-chat, family: f, kind: chat, price: { input: "1", output: "1" }, targets: [{ upstream: far, model: m }] }]\n`;
     expect((await at.run("config", "apply", await at.file("a.yaml", text))).code).toBe(0);
-    await eventually(async () => expect(await chatStatus(rootUrl, apiKey, "stored-chat")).toBe(200), 3000);
+    await eventually(async () => expect(await chatStatus(rootUrl, apiKey, "stored-chat")).toBe(200));
     expect(upstream.received.at(-1)?.headers.authorization).toBe(`Bearer ${secret}`);
     await at.run("config", "rollback", "0");
-    await eventually(async () => expect(await chatStatus(rootUrl, apiKey, "stored-chat")).toBe(404), 3000);
+    await eventually(async () => expect(await chatStatus(rootUrl, apiKey, "stored-chat")).toBe(404));
   } finally {
     await server.stop();
     await upstream.close();

@@ -128,7 +128,7 @@ describe("with OPENAI_BASE_URL alone", () => {
     expect((await say(own)).status).toBe(404);
     const late = await startScriptedUpstream(local.script, port);
     try {
-      await eventually(async () => expect((await say(own)).status).toBe(200), 20_000);
+      await eventually(async () => expect((await say(own)).status).toBe(200));
       const { stderr = "" } = (await server?.stop()) ?? {};
       const lines = stderr.split("\n").filter((line) => line.startsWith("{"));
       const warnings = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 40);

@@ -4,7 +4,7 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { pino } from "pino";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Outcome } from "../../gen/modelgateway/v1/usage_pb.ts";
 import { startGateway } from "../../src/composition/gateway.ts";
 import { loadConfig } from "../../src/config/config.ts";
@@ -15,6 +15,7 @@ import { type Stage, setStage } from "../crash/stage.ts";
 import { mostOutput } from "../crash/upstream.ts";
 import { heldFaults, reconcileFaults, verify } from "../crash/verify.ts";
 import { environment } from "../support/environment.ts";
+import { eventually } from "../support/eventually.ts";
 import { createLedger } from "../support/money/ledger-by-ids.ts";
 
 test("a gateway that is killed has charged every answer that arrived, once, and nothing else", async () => {
@@ -80,10 +81,7 @@ describe("a gateway", () => {
     const asked = { model: "over-chat", input: "Say something long.", background: true, max_output_tokens: mostOutput };
     const { id } = await ask(rootUrl, "/v1/responses", asked);
     await stage.upstream.hanging(1);
-    await vi.waitFor(
-      async () => expect((await ask(rootUrl, `/v1/responses/${id}`)).status).toBe("in_progress"),
-      10_000,
-    );
+    await eventually(async () => expect((await ask(rootUrl, `/v1/responses/${id}`)).status).toBe("in_progress"));
     await gateway.stop("SIGKILL");
     expect(heldFaults(stage.engine)).not.toEqual([]);
     const next = await startHere(() => Date.now() + holdMs + 1000);

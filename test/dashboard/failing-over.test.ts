@@ -4,11 +4,12 @@
  */
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser } from "playwright-core";
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import { chromiumPath, phone, type Visitor } from "../support/dashboard/browser.ts";
 import { pricedModels, startFurnished } from "../support/dashboard/furnished.ts";
 import { gateway, setFurnishedStage, signedIn } from "../support/dashboard/furnished-stage.ts";
+import { eventually } from "../support/eventually.ts";
 import { directMoney } from "../support/money/direct.ts";
 import { type ScriptedUpstream, startScriptedUpstream } from "../support/scripted-upstream.ts";
 import { paidModel } from "../support/upstreams/paid-models.ts";
@@ -108,7 +109,7 @@ describe.skipIf(chromiumPath === undefined)("pages about upstreams, in Chromium"
     const exchange = await upstream.next();
     const visitor = await at("/operator/upstreams");
     const card = visitor.page.getByRole("region", { name: "local" });
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const text = await card.textContent();
       expect(text).toContain("Running now1 of 1");
       expect(text).toContain("Waiting for a place2");

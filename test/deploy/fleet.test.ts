@@ -147,7 +147,7 @@ describe.skipIf(!has("caddy"))("Caddy", () => {
     });
     const url = `http://127.0.0.1:${port}`;
     await eventually(async () => expect((await fetch(`http://127.0.0.1:${checked}/`)).status).toBe(200), 30_000);
-    await eventually(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), 10_000);
+    await eventually(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200));
     const ask = (body: object = {}) =>
       fetch(`${url}/v1/chat/completions`, {
         method: "POST",

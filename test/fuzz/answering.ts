@@ -13,7 +13,9 @@ export interface Answering {
   close(): Promise<void>;
 }
 
-const partMs = 5_000;
+/** Bounds what hangs, and times nothing: no answer lets its client wait. */
+const hangMs = 60_000;
+const timeouts = { connectMs: hangMs, firstByteMs: hangMs, idleMs: hangMs };
 /** Who waits for more after so many turns of the event loop waits for the end of the connection. */
 const patientTurns = 8;
 
@@ -27,7 +29,7 @@ export async function startAnswering(create: CreateClient): Promise<Answering> {
     socket.on("data", () => onRequest(socket));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const client = create(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, partMs);
+  const client = create(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, timeouts);
   const settle = async () => {
     for (const socket of sockets) socket.end();
     while (sockets.size > 0) await turn();

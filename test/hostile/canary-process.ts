@@ -4,7 +4,8 @@
  * its own, which its answer must repeat. One in five comes on a new connection, and one in five over HTTP/2.
  *
  * Told by messages: where to call, to pause, and to tell what it saw since it was last asked. Beside each call it makes the same one of
- * the upstream itself: what that takes is the machine's, and no fault of the gateway's, as is the time that the gateway waits for a core.
+ * the upstream itself: what that takes is the machine's, and no fault of the gateway's, as is the time that the gateway waits for a core, or
+ * the canary itself.
  */
 import { Agent, request } from "node:http";
 import { type ClientHttp2Session, connect } from "node:http2";
@@ -28,28 +29,42 @@ let own: number[] = [];
 let direct: number[] = [];
 let errors: string[] = [];
 let lateMs = 0;
+/** When the next call is due, by `performance.now()`. */
+let nextAt = 0;
+/** Whether no call is made, while those that run are waited for: whether this process is let run matters to them still. */
+let isPaused = false;
+/** For how long this process was not let run until the last call, in milliseconds: as often as it was late by more than a call's distance. */
+let stoppedMs = 0;
 let number = 0;
 const running = new Set<Promise<void>>();
 
+/** Returns for how long this process was not let run until now. */
+function notRun(): number {
+  const late = performance.now() - nextAt;
+  return stoppedMs + (late > everyMs ? late + everyMs : 0);
+}
+
 function begin({ pid, port, upstream, key }: Called): void {
-  let dueAt = performance.now();
+  nextAt = performance.now();
+  isPaused = false;
   const tick = () => {
-    dueAt += everyMs;
     const now = performance.now();
-    lateMs = Math.max(lateMs, now - dueAt);
+    lateMs = Math.max(lateMs, now - nextAt);
+    stoppedMs = notRun();
     // A process that was not let run makes no flood of what it missed.
-    if (now - dueAt > everyMs) dueAt = now;
-    const waitedBefore = waitedBy(pid);
+    nextAt = (now - nextAt > everyMs ? now : nextAt) + everyMs;
+    timer = setTimeout(tick, Math.max(0, nextAt - performance.now()));
+    if (isPaused) return;
+    const [waitedBefore, stoppedBefore] = [waitedBy(pid), stoppedMs];
     const tell = (ms: number, error?: string) => {
       samples.push(ms);
-      own.push(ms - Math.max(0, waitedBy(pid) - waitedBefore));
+      own.push(ms - Math.max(0, waitedBy(pid) - waitedBefore, notRun() - stoppedBefore));
       if (error !== undefined) errors.push(error);
     };
     const kind = kinds[number % kinds.length];
     run(kind === "http2" ? callOverHttp2(port, key, tell) : call(port, key, tell, kind === "new"));
     run(call(upstream, key, (ms) => direct.push(ms)));
     number++;
-    timer = setTimeout(tick, Math.max(0, dueAt - performance.now()));
   };
   timer = setTimeout(tick, 0);
 }
@@ -60,8 +75,9 @@ function run(made: Promise<void>): void {
 }
 
 async function pause(): Promise<void> {
-  clearTimeout(timer);
+  isPaused = true;
   await Promise.all(running);
+  clearTimeout(timer);
   agent.destroy();
   agent = newAgent();
   session?.close();

@@ -20,8 +20,8 @@ export interface CanaryReport {
   /** How long each call took, in milliseconds. */
   readonly samples: readonly number[];
   /**
-   * How long each took less the time in which the gateway was ready and had no core: that is the machine's, whose cores the attackers
-   * share. In milliseconds.
+   * How long each took less the time in which the gateway was ready and had no core, or the canary was not let run: that is the machine's,
+   * whose cores the attackers share. In milliseconds.
    */
   readonly own: readonly number[];
   /** How long the same calls of the upstream itself took. */

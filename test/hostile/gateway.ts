@@ -53,12 +53,13 @@ export interface GatewayOptions {
  */
 const shortBounds: Readonly<Record<string, unknown>> = {
   body_timeout_seconds: 6,
-  disconnect_drain_seconds: 1,
-  idle_seconds: 3,
+  // Longer than a machine stands still that does much else.
+  disconnect_drain_seconds: 6,
+  idle_seconds: 8,
   stalled_reader_seconds: 2,
 };
 
-export const bounds = { bodySeconds: 6, idleSeconds: 3, stalledSeconds: 2 };
+export const bounds = { bodySeconds: 6, idleSeconds: 8, stalledSeconds: 2 };
 
 const knownBounds = () =>
   Object.fromEntries(

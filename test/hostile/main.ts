@@ -25,7 +25,9 @@ if (chosen.length === 0) throw new Error(`there is no such row; there are ${rows
 
 /** How much slower the canary may be under attack, in milliseconds. */
 const slowerMs = 100;
-const theatre = await openTheatre({ ms: Number(values.seconds) * 1000, slowerMs });
+/** How long callers wait at most who are to be served, in milliseconds. */
+const patienceMs = 3_000;
+const theatre = await openTheatre({ ms: Number(values.seconds) * 1000, slowerMs, patienceMs });
 let isStopped = false;
 for (const asked of ["SIGINT", "SIGTERM"]) process.on(asked, () => (isStopped = true));
 

@@ -77,7 +77,8 @@ const counted: readonly RegExp[] = [
 /** Counts by the metric's name and its labels. */
 export type Counts = ReadonlyMap<string, number>;
 
-const scrapeMs = 2_000;
+/** Bounds what hangs, and times nothing. */
+const scrapeMs = 30_000;
 
 /** Reads the counts that are to be zero. Throws where the gateway does not answer in time. */
 export async function readCounts(metricsUrl: string): Promise<Counts> {

@@ -113,8 +113,9 @@ export async function atRest(theatre: Theatre): Promise<AtRest | undefined> {
   return { before: normal, after: held.rss, isCollected, isFreed: isFreed(held, before) };
 }
 
-function stageOf({ calm, wild, ms }: Theatre, gateway: GatewayProcess, share: number): Stage {
-  return { gateway, calm, wild, share, ms: ms * share, signal: AbortSignal.timeout(longestMs) };
+function stageOf({ calm, wild, ms, patienceMs }: Theatre, gateway: GatewayProcess, share: number): Stage {
+  const signal = AbortSignal.timeout(Math.max(longestMs, patienceMs));
+  return { gateway, calm, wild, share, ms: ms * share, patienceMs, signal };
 }
 
 /** Makes a small attack first, and returns what is held then or was before, whichever is more. */
@@ -150,7 +151,7 @@ interface Settled {
  * suffice, a full collection is asked for: garbage that nobody has needed the room of is no leak.
  */
 async function settle(gateway: GatewayProcess, theatre: Theatre, before: Held | undefined): Promise<Settled> {
-  const end = performance.now() + settledMs;
+  const end = performance.now() + Math.max(settledMs, theatre.patienceMs);
   let settled: Settled;
   do {
     settled = await look(gateway, theatre);

@@ -10,6 +10,8 @@ export interface Stage {
   readonly share: number;
   /** How long an attack lasts that is bounded by time alone, in milliseconds. */
   readonly ms: number;
+  /** How long a caller waits who is to be served, and a connection that is to be closed, in milliseconds. */
+  readonly patienceMs: number;
   /** Fires when the row has had its time. */
   readonly signal: AbortSignal;
 }

@@ -11,6 +11,8 @@ export interface TheatreOptions {
   readonly ms: number;
   /** How much slower the canary's slowest hundredth may be under attack, in milliseconds. */
   readonly slowerMs: number;
+  /** How long callers wait who are to be served, and connections that are to be closed, in milliseconds. */
+  readonly patienceMs: number;
 }
 
 export interface Theatre extends TheatreOptions {

@@ -134,6 +134,6 @@ describe.concurrent("while writes fail", () => {
     commit.add(entryOf("req_1"));
     await delay(1_000);
     expect(commit.trouble()).toBeUndefined();
-    await expect.poll(() => commit.trouble(), { timeout: 10_000 }).toBeInstanceOf(LockedError);
+    await expect.poll(() => commit.trouble()).toBeInstanceOf(LockedError);
   });
 });

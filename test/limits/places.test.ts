@@ -73,10 +73,9 @@ for (const kind of kinds) {
       const places = 6;
       await open(3, places);
       let [running, most, done] = [0, 0, 0];
-      const ended = performance.now() + 1_000;
       const used = nodes.map(() => 0);
       const caller = async (i: number) => {
-        while (performance.now() < ended) {
+        while (done < 1_000) {
           await nodes[i]?.take();
           most = Math.max(most, ++running);
           await new Promise((resolve) => setTimeout(resolve, 3));
@@ -88,16 +87,14 @@ for (const kind of kinds) {
       };
       await Promise.all(nodes.flatMap((_, i) => Array.from({ length: 10 }, () => caller(i))));
       expect(most).toBe(places);
-      expect(done).toBeGreaterThan(300);
       for (const count of used) expect(count / done).toBeGreaterThan(0.2);
     });
 
     test("a single place goes round", async () => {
       await open(3, 1);
       const order: number[] = [];
-      const ended = performance.now() + 1_500;
       const caller = async (i: number) => {
-        while (performance.now() < ended) {
+        while (order.length < 200) {
           await nodes[i]?.take();
           order.push(i);
           await new Promise((resolve) => setTimeout(resolve, 5));

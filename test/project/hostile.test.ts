@@ -8,10 +8,12 @@ import { rows } from "../hostile/rows/index.ts";
 import { openTheatre, type Theatre } from "../hostile/theatre.ts";
 
 const slowerMs = 2_000;
+/** Bounds what hangs, and times nothing. */
+const patienceMs = 60_000;
 let theatre: Theatre;
 
 beforeAll(async () => {
-  theatre = await openTheatre({ ms: 1_000, slowerMs });
+  theatre = await openTheatre({ ms: 1_000, slowerMs, patienceMs });
 });
 
 afterAll(() => theatre.close());

@@ -84,3 +84,19 @@ test("each program that measures, tries or attacks says how it is used, and does
     "`npm run fuzz`: plays.\n\n  --seed n   of the first",
   );
 });
+
+test("what is waited for is bounded by what hangs: a machine that stands still for some seconds breaks no test", () => {
+  const leastMs = 20_000;
+  // Its own default is a second.
+  const hasty = /\bvi\.wait(?:For|Until)\(/;
+  const polled = /\bpoll\([^;]*?\{ timeout: ([\d_]+)/g;
+  const awaited = /\beventually\((?:async )?\(\) => (?:(?!\beventually\()[^;{}])*, ([\d_]+)\);/g;
+  const short = files.filter((path) => {
+    const source = readFileSync(join(root, "test", path), "utf8");
+    const bounds = [...source.matchAll(polled), ...source.matchAll(awaited)].map(([, ms = ""]) =>
+      Number(ms.replaceAll("_", "")),
+    );
+    return (path.endsWith(".test.ts") && hasty.test(source)) || bounds.some((ms) => ms < leastMs);
+  });
+  expect(short.filter((path) => path !== "project/tests.test.ts")).toEqual([]);
+});

@@ -45,8 +45,7 @@ async function asked(): Promise<string | null> {
 
 const checks = (upstream: ScriptedUpstream) => upstream.received.filter(({ method }) => method === "GET");
 const logLines = (words: RegExp) => (gateway as TestGateway).logged().match(new RegExp(words, "g")) ?? [];
-const told = (words: RegExp, times: number) =>
-  vi.waitFor(() => expect(logLines(words)).toHaveLength(times), { timeout: 10_000 });
+const told = (words: RegExp, times: number) => eventually(() => expect(logLines(words)).toHaveLength(times));
 
 const [fails, passes] = [/fails its health checks/, /passes its health checks again/];
 const well = (exchange: ScriptedExchange) => exchange.json(204, undefined);

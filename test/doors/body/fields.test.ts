@@ -79,7 +79,8 @@ function manyTokens(count: number): { readonly json: number[]; readonly form: nu
 const completions: SpecEndpoint = {
   section: "4.3",
   path: "/completions",
-  sound: { model: "embedded-chat", prompt: "say hello" },
+  // Of an answer only the head is looked at.
+  sound: { model: "embedded-chat", prompt: "say hello", max_tokens: 1 },
   fields: [
     {
       name: "model",
@@ -311,7 +312,7 @@ const formEncodings: Readonly<Record<string, (pairs: Pairs) => Body>> = {
 
 function pairsOf(request: Readonly<Record<string, Texts>>): Pairs {
   return Object.entries(request).flatMap(([key, texts]) =>
-    (typeof texts === "string" ? [texts] : texts).map((text) => [key, text] as const),
+    (typeof texts === "object" ? texts : [String(texts)]).map((text) => [key, text] as const),
   );
 }
 
@@ -405,9 +406,12 @@ describe("the bounds of lists and of tokens are the same by every RPC", () => {
   };
   const rpcDoors = doorsOf(endpoints.embeddings).filter(({ name }) => !name.startsWith("REST"));
 
+  // Messages of megabytes come by either encoding once: the protocols around them do not look at what is in them.
+  const largeDoors = rpcDoors.filter(({ name }) => name === "Connect, JSON" || name === "gRPC over h2c");
+
   for (const [what, [input, param]] of Object.entries(rows)) {
     test(`${param ? "refuses" : "takes"} an input of ${what}`, async () => {
-      for (const door of rpcDoors) {
+      for (const door of what.startsWith("1,000,00") ? largeDoors : rpcDoors) {
         const request = { model: "embedded-embedding", input, dimensions: 2 };
         const { answers, refused } = await door.call(gateway, { request });
         expect([answers.length, refused?.status, refused?.param], door.name).toEqual(

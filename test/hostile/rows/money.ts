@@ -10,8 +10,8 @@ import { ask, inTurns, open, post, tally } from "../raw.ts";
 import { chat, chatPath, faultsOf, type Row, type Stage, scaled } from "../row.ts";
 
 /** What an account has, in millionths of the unit, once nothing is held any more. */
-async function balance({ gateway: { port, metricsUrl, keys } }: Stage): Promise<number> {
-  for (const end = performance.now() + 7_000; performance.now() < end; await delay(100)) {
+async function balance({ gateway: { port, metricsUrl, keys }, patienceMs }: Stage): Promise<number> {
+  for (const end = performance.now() + Math.max(7_000, patienceMs); performance.now() < end; await delay(100)) {
     const running = [...(await readCounts(metricsUrl))].filter(([name]) =>
       name.startsWith('requests_running{form="stream"'),
     );
@@ -36,7 +36,7 @@ const leaving: Row = {
     const body = chat("bill", "x", { stream: true, max_tokens: 30_000 });
     const left = await inTurns(120, 30, stage.signal, async () => {
       const socket = await open(port);
-      const begun = once(socket, "data", { signal: AbortSignal.timeout(5_000) });
+      const begun = once(socket, "data", { signal: AbortSignal.timeout(stage.patienceMs) });
       socket.write(post(chatPath, keys.billed, body));
       await begun;
       await delay(billedAfterMs / 2);

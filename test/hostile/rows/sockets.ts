@@ -12,9 +12,9 @@ import { faultsOf, largestBody, type Row, type Stage, scaled } from "../row.ts";
 const [continuation, text, ping, pong] = [0, 1, 9, 10];
 
 /** Opens a connection and upgrades it. Throws where it is refused. */
-async function openSocket({ gateway: { port, keys } }: Stage, key = keys.rich): Promise<Socket> {
+async function openSocket({ gateway: { port, keys }, patienceMs }: Stage, key = keys.rich): Promise<Socket> {
   const socket = await open(port);
-  const answer = once(socket, "data", { signal: AbortSignal.timeout(5_000) });
+  const answer = once(socket, "data", { signal: AbortSignal.timeout(patienceMs) });
   socket.write(
     `GET /v1/responses HTTP/1.1\r\nhost: h\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n` +
       `sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nauthorization: Bearer ${key}\r\n\r\n`,

@@ -10,7 +10,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import Sqlite from "better-sqlite3";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { InferenceService } from "../../../gen/modelgateway/v1/inference_pb.ts";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
@@ -742,7 +742,7 @@ describe("completions of several prompts and choices: one call, reserved and cha
       else {
         exchange.head(200, eventStream);
         await exchange.write(streams.anthropic(true).begin);
-        void vi.waitFor(() => expect(heard.match(/"finish_reason":"stop"/g)).toHaveLength(2)).then(exchange.destroy);
+        void eventually(() => expect(heard.match(/"finish_reason":"stop"/g)).toHaveLength(2)).then(exchange.destroy);
       }
     }
     const { text } = await hearing.answer;

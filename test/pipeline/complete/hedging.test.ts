@@ -2,7 +2,7 @@
  * Hedging: where an answer takes long, a second attempt is made. The first answer is taken and charged, the other attempt is aborted
  * and recorded, and only a share of all calls is hedged.
  */
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import { createHedge } from "../../../src/pipeline/complete/hedge.ts";
 import type { Signal } from "../../../src/runtime/caller-abort.ts";
@@ -97,10 +97,10 @@ test("one that failed before the other answered is told as failed, and not as ov
   const slow = await stage.first.next();
   const other = await stage.second.next();
   slow.json(500, {});
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { value } = await scrape(stage.gateway.metricsPort);
     expect(value("model_gateway_upstream_running", { upstream: "first" })).toBe(0);
-  }, 10_000);
+  });
   answerWell(other);
   expect(told(await asking)).toEqual([200, "second", "2"]);
   const [tried] = JSON.parse((await stage.latest())?.tried ?? "[]") as object[];

@@ -2,7 +2,7 @@
  * Each attempt is judged by how it ended itself. What the caller brought about, by a time-out of its own or by a request that the upstream
  * rejects, before its answer or amid a stream, is no failure of the upstream: not in the books, nor in what is measured.
  */
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { Outcome } from "../../../gen/modelgateway/v1/usage_pb.ts";
 import type { Config } from "../../../src/config/config.ts";
 import { askRpc, bearer } from "../../support/dashboard/session.ts";
@@ -160,10 +160,10 @@ describe("of two hedged attempts", () => {
   /** secondHasEnded resolves when the hedge has been made and has ended. */
   async function secondHasEnded(): Promise<void> {
     while (stage.second.received.length === 0) await new Promise(setImmediate);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { value } = await scrape(stage.gateway.metricsPort);
       expect(value("model_gateway_upstream_running", { upstream: "second" })).toBe(0);
-    }, 10_000);
+    });
   }
 
   /** Has both fail, the first one only when the second has failed. */

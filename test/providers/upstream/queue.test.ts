@@ -2,12 +2,13 @@
  * The queue before an upstream with a limited number of calls: the limit holds, higher tiers go first, and calls that
  * may not wait are refused or sent elsewhere. An aborted call leaves at once.
  */
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Frames } from "../../../src/call/call.ts";
 import type { Config, ModelConfig, UpstreamConfig } from "../../../src/config/config.ts";
 import type { Attempt, Provider, Speak } from "../../../src/providers/contract.ts";
 import { createQueues } from "../../../src/providers/upstream/queue.ts";
 import type { Wire } from "../../../src/wire/wire.ts";
+import { eventually } from "../../support/eventually.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { openAccount } from "../../support/payer.ts";
 import {
@@ -67,7 +68,7 @@ function ask({
 
 /** Resolves when so many calls are reserved and not ended: they are at the upstream, or wait for it. */
 const underWay = (count: number) =>
-  vi.waitFor(async () => expect((await gateway.storage.holds.total()).count).toBe(count), 10_000);
+  eventually(async () => expect((await gateway.storage.holds.total()).count).toBe(count));
 
 const contentOf = ({ body }: ScriptedExchange) => JSON.parse(body.toString()).messages[0].content as string;
 const answerIt = (exchange: ScriptedExchange) => exchange.json(200, answer);

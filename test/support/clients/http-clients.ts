@@ -1,5 +1,10 @@
 /** Both clients of an upstream behind their contract, asked in the same way with the same settings. */
-import { type CreateUpstreamClient, createConnectionPool, type ReplyHandler } from "../../../src/http1/client/index.ts";
+import {
+  type CreateUpstreamClient,
+  createConnectionPool,
+  type PhaseTimeouts,
+  type ReplyHandler,
+} from "../../../src/http1/client/index.ts";
 import { createUndiciClient } from "../../../src/providers/upstream/undici.ts";
 
 export interface ClientRequest {
@@ -25,13 +30,13 @@ export interface HttpClient {
   close(): Promise<void>;
 }
 
-/** CreateClient is how both are made: for a server, with a bound for each part of an exchange in milliseconds. */
-export type CreateClient = (origin: string, partMs: number) => HttpClient;
+/** CreateClient is how both are made: for a server, with a bound for each phase of an exchange. */
+export type CreateClient = (origin: string, timeouts: PhaseTimeouts) => HttpClient;
 
 const clientOver =
   (name: HttpClient["name"], create: CreateUpstreamClient): CreateClient =>
-  (origin, partMs) => {
-    const client = create(origin, { connectMs: partMs, firstByteMs: partMs, idleMs: partMs });
+  (origin, timeouts) => {
+    const client = create(origin, timeouts);
     return {
       name,
       close: () => client.close(),

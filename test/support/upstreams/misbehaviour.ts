@@ -6,6 +6,8 @@ export interface Row extends MisbehaviourOptions {
   readonly name: string;
   /** own is what the caller of it has of our client: its own answer, or a failure; unset where either does. */
   readonly own?: "answer" | "fail";
+  /** isTimedOut is whether the call ends by a time-out, if only undici's. It is played once: all others last as long as they need. */
+  readonly isTimedOut?: boolean;
   /** rounds is how often it is played on either lane. */
   readonly rounds?: number;
   /** Of the request to it. */
@@ -46,8 +48,7 @@ export const both = (name: string, text: Text, own?: Row["own"]): Row[] => [
   thenLater(`${name}, and goes on later`, text, own),
 ];
 
-/** A row in which somebody waits for a time-out. */
-export const once = (row: Row): Row => ({ ...row, rounds: 1 });
+export const timedOut = (row: Row): Row => ({ ...row, isTimedOut: true });
 
 export const bodyless = (status: string, lines: string) => (id: string) =>
   `HTTP/1.1 ${status}\r\nx-call: ${id}\r\n${lines}\r\n`;

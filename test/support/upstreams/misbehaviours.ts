@@ -60,9 +60,9 @@ const forEver = (text: string, pauseMs: number) => async (bad: Bad) => {
 
 const endless: readonly Row[] = [
   { name: "says 103 for ever, quickly", own: "fail", rounds: 1, play: forEver(hints.repeat(8), 0) },
-  { name: "says 103 for ever, slowly", own: "fail", rounds: 1, play: forEver(hints, 100) },
+  { name: "says 103 for ever, slowly", own: "fail", isTimedOut: true, play: forEver(hints, 100) },
   {
-    ...{ name: "says its head for ever, byte by byte", own: "fail", rounds: 1 },
+    ...{ name: "says its head for ever, byte by byte", own: "fail", isTimedOut: true },
     async play(bad) {
       if (await bad.write("HTTP/1.1 200 OK\r\nx: ")) await forEver("a", 20)(bad);
     },
@@ -73,14 +73,14 @@ const endless: readonly Row[] = [
       if (await bad.write("HTTP/1.1 200 OK\r\n")) await forEver(`x: ${"a".repeat(1_000)}\r\n`, 0)(bad);
     },
   },
-  { name: "says nothing", own: "fail", rounds: 1, play: () => {} },
+  { name: "says nothing", own: "fail", isTimedOut: true, play: () => {} },
   {
     name: "says a head and nothing more",
     own: "fail",
-    rounds: 1,
+    isTimedOut: true,
     play: ({ id, write }) => write(head(id, length(id))),
   },
-  { name: "leaves out the last chunk", own: "fail", rounds: 1, play: ({ id, write }) => write(chunked(id, "")) },
+  { name: "leaves out the last chunk", own: "fail", isTimedOut: true, play: ({ id, write }) => write(chunked(id, "")) },
 ];
 
 const ends: readonly Row[] = [

@@ -8,10 +8,10 @@ import {
   evil,
   framed,
   length,
-  once,
   plain,
   type Row,
   type Text,
+  timedOut,
   withHead,
 } from "./misbehaviour.ts";
 
@@ -32,9 +32,9 @@ const bodyInDoubt: readonly Row[] = [
     framed("content-length: 2\r\ntransfer-encoding: chunked\r\n", (id) => `${chunkOf(id)}0\r\n\r\n`),
     "fail",
   ),
-  ...both("names a coding behind chunks", framed("transfer-encoding: chunked, gzip\r\n", plain), "fail").map(once),
+  ...both("names a coding behind chunks", framed("transfer-encoding: chunked, gzip\r\n", plain), "fail").map(timedOut),
   ...both("names chunks twice", framed("transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n", plain), "fail"),
-  once(atOnce("names a coding of its own", framed("transfer-encoding: xchunked\r\n", plain), "fail")),
+  timedOut(atOnce("names a coding of its own", framed("transfer-encoding: xchunked\r\n", plain), "fail")),
   ...both(
     "answers in chunks by HTTP/1.0",
     (id) => `HTTP/1.0 200 OK\r\nx-call: ${id}\r\ntransfer-encoding: chunked\r\n\r\n${chunkOf(id)}0\r\n\r\n`,

@@ -181,7 +181,7 @@ const scanners: Readonly<Record<string, Scanner>> = {
 
 const megabyte = 2 ** 20;
 const tried = 120;
-const smallBytes = 32_768;
+const smallBytes = 16_384;
 /**
  * The most steps per byte, for the most costly scanner: each byte is looked at, searched for several things, and
  * copied.
@@ -237,12 +237,12 @@ const seed = Number(process.env.SEED ?? 20_261_125);
 describe(`the steps are in proportion to the bytes (SEED=${seed})`, () => {
   test.each(Object.entries(scanners))("%s", (_, scanner) => {
     for (const input of worstOf(scanner, randomOf(seed))) {
-      let before = 0;
-      for (const megabytes of [1, 2, 4, 8, 16]) {
+      let before = Number.POSITIVE_INFINITY;
+      for (const megabytes of [1, 4, 16]) {
         const steps = stepsOf(scanner, made(input, megabytes * megabyte));
-        const words = `${JSON.stringify(input)}: ${steps} steps for ${megabytes} MB, ${before} for half of it`;
+        const words = `${JSON.stringify(input)}: ${steps} steps for ${megabytes} MB, ${before} for a quarter of it`;
         // Work in parts may take one part more or less.
-        ok(before === 0 || steps <= 2.5 * before, words);
+        ok(steps <= 5 * before, words);
         ok(steps <= mostStepsPerByte * (megabytes * megabyte + smallBytes), words);
         before = steps;
       }

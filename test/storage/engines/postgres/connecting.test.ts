@@ -102,7 +102,7 @@ describe.skipIf(!postgresPrograms)("a server of Postgres", () => {
     await query(url, "ALTER SYSTEM SET ssl = on");
     await query(url, "SELECT pg_reload_conf()");
     const named = url.replace("127.0.0.1", "localhost");
-    await expect.poll(() => refusal(`${named}?sslmode=require`), { timeout: 5000 }).toBe("it was opened");
+    await expect.poll(() => refusal(`${named}?sslmode=require`)).toBe("it was opened");
     expect(await refusal(`${named}?sslmode=verify-full`)).toMatch(
       /no known authority has signed its certificate\. Name .* sslrootcert/,
     );

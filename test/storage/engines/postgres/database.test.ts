@@ -120,7 +120,7 @@ describe.skipIf(!postgresPrograms)("a database of Postgres", () => {
       rmSync(join(folder.path, "postgres.notes", "nod_killed.lock"));
       const later = sql`UPDATE nodes SET alive_until = now_ms() - 1 WHERE node = 'nod_killed'`;
       await later.execute(next.db);
-      await expect.poll(() => segments.nodes(), { timeout: 10_000 }).toEqual([]);
+      await expect.poll(() => segments.nodes()).toEqual([]);
       const charged = await storesOver(next.scope).accounts.find("acc_1");
       expect(charged).toMatchObject({ balance: 1_000_000 - 40 });
       expect(errors).toEqual([]);
@@ -158,9 +158,7 @@ describe.skipIf(!postgresPrograms)("a database of Postgres", () => {
       await storesOver(scope).accounts.update("acc_1", { name: "two" });
     });
     expect(troubleOf(await broken.catch((error: unknown) => error))).toBe("away");
-    await expect
-      .poll(() => opened.writable.trouble(), { timeout: 3000 })
-      .toMatch(/^the database does not answer, for \d+ s$/);
+    await expect.poll(() => opened.writable.trouble()).toMatch(/^the database does not answer, for \d+ s$/);
     await expect.poll(() => changes.length).toBe(1);
     const asks = [
       () => stores.accounts.find("acc_1"),
@@ -173,12 +171,10 @@ describe.skipIf(!postgresPrograms)("a database of Postgres", () => {
     });
     expect(runningMs).toBeLessThan(1500);
     await postgres.start();
-    await expect.poll(() => opened.writable.trouble(), { timeout: 5000 }).toBeUndefined();
-    await expect
-      .poll(() => stores.accounts.find("acc_1").catch(() => undefined), { timeout: 5000 })
-      .toMatchObject({ name: "one" });
-    await expect.poll(() => hold(books, holdOf("req_2", 5)).catch(String), { timeout: 5000 }).toEqual([5]);
-    await expect.poll(() => stores.requests.findAny("req_1"), { timeout: 5000 }).toMatchObject({ cost: 40 });
+    await expect.poll(() => opened.writable.trouble()).toBeUndefined();
+    await expect.poll(() => stores.accounts.find("acc_1").catch(() => undefined)).toMatchObject({ name: "one" });
+    await expect.poll(() => hold(books, holdOf("req_2", 5)).catch(String)).toEqual([5]);
+    await expect.poll(() => stores.requests.findAny("req_1")).toMatchObject({ cost: 40 });
     await expect.poll(() => changes).toEqual([expect.stringContaining("does not answer"), undefined]);
     await books.close();
   });

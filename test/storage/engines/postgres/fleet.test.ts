@@ -156,7 +156,7 @@ describe.skipIf(!postgresPrograms)("nodes of a fleet on Postgres", () => {
     };
     const uncharged = (charged: Map<string, number>) => [...told].filter(([id, cost]) => charged.get(id) !== cost);
     // What was told from a spool is written as soon as the database answers.
-    await expect.poll(async () => uncharged(await costs()), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(async () => uncharged(await costs())).toEqual([]);
     const charged = await costs();
     // What was not told may be charged, if it was on its way; but no call is twice in the sums, which `faults` proves.
     expect(charged.size - told.size).toBeLessThan(told.size);
