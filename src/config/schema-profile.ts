@@ -255,6 +255,14 @@ const facts = {
         "How many calls an earlier turn of the model may have. Where it is one, further ones become turns of their own.",
       examples: ["any"],
     }),
+  null_content: z
+    .enum(["any", "text"])
+    .optional()
+    .meta({
+      description:
+        "What a content of null may be, or none, as beside calls. Where it is a text, it is sent as an empty one.",
+      examples: ["any"],
+    }),
   schemas: z
     .enum(["whole", "rooted", "plain", "nullable"])
     .optional()

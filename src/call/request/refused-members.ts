@@ -28,6 +28,8 @@ export interface RefusedForms {
   readonly isPrefill?: boolean | undefined;
   /** A schema for the answer. */
   readonly isSchema?: boolean | undefined;
+  /** JSON without a schema for the answer. */
+  readonly isAnyJson?: boolean | undefined;
   /** A demand for a call of a tool. */
   readonly isDemand?: boolean | undefined;
   /** Instructions by a role of their own. */
@@ -36,6 +38,12 @@ export interface RefusedForms {
   readonly areTurns?: boolean | undefined;
   /** Tools while the model reasons. */
   readonly areReasonedTools?: boolean | undefined;
+  /** Turns of the model's that neither say nor call anything. */
+  readonly areEmptyTurns?: boolean | undefined;
+  /** A content of null, or none, as beside calls. */
+  readonly areNulls?: boolean | undefined;
+  /** Turns of the model's without what it thought. */
+  readonly areThoughtless?: boolean | undefined;
   /** Several calls in one turn of the model's. */
   readonly areCalls?: boolean | undefined;
 }
@@ -122,18 +130,40 @@ export function memberAt(
     if (Array.isArray(at) && /^\d+$/.test(word)) {
       at = at[Number(word)];
       path.push(anyEntry);
-    } else if (isObject(at) && Object.hasOwn(at, word)) {
+    } else if (isObject(at)) {
+      const key = keyIn(at, word);
+      if (key === undefined) continue;
       holder = at;
-      at = at[word];
-      path.push(word);
-      last = word;
+      at = at[key];
+      path.push(key);
+      last = key;
     }
   }
   const other = path.length === 1 && operation === "chat" && otherBound.get(path[0] as string);
   if (other) return { path, of: null, as: other };
-  if (last === undefined || isNeeded(last, at, path, operation)) return undefined;
+  if (path.length === 1 && isUsual(path[0] as string, at)) return { path, of: null, isOnce: true };
+  const isSpeaker = path.join(".") === nameOfSpeaker && holder.role !== "function";
+  if (last === undefined || (!isSpeaker && isNeeded(last, at, path, operation))) return undefined;
   const done = doneHereIn(request, operation).find((one) => one.path.join(".") === path.join("."));
   return done ?? { path, of: holder.type ?? null };
+}
+
+/** isUsual reports a value that says what leaving its member out says: SDKs send such, and servers refuse the members as such. */
+function isUsual(key: string, value: JsonValue | undefined): boolean {
+  if (key === "n") return value === 1;
+  if (key === "tool_choice") return value === "auto";
+  if (key === "response_format") return isObject(value) && value.type === "text";
+  return (key === "logprobs" || key === "echo") && value === false;
+}
+
+/** nameOfSpeaker is the path of the name of who speaks, which a turn need not have; the result of a function has that of the function. */
+const nameOfSpeaker = "messages.*.name";
+
+/** keyIn returns the key that a server names: some write keys as their own code does, as xAI `presencePenalty`. Undefined where there is none. */
+function keyIn(object: JsonObject, word: string): string | undefined {
+  if (Object.hasOwn(object, word)) return word;
+  const key = word.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return key !== word && Object.hasOwn(object, key) ? key : undefined;
 }
 
 /** dispensable are the types of blocks without which a conversation says the same: what a model thought before. */

@@ -1,7 +1,8 @@
 /**
  * Reads in a chat's refusal which of its forms the server does not take: keys that OpenAI's API does not have, instructions by their role or
  * their place, lists of texts in place of one, a last turn that is the model's, a schema for the answer, a demand for a call, turns that do not
- * alternate, several calls in one, and tools while the model reasons. And in any refusal whether the answer is to be asked for as a stream, or whole.
+ * alternate, several calls in one, a content of null, turns that are empty or lack what the model thought, and tools while it reasons. And in
+ * any refusal whether the answer is to be asked for as a stream, or whole.
  *
  * Sources: https://github.com/danny-avila/LibreChat/issues/5985, https://github.com/vellum-ai/vellum-assistant/pull/40916,
  * https://github.com/aj47/SpeakMCP/pull/1037, https://github.com/llm-exe/llm-exe/issues/662,
@@ -106,12 +107,16 @@ const told: readonly (readonly [form: Exclude<keyof RefusedForms, "place">, isTo
   ["areParts", (said, turns) => saysText.test(said) && turns.some(hasTexts)],
   ["isPrefill", (said, turns) => saysEnd.test(said) && turns.at(-1)?.role === "assistant"],
   ["isSchema", (said, _, { response_format: format }) => hasSchema(format) && saysNoSchema(said)],
+  ["isAnyJson", (said, _, { response_format: format }) => isAnyJson(format) && saysSchemaOnly(said)],
   ["isDemand", (said, _, request) => demandsCall(request) && saysNoDemand.test(said)],
+  ["areThoughtless", (said, turns) => saysThoughtless.test(said) && turns.some(isThoughtless)],
+  ["areNulls", (said, turns) => saysNull.test(said) && turns.some(({ content = null }) => content === null)],
+  ["areEmptyTurns", (said, turns) => saysEmpty.test(said) && turns.some(isEmpty)],
 ];
 
 /** How servers and their templates say that they do not know a role, and that instructions come first. */
 const saysRole =
-  /\bdeveloper\b|\broles?\b.{0,80}\b(?:un\w+|invalid|must|should|only|expected|supported)\b|\b(?:un\w+|invalid|only)\b.{0,80}\broles?\b/is;
+  /\bdeveloper\b|\broles?\b.{0,80}\b(?:un\w+|invalid|must|should|only|expected|supported)\b|\b(?:un\w+|invalid|incorrect|only)\b.{0,80}\broles?\b/is;
 const saysOrder =
   /\bsystem\b.{0,80}\b(?:first|begin\w*|start|once|order|position)\b|\b(?:first|only one|multiple|more than one)\b.{0,60}\bsystem\b|\binvalid (?:chat setting|message role: system)\b|\broles\b.{0,20}\balternate\b/is;
 
@@ -186,6 +191,17 @@ function saysNoSchema(said: string): boolean {
   return found !== "" && !saysPart.test(words.slice(Math.max(0, index - before), index + found.length));
 }
 
+/** saysSchemaOnly reports whether a refusal is for JSON without a schema, as LM Studio's is. */
+function saysSchemaOnly(said: string): boolean {
+  const [allowed = ""] =
+    /\bresponse_format\b.{0,120}\b(?:must|should|one of|only)\b.{0,80}\bjson_schema\b/is.exec(said) ?? [];
+  return allowed !== "" && !allowed.includes("json_object");
+}
+
+function isAnyJson(format: JsonValue | undefined): boolean {
+  return isObject(format) && format.type === "json_object";
+}
+
 function hasSchema(format: JsonValue | undefined): boolean {
   return isObject(format) && format.type === "json_schema";
 }
@@ -193,12 +209,35 @@ function hasSchema(format: JsonValue | undefined): boolean {
 /** How servers say that the model alone decides whether it calls a tool: Z.ai's, Moonshot's, DeepSeek's and others. */
 const saysNoDemand = new RegExp(
   [
-    String.raw`\btool[_ ]?choice\b.{0,80}\b(?:must be (?:set to )?\W?auto|only (?:supports?|accepts?|allows?)|not (?:\w+ )?supported|unsupported|incompatible)\b`,
+    String.raw`\btool[_ ]?choice\b.{0,80}\b(?:must be (?:set to )?\W?auto|does not support|only (?:supports?|accepts?|allows?)|not (?:\w+ )?supported|unsupported|incompatible)\b`,
     String.raw`\b(?:not|n't|un)[ -]?support\w*\b.{0,60}\btool[_ ]?choice\b`,
     String.raw`\bonly\b.{0,30}\bauto\b.{0,60}\btool[_ ]?choice\b`,
+    String.raw`\binvalid tool_choice type\b|\btool_choice\w*\b.{0,20}\bshould be one of\b`,
   ].join("|"),
   "is",
 );
+
+/** How servers say that a turn of a model that thinks has to have what it thought: Moonshot's, DeepSeek's and who passes on what these say. */
+const saysThoughtless =
+  /\breasoning_content\b.{0,60}\b(?:missing|required|must be (?:passed|provided|included|present)|passed back)\b|\bmissing\b.{0,20}\breasoning_content\b/is;
+
+function isThoughtless({ role, reasoning_content: thought = null }: JsonObject): boolean {
+  return role === "assistant" && (thought === null || thought === "");
+}
+
+/** How they say that a turn may not be empty: Moonshot's, MiniMax's, Anthropic's behind others. */
+const saysEmpty =
+  /\b(?:content|messages?|text)\b.{0,60}\b(?:must not be|must be non-|cannot be|can't be|should not be|may not be|is|are|must have non-) ?empty\b|\bnon-empty content\b/is;
+
+/** How they say that a content is a text, and not null or left out, as beside calls: OpenAI's words, Pydantic's, Cloudflare's and Alibaba's. */
+const saysNull =
+  /\bcontent\b(?! (?:block|part|item|type|filter|polic)).{0,120}\b(?:null|none|nil|missing|str(?:ing)?|required field|field required|is required|must contain)\b|\bmust contain '?content\b/is;
+
+/** isEmpty reports a turn of the model's that neither says nor calls anything. */
+function isEmpty({ role, content = null, tool_calls: calls, function_call: called = null }: JsonObject): boolean {
+  const saysNothing = content === null || content === "" || (Array.isArray(content) && content.length === 0);
+  return role === "assistant" && saysNothing && !(Array.isArray(calls) && calls.length > 0) && called === null;
+}
 
 /** hasTexts reports a turn whose content is a list of texts alone. */
 function hasTexts({ content }: JsonObject): boolean {

@@ -64,10 +64,10 @@ const saysUnknown = new RegExp(
 const saysValue = /values?\b|must be|at (?:most|least)|range|between|取值/i;
 
 /**
- * quoted also finds the keys of JSON within a text, but for the colon behind them. `before` looks back from what stands behind a name: to try
+ * quoted also finds the keys of JSON within a text, but for the colon behind them: Groq has one behind the place of a message. `before` looks back from what stands behind a name: to try
  * each beginning of a long word takes time by the square of its length, and a refusal may quote what its caller wrote.
  */
-const quoted = /["'`]([\w$][\w$.[\]-]*)["'`](?!\s*:)/g;
+const quoted = /["'`]([\w$][\w$.[\]-]*)["'`](?:(?!\s*:)|(?<=\.\d{1,6}["'`]))/g;
 const before =
   /(?::|\r?\n)(?<=([\w$][\w$.[\]-]{0,199})(?::|\r?\n))\s*(?:extra inputs are not permitted|un(?:known|supported|expected|recogni[sz]ed) )/gi;
 const behind = /(?:parameter|argument|field|property|key)s?(?:\(s\))?(?: supplied)?:?\s+([A-Za-z_$][\w$.[\]-]*)/gi;

@@ -6,6 +6,7 @@
  * pass for the upstream's word on the gateway's own account.
  */
 import type { ErrorFields } from "./error-fields.ts";
+import { isThrottled, lookedAt, moderated, plainCode, serversOfTools, unfetched, wordsOf } from "./error-words.ts";
 import { withoutQuotations } from "./quotations.ts";
 
 /** Meaning is the cause of an error, where its status alone does not tell. */
@@ -30,7 +31,7 @@ const creditWords = wordsOf(
   "(?:credit |account )?balance is (?:too low|insufficient|not enough)",
   "(?:used|exhausted|spent) all (?:of )?(?:your |its |the )?(?:available |prepaid |monthly )?credits",
   "credits (?:are|have been) (?:depleted|exhausted|used up)",
-  "exceeded your monthly included credits",
+  "exceeded your monthly included credits|free allocated quota exceeded",
   "requires more credits|not enough (?:balance|credits?|funds|quota)|enable billing\\b",
   "monthly spending limit|spend(?:ing)? limit (?:has been )?(?:reached|exceeded)|reached your specified api usage limits",
   "arrearage|account is (?:in arrears|overdue)|account is in good standing",
@@ -68,7 +69,9 @@ const modelCodes: ReadonlySet<string> = new Set([
   ...["model_not_supported", "model_decommissioned", "model_deprecated", "unknown_model", "model_retired"],
   ...["operationnotsupported", "endpoint_not_found", "resource_does_not_exist"], // Azure, Databricks
   ...["modelnotopen", "invalidendpointormodel.notfound", "invalidendpoint.closedendpoint"], // Volcengine
-  "1211", // Z.ai
+  ...["1211", "1311"], // Z.ai, the second of a plan without the model
+  "2061", // MiniMax, of such a plan, too
+  "unavailable_model", // GitHub
 ]);
 
 /**
@@ -84,7 +87,7 @@ const modelWords = new RegExp(
     "^(?:no such|unknown) model\\b|^invalid model\\b(?! (?:output|response))|^invalid params, unknown model\\b",
     "^no endpoints found for\\b|is not a valid model id|model identifier is invalid|invalid model name passed in\\b",
     "^the model '' has been (?:decommissioned|deprecated)|^no models? (?:is |are )?(?:currently )?loaded\\b",
-    "^(?:the )?model (?:'' )?(?:is |was |has been )?unloaded\\b|^failed to load model\\b|^(?:the )?model has crashed\\b",
+    "^(?:the )?model (?:'' )?(?:is |was |has been |has )?unloaded\\b|^failed to load model\\b|^(?:the )?model has crashed\\b",
     // Of a feature that a model lacks more is said.
     "^(?:the |this |requested |selected )*model (?:'' |\\S{1,200} )?(?:is |was |has been )?(?:currently )?(?:not (?:available|loaded|deployed|supported)|unavailable|no longer (?:available|supported)|deprecated|retired|discontinued)(?=[.!:,;]|$| and\\b| (?:for|to|in|on) (?:your|this|new)\\b| by any\\b)",
     "^(?:access denied\\. )?this model is marked by provider as legacy\\b|^unsupported model(?::| '')",
@@ -97,23 +100,10 @@ const modelWords = new RegExp(
 const modelWordsOf404 =
   /^(?:not found the model|models\/\S{1,200} is not found|this model version has reached the end)/i;
 
-/** A provider that refuses the content says so with the status of a wrong key. */
-const moderated = wordsOf(
-  "flagged|moderation|content[ _]policy",
-  "violat(?:es?|ed|ing) (?:\\w+ ){0,3}(?:usage|content|safety|acceptable)|safety[ _]check",
-);
-
 /** Errors of what a caller has named by its address. */
 const codesOfNamed: ReadonlySet<string> = new Set([
   ...["external_connector_error", "invalid_image_url", "failed_to_download_image", "image_file_not_found"],
 ]);
-const serversOfTools = /\bmcp server|\bconnector\b/i;
-const unfetched = wordsOf(
-  "(?:error|timeout|time[ -]?out|failure) (?:while |when |in )?(?:download|fetch|retriev)ing",
-  "(?:failed|unable|could not|couldn't|cannot|can't) (?:to )?(?:download|fetch|retrieve)\\b(?! (?:the )?model)",
-  "(?:failed|unable|could not|couldn't|cannot|can't) (?:to )?(?:load|open|access) (?:the |an? )?(?:image|picture|file|video|audio|media|url)\\b",
-);
-
 /**
  * isOfNamed reports the failure of what the caller has named by its address: a server of tools, or a picture to fetch. The vendor is healthy,
  * and has accepted the gateway's own credential, whatever it tells of that: any caller could bring it about. `status` is undefined within
@@ -135,7 +125,8 @@ export function meaningOf(words: ErrorFields, status: number): Meaning | undefin
   const codes = words.codes.map(plainCode);
   const message = withoutQuotations((words.message ?? "").slice(0, lookedAt));
   const mayTell = !statusesOfRequests.has(status);
-  if (status === 402 || codes.some((code) => creditCodes.has(code))) return "credit";
+  const isUnpaid = codes.some((code) => creditCodes.has(code)) && !isThrottled(words);
+  if (status === 402 || isUnpaid) return "credit";
   if (mayTell && creditWords.test(message)) return "credit";
   if (isAboutModel(words, codes, message, status)) return "model";
   if (status === 403 && [message, ...codes].some((words) => moderated.test(words))) return undefined;
@@ -147,13 +138,6 @@ export function meaningOf(words: ErrorFields, status: number): Meaning | undefin
 
 /** lateStatuses are those of servers and, as Cloudflare's, of proxies that waited for one in vain. */
 const lateStatuses: ReadonlySet<number> = new Set([408, 504, 522, 524]);
-
-/** Characters of a message that are read. */
-const lookedAt = 300;
-
-function wordsOf(...patterns: readonly string[]): RegExp {
-  return new RegExp(`(?<!\\w)(?:${patterns.join("|")})`, "i");
-}
 
 /**
  * isAboutModel reports an unknown model: by a code, by the message, or for a 404 by its param. Anthropic names the model after its type.
@@ -178,8 +162,8 @@ function saysNoModel(message: string): boolean {
 const pathWords =
   /^(?:(?:404 )?(?:page |file |path |url |route |endpoint |resource )?not found|invalid url|method not allowed|cannot post|no (?:such )?(?:route|handler|static resource|endpoint)\b|unknown (?:path|url|route|endpoint)|unexpected endpoint)/i;
 
-/** misrouted finds what Alibaba and Cloudflare say of a wrong path with another status. */
-const misrouted = /^(?:url error, please check url|could not route to\b)/i;
+/** misrouted finds what Alibaba and Cloudflare say of a wrong path with another status, and Azure of a wrong version of its API. */
+const misrouted = /^(?:url error, please check url|could not route to\b|api version not supported)/i;
 
 /** servesNothing reports that a server has nothing at the path that was asked, as far as its status and words tell. */
 export function servesNothing({ message, isText }: ErrorFields, status: number): boolean {
@@ -187,90 +171,3 @@ export function servesNothing({ message, isText }: ErrorFields, status: number):
   if (status === 400 && message !== undefined && misrouted.test(message)) return true;
   return status === 404 && (message === undefined || isText || pathWords.test(message.trim()));
 }
-
-/** The statuses of the codes and types of both families, and of servers like them, for errors without a status. */
-const statuses: ReadonlyMap<string, number> = new Map([
-  ...["invalid_request_error", "context_length_exceeded", "content_policy_violation", "badrequesterror"].map(as(400)),
-  ...["invalid_argument", "failed_precondition", "out_of_range", "validationexception", "value_error"].map(as(400)),
-  ...["exceed_context_size_error", "prompt_too_long", "content_filter"].map(as(400)),
-  // Of a failed response.
-  ...["invalid_prompt", "invalid_image", "invalid_image_format", "invalid_base64_image", "invalid_image_url"].map(
-    as(400),
-  ),
-  ...["image_too_large", "image_too_small", "image_parse_error", "image_content_policy_violation"].map(as(400)),
-  ...["invalid_image_mode", "image_file_too_large", "unsupported_image_media_type", "empty_image_file"].map(as(400)),
-  ...["failed_to_download_image", "image_file_not_found", "invalid_encrypted_content"].map(as(400)),
-  ...["authentication_error", "invalid_api_key", "unauthenticated", "invalid_authentication_error"].map(as(401)),
-  ...["billing_error", "insufficient_quota", "exceeded_current_quota_error"].map(as(402)),
-  ...["permission_error", "insufficient_permissions", "permission_denied", "accessdeniedexception"].map(as(403)),
-  ...["not_found_error", "model_not_found", "not_found", "notfounderror", "resource_not_found_error"].map(as(404)),
-  ...["resourcenotfoundexception"].map(as(404)),
-  ...["conflict_error", "aborted", "conflictexception"].map(as(409)),
-  ...["request_too_large"].map(as(413)),
-  ...["validation", "extra_forbidden"].map(as(422)),
-  ...["rate_limit_error", "rate_limit_exceeded", "requests", "tokens", "resource_exhausted", "ratelimiterror"].map(
-    as(429),
-  ),
-  ...["rate_limited", "rate_limit_reached_error", "throttlingexception", "ratelimitreached"].map(as(429)),
-  // AWS: a quota is the operator's, whatever the status says.
-  ...["modelnotreadyexception", "servicequotaexceededexception"].map(as(429)),
-  ...["overloaded", "overloaded_error", "service_unavailable", "service_unavailable_error", "unavailable"].map(as(503)),
-  ...["unavailable_error", "engine_overloaded_error", "serviceunavailableexception"].map(as(503)),
-  ...["timeout", "timeout_error", "deadline_exceeded", "vector_store_timeout"].map(as(504)),
-  // MiniMax
-  ...["1004", "2049"].map(as(401)),
-  ...["1008"].map(as(402)),
-  ...["1002", "1039", "1041", "2045", "2056"].map(as(429)),
-  ...["1026", "1027", "1042", "2013"].map(as(400)),
-  // Z.ai
-  ...["1301"].map(as(400)),
-  ...["1302", "1303", "1304", "1308", "1310"].map(as(429)),
-  ...["1305", "1312"].map(as(503)),
-]);
-
-/**
- * exactStatus returns the status that an error answer means: its own, unless its codes say that there is too much to do. Proxies, and some
- * vendors, say so with a status for something else.
- */
-export function exactStatus(answered: number, codes: ErrorFields["codes"]): number {
-  const meant = statusMeant(codes);
-  if (meant === 429 && (answered === 400 || answered === 403 || answered >= 500)) return meant;
-  return (meant === 503 || meant === 504) && (answered === 500 || answered === 502) ? meant : answered;
-}
-
-/** wordStatuses has the statuses of names that vendors make up of the same few words, without what separates these. */
-const wordStatuses: readonly (readonly [words: RegExp, status: number])[] = [
-  [/^authfailure/, 401],
-  [/ratelimit|ratequota|quotaviolation|throttl|toomanyrequests|requestlimitexceeded/, 429],
-  [/overload|unavailable|outofcapacity/, 503],
-  [/datainspection|contentfilter|contentpolicy|sensitivecontent|contentdetected/, 400],
-  [/invalidrequest|invalidparam|invalidarg|badrequest/, 400],
-  [/timeout|timedout|deadlineexceeded/, 504],
-];
-
-/** plainCode returns a code as it is looked up, without the namespace that AWS puts before it: `com.amazon.coral.service#ThrottlingException`. */
-function plainCode(code: string | number): string {
-  return `${code}`.toLowerCase().replace(/^[\w.]*#/, "");
-}
-
-function as(status: number): (word: string) => readonly [string, number] {
-  return (word) => [word, status];
-}
-
-/** statusMeant returns the status that an error's codes mean: a status as a number or string, or a known word; undefined without one. */
-export function statusMeant(codes: ErrorFields["codes"]): number | undefined {
-  for (const code of codes) {
-    const word = plainCode(code);
-    const status = /^[45]\d\d$/.test(word) ? Number(word) : (statuses.get(word) ?? statusInWord(word));
-    if (status !== undefined) return status;
-  }
-  return undefined;
-}
-
-function statusInWord(word: string): number | undefined {
-  const letters = word.slice(0, longestWord).replaceAll(/[^a-z]/g, "");
-  return wordStatuses.find(([words]) => words.test(letters))?.[1];
-}
-
-/** longestWord is the most characters of a name that are looked at. */
-const longestWord = 100;

@@ -26,7 +26,8 @@ import { parseJsonText } from "../../wire/scan/parse-json-text.ts";
 import { retryDelayIn } from "../upstream/retry-delay.ts";
 import { type ContextOverflow, readOverflow } from "./context-overflow.ts";
 import { detailCodeOf, type ErrorFields, readErrorBody, readErrorJson } from "./error-fields.ts";
-import { exactStatus, isOfNamed, type Meaning, meaningOf, servesNothing, statusMeant } from "./error-meaning.ts";
+import { isOfNamed, type Meaning, meaningOf, servesNothing } from "./error-meaning.ts";
+import { exactStatus, toldStatus } from "./error-status.ts";
 import type { Redact } from "./redact.ts";
 
 export interface UpstreamError {
@@ -104,8 +105,7 @@ export function refusalOfErrorIn(json: JsonObject, body: Buffer, dialect: ErrorD
 }
 
 function refusalOfWords(words: ErrorFields, error: UpstreamError, dialect: ErrorDialect): Refusal {
-  const { codes } = words;
-  const told = error.status === undefined ? statusMeant(codes) : exactStatus(error.status, codes);
+  const told = error.status === undefined ? toldStatus(words) : exactStatus(error.status, words);
   const status = dialect.statusOf(words) ?? told ?? 500;
   const { retryAfter = retryDelayIn(words.error, words.message), model } = error;
   const isOfCallers = isOfNamed(words, error.status, told);

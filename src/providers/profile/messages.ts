@@ -67,6 +67,7 @@ function* fitMessage(
     const text = textOf(message.content);
     if (text !== undefined) changes.content = text;
   }
+  if (capabilities.null_content === "text" && (message.content ?? null) === null) changes.content = "";
   if (isOwn) dropSignedThinking(message, capabilities, path, changes, dropped);
   fitThoughts(message, capabilities, path, changes, dropped);
   fillThoughts(message, capabilities, changes);

@@ -77,6 +77,7 @@ const conservative: AllCapabilities = {
   empty_turns: "any",
   turns: "any",
   turn_calls: "any",
+  null_content: "any",
   schemas: "whole",
   cache_marks: "none",
   include_usage: true,

@@ -718,7 +718,7 @@ const busy: readonly (readonly [status: number, body: unknown, seen: number])[] 
   [503, { error: { code: 429, message: why } }, 429],
   [500, { error: { type: "overloaded", message: why } }, 503],
   [502, { error: { code: 503, message: why } }, 503],
-  [400, { error: { code: "service_unavailable", message: why } }, 400],
+  [400, { error: { code: "service_unavailable", message: why } }, 503],
   [404, { error: { code: 429, message: why } }, 404],
 ];
 

@@ -62,6 +62,15 @@ const texts = {
     ...{ generation_settings: { n_predict: -1, stop: ["x"] }, truncated: false, stop_type: "eos", stopping_word: "" },
     ...{ tokens_predicted: 3, tokens_evaluated: 7, timings: { prompt_n: 2, predicted_n: 3 } },
   },
+  "Workers AI's": {
+    response: said,
+    tool_calls: [],
+    usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
+  },
+  "Workers AI's in its envelope": {
+    result: { response: said, usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 } },
+    ...{ success: true, errors: [], messages: [] },
+  },
   "Cohere's first": {
     ...{ text: said, generation_id: "g", finish_reason: "COMPLETE", chat_history: [{ role: "USER", message: "hi" }] },
     meta: { billed_units: { input_tokens: 7, output_tokens: 3 } },
@@ -87,6 +96,11 @@ const calls = {
   "the Responses API's": {
     ...{ id: "resp_1", object: "response", status: "completed" },
     output: [{ type: "function_call", id: "fc_1", call_id: "call_1", name: "look", arguments: '{"a":1}' }],
+  },
+  "Workers AI's": { response: null, tool_calls: [{ name: "look", arguments: { a: 1 } }] },
+  "Workers AI's in chat's form": {
+    ...{ response: "", usage: {} },
+    tool_calls: [{ id: "call_1", type: "function", function: { name: "look", arguments: '{"a":1}' } }],
   },
   "Cohere's first": {
     ...{ text: "", generation_id: "g", finish_reason: "COMPLETE" },
@@ -167,6 +181,7 @@ describe.each(ways)("a whole answer to $model, stream: $stream", ({ model, strea
     ["nothing said", { candidates: [{ content: { parts: [] }, finishReason: "STOP" }] }],
     ["an error", { error: "overloaded", message: { role: "assistant", content: "x" } }],
     ["a message that is none", { message: { text: "x" } }],
+    ["a text that may be an error", { response: "Service Unavailable" }],
   ])("%s is no answer, and not charged", async (_, answer) => {
     upstream.script = (exchange) => exchange.json(200, answer);
     const payer = await openAccount(gateway, { postpaid: true });
@@ -430,6 +445,28 @@ describe.each(ways)("a stream of events to $model, asked for: $stream", ({ model
     expect(stream ? text : String(status)).toMatch(stream ? /"error"/ : "502");
     expect(text).not.toContain("[DONE]");
   });
+});
+
+test.each(ways)("Workers AI's text without an end but its mark is told and charged: $model, $stream", async (way) => {
+  const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
+  upstream.script = (exchange) =>
+    exchange.stream(
+      { response: "the quick ", p: "abc" },
+      { response: "brown fox", tool_calls: [], p: "ab" },
+      { response: "", tool_calls: [{ name: "look", arguments: { a: 1 } }] },
+      { response: "", usage },
+    );
+  for (const family of families) {
+    const payer = await openAccount(gateway, { postpaid: true });
+    const more = { tools: toolsOf[family] };
+    const { status, text } = await call(gateway, { family, ...way, apiKey: payer.apiKey, more });
+    expect(status, text).toBe(200);
+    if (way.stream) expect(text).toMatch(/"the quick ".*"brown fox"/s);
+    else expect(text).toContain(said);
+    expect(text.replaceAll("\\", "")).toMatch(/"name":"look".*"a":1|"a":1.*"name":"look"/s);
+    const [row] = (await books.of(payer)).requests;
+    expect([row?.input, row?.output], family).toEqual([7, 3]);
+  }
 });
 
 const chatHead = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "m" };

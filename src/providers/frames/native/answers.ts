@@ -1,6 +1,6 @@
 /**
  * Answers of other APIs than the one that was asked → answers of chat. Proxies and servers that are half compatible pass on what Ollama's
- * own API, Cohere, Gemini, Bedrock's Converse, Anthropic, the Responses API, llama.cpp or text-generation-inference say. They have been
+ * own API, Cohere, Gemini, Bedrock's Converse, Workers AI, Anthropic, the Responses API, llama.cpp or text-generation-inference say. They have been
  * billed, so they are not asked again. `chunks.ts` reads their streams. Other members stay beside the choices: some hold the usage.
  */
 import { newId } from "../../../runtime/ids.ts";
@@ -10,6 +10,7 @@ import { GroundedText } from "./grounded-text.ts";
 import { citedIn, imagesIn } from "./native-sources.ts";
 import { endOfResponse, messageOfItems } from "./response-events.ts";
 import { writtenInput } from "./said.ts";
+import { isOfWorkers, isPieceOfWorkers, messageOfWorkers } from "./workers-answers.ts";
 
 /** chatOf returns the answer of chat that a native one is; undefined for anything else. */
 export function chatOf(answer: JsonObject): JsonObject | undefined {
@@ -38,6 +39,7 @@ export function choicesOfPiece(piece: JsonObject, grounded = new Map<number, Gro
   }
   if (isCompletion(piece)) return choiceOfCompletion(piece);
   if (isObject(token) && typeof token.text === "string") return [choice(0, tokenMessage(token), endOf(piece))];
+  if (isPieceOfWorkers(piece)) return [choice(0, messageOfWorkers(piece), null)];
   if (typeof done !== "boolean") return [];
   const said = isObject(message)
     ? plainMessage(message)
@@ -85,6 +87,7 @@ const told: ReadonlySet<string> = new Set([
   ...["message", "candidates", "output", "content", "generated_text", "response", "type", "role", "done"],
   ...["finish_reason", "done_reason", "stop_reason", "stop_sequence", "stopReason", "created_at"],
   ...["token", "stop", "stop_type", "stopping_word", "prompt", "generation_settings", "text", "chat_history"],
+  ...["tool_calls", "p"],
 ]);
 
 function choicesIn(answer: JsonObject): JsonObject[] {
@@ -102,6 +105,7 @@ function choicesIn(answer: JsonObject): JsonObject[] {
   if (isCompletion(answer)) return choiceOfCompletion(answer);
   if (type === "message" && Array.isArray(content)) return choiceOfParts(0, content, endOf(answer));
   if (typeof answer.generation_id === "string") return choiceOfFirstCohere(answer);
+  if (isOfWorkers(answer)) return [choice(0, { role: "assistant", ...messageOfWorkers(answer) }, endOf(answer))];
   const text = typeof generated === "string" ? generated : done === true ? response : undefined;
   return typeof text === "string" ? [choice(0, { role: "assistant", content: text }, endOf(answer))] : [];
 }

@@ -34,6 +34,11 @@ const ofUser = { developer: "system", system: "user" } as const;
 /** ofTexts is what servers take whose messages are texts: such have no marks. */
 const ofTexts = { plain_text: ["system", "user", "assistant", "tool"], cache_marks: "none" } satisfies Capabilities;
 
+/** ofThinkers returns what servers take that want what a model thought before, by the name that is stated, or the usual one. */
+function ofThinkers({ thoughts = "reasoning_content" }: Capabilities): Capabilities {
+  return thoughts === "none" ? {} : { thoughts, thoughts_demanded: true };
+}
+
 /** plainFittersOf returns the fitters of a model for what its server refuses beyond its profile. */
 export function plainFittersOf(
   { stated, conservative }: ModelProfile,
@@ -54,8 +59,8 @@ export function plainFittersOf(
 
 /** furtherOf returns what a server takes that refuses these forms. A profile that states a form holds, whatever its server has refused. */
 function furtherOf(refused: RefusedForms, stated: Capabilities): Capabilities {
-  const { place, areInstructions, areParts, isPrefill, isSchema, isDemand } = refused;
-  const { isSystem, areTurns, areCalls, areReasonedTools } = refused;
+  const { place, areInstructions, areParts, isPrefill, isSchema, isAnyJson, isDemand } = refused;
+  const { isSystem, areTurns, areCalls, areReasonedTools, areEmptyTurns, areThoughtless, areNulls } = refused;
   const isKeys = place !== undefined && stated.message_keys === undefined;
   const isPlaced = (areInstructions || areTurns) && stated.developer === undefined && stated.system === undefined;
   return {
@@ -65,11 +70,15 @@ function furtherOf(refused: RefusedForms, stated: Capabilities): Capabilities {
     ...(areParts && stated.plain_text === undefined ? ofTexts : {}),
     ...(isPrefill && stated.last_turn === undefined ? { last_turn: "user" } : {}),
     ...(isSchema && stated.response_formats === undefined ? { response_formats: ["json_object"] } : {}),
+    ...(isAnyJson && stated.response_formats === undefined ? { response_formats: ["json_schema"] } : {}),
     ...(isDemand && stated.demanded_calls === undefined ? { demanded_calls: "none" } : {}),
     // A server's profile says where instructions stand; whether the template of each model has a role for them, only a refusal says.
     ...(isSystem && stated.system !== "user" ? ofUser : {}),
     ...(areTurns && stated.turns === undefined ? { turns: "alternating" } : {}),
     ...(areCalls && stated.turn_calls === undefined ? { turn_calls: "one" } : {}),
+    ...(areNulls && stated.null_content === undefined ? { null_content: "text" } : {}),
+    ...(areEmptyTurns && stated.empty_turns === undefined ? { empty_turns: "none" } : {}),
+    ...(areThoughtless && stated.thoughts_demanded === undefined ? ofThinkers(stated) : {}),
     ...(areReasonedTools && stated.reasoned_tools === undefined ? { reasoned_tools: false } : {}),
   };
 }
