@@ -6,6 +6,7 @@ import type { DescMessage, JsonObject, MessageShape } from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../runtime/cooperative.ts";
 import type { JsonValue } from "./json.ts";
 import { type TakeText, writeJson } from "./long/write-json.ts";
+import { isExactNumber } from "./scan/exact-number.ts";
 import { Wire } from "./wire.ts";
 
 /** canonicalText returns the canonical text. `without` names top-level members to leave out. */
@@ -35,7 +36,7 @@ function jsonOf<D extends DescMessage>(desc: D, message: MessageShape<D>, withou
 
 function sorted(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
+  if (typeof value !== "object" || value === null || isExactNumber(value)) return value;
   const keys = Object.keys(value).sort();
   return Object.fromEntries(keys.map((key) => [key, sorted(value[key] as JsonValue)]));
 }

@@ -12,7 +12,8 @@ import { maxDepth } from "./bounds.ts";
 import { WireFault } from "./fault.ts";
 import { isObject } from "./is-object.ts";
 import { build, type OmittedText } from "./scan/build.ts";
-import { parseJsonText } from "./scan/parse-json-text.ts";
+import { isExactNumber } from "./scan/exact-number.ts";
+import { parseExactly } from "./scan/parse-exactly.ts";
 import { Pieces } from "./scan/pieces.ts";
 import { Scan } from "./scan/scan.ts";
 import type { Steps } from "./scan/steps.ts";
@@ -62,9 +63,9 @@ function notUtf8(): WireFault {
 /** Steps between two yields: some tenths of a millisecond. */
 const stepsPerSlice = 50_000;
 
-/** readLongRequest reads a long request in time slices. Throws a WireFault. */
-export function* readLongRequest(bytes: Buffer, steps?: Steps): CooperativeTask<JsonValue> {
-  const { value } = yield* readMembers(bytes, undefined, steps);
+/** readLongRequest reads a long request in time slices. All its numbers keep their digits where it is free. Throws a WireFault. */
+export function* readLongRequest(bytes: Buffer, steps?: Steps, isFree = false): CooperativeTask<JsonValue> {
+  const { value } = yield* readMembers(bytes, undefined, steps, isFree);
   return value;
 }
 
@@ -82,13 +83,14 @@ export function* readMembers(
   bytes: Buffer,
   leftOut: OmittedText[] | undefined,
   steps?: Steps,
+  isFree = false,
 ): CooperativeTask<ReadMembers> {
   if (!isUtf8(bytes)) throw notUtf8();
   const pieces = new Pieces();
   yield* scanInSlices(new Scan(pieces), bytes);
   const value = pieces.root
-    ? yield* build(pieces.root, { bytes, omitted: leftOut, steps })
-    : parseText(bytes.toString());
+    ? yield* build(pieces.root, { bytes, omitted: leftOut, steps, isFree })
+    : parseText(bytes.toString(), isFree);
   return { value, members: isObject(value) ? yield* pieces.members(bytes) : undefined };
 }
 
@@ -120,6 +122,7 @@ export function* readLongAnswer(bytes: Buffer): CooperativeTask<JsonValue> {
 export function jsonType(value: JsonValue): "null" | "string" | "number" | "boolean" | "list" | "object" {
   if (value === null) return "null";
   if (Array.isArray(value)) return "list";
+  if (isExactNumber(value)) return "number";
   return typeof value as "string" | "number" | "boolean" | "object";
 }
 
@@ -188,10 +191,10 @@ export function isFilledText(value: JsonValue | undefined): value is string {
   return typeof value === "string" && value !== "";
 }
 
-/** parsedJson returns the value of a text; undefined where it is not JSON. */
-export function parsedJson(text: string): JsonValue | undefined {
+/** parsedJson returns the value of a text as `parseExactly` does; undefined where it is not JSON. */
+export function parsedJson(text: string, isFree = false): JsonValue | undefined {
   try {
-    return parseJsonText(text);
+    return parseExactly(text, isFree);
   } catch {
     return undefined;
   }
@@ -231,7 +234,7 @@ function tooDeep(): WireFault {
 export function checkRaw(value: JsonValue, depth: number): void {
   if (typeof value === "string") checkText(value);
   if (typeof value === "number") checkNumber(value);
-  if (typeof value !== "object" || value === null) return;
+  if (typeof value !== "object" || value === null || isExactNumber(value)) return;
   if (depth > maxDepth) throw tooDeep();
   if (Array.isArray(value)) {
     for (const item of value) checkRaw(item, depth + 1);
@@ -263,7 +266,7 @@ export function wholeRaw(value: JsonValue, depth: number): JsonValue {
 
 function withWholeTexts(value: JsonValue, depth: number): JsonValue {
   if (typeof value === "string") return value.toWellFormed();
-  if (typeof value !== "object" || value === null) return value;
+  if (typeof value !== "object" || value === null || isExactNumber(value)) return value;
   if (depth > maxDepth) throw tooDeep();
   if (Array.isArray(value)) return value.map((item) => withWholeTexts(item, depth + 1));
   const members = Object.entries(value);
@@ -281,7 +284,7 @@ const valuesPerSlice = 4096;
 /** checkRawInSlices checks like `checkRaw`, in time slices. */
 export function* checkRawInSlices(value: JsonValue, depth: number, walked: VisitCount): CooperativeTask<void> {
   if (++walked.visited % valuesPerSlice === 0) yield;
-  if (typeof value !== "object" || value === null) return checkRaw(value, depth);
+  if (typeof value !== "object" || value === null || isExactNumber(value)) return checkRaw(value, depth);
   if (depth > maxDepth) throw tooDeep();
   const keys = Array.isArray(value) ? undefined : Object.keys(value);
   checkCount(keys?.length ?? 0);

@@ -260,9 +260,9 @@ export function plainInput(written: string): string {
 }
 
 function objectIn(written: string): JsonObject | undefined {
-  const outer = parsedJson(written);
+  const outer = parsedJson(written, true);
   // Some models write the object as a JSON string.
-  const value = typeof outer === "string" ? parsedJson(outer) : outer;
+  const value = typeof outer === "string" ? parsedJson(outer, true) : outer;
   if (value === null || isEmptyList(value)) return {};
   if (!isObject(value)) return undefined;
   try {

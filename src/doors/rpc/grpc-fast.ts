@@ -15,6 +15,7 @@ import { cancelled, malformedBody } from "../../call/refusals.ts";
 import { runInSlices } from "../../runtime/cooperative.ts";
 import type { MaybePromise } from "../../runtime/maybe-promise.ts";
 import { binaryOptions, longJson } from "../../wire/json.ts";
+import { withDoubles } from "../../wire/scan/exact-number.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { type BodyLimits, discard, headerText, readBody } from "../body/body.ts";
 import type { BodyShare } from "../body/body-budget.ts";
@@ -219,7 +220,7 @@ function end(outlet: Outlet, trailers: AnswerHeaders): void {
 }
 
 async function enveloped(wire: Wire, { compression }: Outlet): Promise<Uint8Array> {
-  const message = toBinary(wire.desc, wire.message());
+  const message = toBinary(wire.desc, withDoubles(wire.message()));
   const isCompressed = compression !== undefined && message.length >= compressFrom;
   const data = isCompressed ? await compression.compress(message) : message;
   const bytes = Buffer.allocUnsafe(prefixBytes + data.length);

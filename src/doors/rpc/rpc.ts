@@ -27,6 +27,7 @@ import type { Peer } from "../../call/call.ts";
 import { internal } from "../../call/refusals.ts";
 import { methodOption } from "../../runtime/method-option.ts";
 import { binaryOptions } from "../../wire/json.ts";
+import { withDoubles } from "../../wire/scan/exact-number.ts";
 import { discard } from "../body/body.ts";
 import type { Inflate } from "../body/inflate.ts";
 import { written } from "../drained.ts";
@@ -164,7 +165,7 @@ async function answerUnary(message: Message, context: HandlerContext): Promise<M
   const exchange = exchangeIn(context.values);
   try {
     const answer = (await exchange.answer(message)) as UnaryAnswer;
-    return answer.body.message();
+    return withDoubles(answer.body.message());
   } catch (error) {
     throw asConnectError(error, { ...exchange.arrival, signal: context.signal });
   }
@@ -174,7 +175,7 @@ async function* answerStream(message: Message, context: HandlerContext): AsyncGe
   const exchange = exchangeIn(context.values);
   try {
     const answer = (await exchange.answer(message)) as StreamAnswer;
-    for await (const batch of answer.frames) for (const frame of batch) yield frame.message();
+    for await (const batch of answer.frames) for (const frame of batch) yield withDoubles(frame.message());
     exchange.end(answer);
   } catch (error) {
     throw asConnectError(error, { ...exchange.arrival, signal: context.signal });

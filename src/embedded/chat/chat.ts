@@ -9,6 +9,7 @@ import { cancelled, invalidValue } from "../../call/refusals.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
 import { promptTokens } from "../../tokens/prompt.ts";
 import type { Piece, Tokenizer } from "../../tokens/tokenizer.ts";
+import { withDoubles } from "../../wire/scan/exact-number.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { findInstance } from "../schema/find-instance.ts";
 import { maxOutputTokens } from "./bounds.ts";
@@ -46,7 +47,8 @@ export async function generate(
   tokenizer: Tokenizer,
   signal: Signal,
 ): Promise<GeneratedAnswer> {
-  const request = wire.message();
+  // What is made by a schema is made of doubles.
+  const request = withDoubles(wire.message());
   const id = answerId(wire.json());
   const limit = Math.min(request.maxCompletionTokens ?? request.maxTokens ?? maxOutputTokens, maxOutputTokens);
   const calls = await plannedCalls(request, signal);

@@ -2,7 +2,7 @@
  * The free text of a custom tool's call, where it came as the argument of a function. Models may name the argument otherwise,
  * write its lines as a list, or put it into another object.
  */
-import { type JsonValue, parsedJson } from "../../wire/json.ts";
+import { isObject, type JsonValue, parsedJson } from "../../wire/json.ts";
 
 /** textNames are those that models give to the text beside other arguments, best first. */
 const textNames = ["input", "patch", "code", "script", "source", "command"];
@@ -11,7 +11,7 @@ const textNames = ["input", "patch", "code", "script", "source", "command"];
 export function freeTextIn(value: JsonValue | undefined): string | undefined {
   if (typeof value === "string") return value;
   if (Array.isArray(value)) return linesIn(value);
-  if (typeof value !== "object" || value === null) return undefined;
+  if (!isObject(value)) return undefined;
   const members = Object.values(value);
   if (members.length === 0) return "";
   const named = textNames.find((name) => Object.hasOwn(value, name));

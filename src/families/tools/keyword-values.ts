@@ -3,6 +3,7 @@
  * whole request for one keyword of an older draft, or of nobody's.
  */
 import { isObject, type JsonValue } from "../../wire/json.ts";
+import { doubleOf, isExactNumber } from "../../wire/scan/exact-number.ts";
 
 /** words are the types by the names that clients' languages have for them. */
 const words: ReadonlyMap<string, string> = new Map([
@@ -82,22 +83,24 @@ function listOf(value: JsonValue): JsonValue {
 
 function textOf(value: JsonValue): JsonValue | undefined {
   if (typeof value === "string") return value;
-  return typeof value === "number" ? `${value}` : undefined;
+  return doubleOf(value) === undefined ? undefined : JSON.stringify(value);
 }
 
-function numberOf(value: JsonValue): number | undefined {
-  if (typeof value === "number") return value;
+function numberOf(value: JsonValue): JsonValue | undefined {
+  if (typeof value === "number" || isExactNumber(value)) return value;
   const isNumber = typeof value === "string" && value.trim() !== "" && Number.isFinite(Number(value));
   return isNumber ? Number(value) : undefined;
 }
 
-function countOf(value: JsonValue): number | undefined {
+function countOf(value: JsonValue): JsonValue | undefined {
   const count = numberOf(value);
-  return count !== undefined && Number.isInteger(count) && count >= 0 ? count : undefined;
+  const double = doubleOf(count);
+  return double !== undefined && Number.isInteger(double) && double >= 0 ? count : undefined;
 }
 
-function above(bound: number, value: number | undefined): number | undefined {
-  return value !== undefined && value > bound ? value : undefined;
+function above(bound: number, value: JsonValue | undefined): JsonValue | undefined {
+  const double = doubleOf(value);
+  return double !== undefined && double > bound ? value : undefined;
 }
 
 function truthOf(value: JsonValue): boolean | undefined {

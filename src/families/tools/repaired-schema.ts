@@ -4,7 +4,7 @@
  * `"exclusiveMinimum": true`, draft 7 a list of `items`. What no draft allows goes into the description.
  */
 import { described, isHuge, mapKeywords } from "../../providers/profile/schemas/root-schema.ts";
-import { isObject, type JsonObject, type JsonValue, listOrEmpty, mappedList } from "../../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue, jsonType, listOrEmpty, mappedList } from "../../wire/json.ts";
 import { keywordValue, schemaOf } from "./keyword-values.ts";
 
 /** schemas are the keywords that hold a schema or several. */
@@ -66,7 +66,8 @@ function withBounds(schema: JsonObject): JsonObject {
     const { [exclusive]: isExclusive, ...rest } = current;
     if (typeof isExclusive !== "boolean") continue;
     const { [bound]: value, ...others } = rest;
-    current = isExclusive && typeof value === "number" ? { ...others, [exclusive]: value } : rest;
+    current =
+      isExclusive && value !== undefined && jsonType(value) === "number" ? { ...others, [exclusive]: value } : rest;
   }
   return current;
 }

@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { isObject, textOrEmpty } from "../../wire/json.ts";
-import { parseJsonText } from "../../wire/scan/parse-json-text.ts";
+import { parseExactly } from "../../wire/scan/parse-exactly.ts";
 import type { Accumulator } from "../dialect.ts";
 
 export function createEventAccumulator(operation: Operation): Accumulator | undefined {
@@ -103,7 +103,7 @@ function wholeOf({ begun, text, thinking, signature, input, citations }: Block):
     ...(text === "" ? {} : { text }),
     ...(thinking === "" ? {} : { thinking }),
     ...(signature === "" ? {} : { signature }),
-    ...(input === "" ? {} : { input: parseJsonText(input) }),
+    ...(input === "" ? {} : { input: parseExactly(input, true) }),
     ...(citations.length === 0 ? {} : { citations }),
   };
 }

@@ -35,6 +35,6 @@ function withInput(block: JsonObject): JsonObject {
   const { type, input = null } = block;
   if (typeof type !== "string" || !type.endsWith("tool_use")) return block;
   if (input === null || input === "") return { ...block, input: {} };
-  const read = typeof input === "string" ? parsedJson(input) : undefined;
+  const read = typeof input === "string" ? parsedJson(input, true) : undefined;
   return isObject(read) ? { ...block, input: read } : block;
 }

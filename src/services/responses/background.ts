@@ -12,7 +12,7 @@ import { knownEnd } from "../../storage/answers/node-deadlines.ts";
 import { holdMs, sweepMs } from "../../storage/money/books.ts";
 import type { MayLive } from "../../storage/processes.ts";
 import type { JsonObject } from "../../wire/json.ts";
-import { parseJsonText } from "../../wire/scan/parse-json-text.ts";
+import { parseExactly } from "../../wire/scan/parse-exactly.ts";
 import { type BackgroundCall, BackgroundRun } from "./background-run.ts";
 import type { Room } from "./event-log.ts";
 import { cancelledJson, failedJson } from "./response-ends.ts";
@@ -226,7 +226,7 @@ export class Background {
 
 /** responseStateOf returns a background response's current state: it has failed if its process died. */
 function responseStateOf(row: BackgroundResponse, isMade: boolean): JsonObject {
-  const response = parseJsonText(row.response) as JsonObject;
+  const response = parseExactly(row.response) as JsonObject;
   if (row.is_over === 1) return response;
   if (row.is_cancelled === 1) return cancelledJson(response);
   return isMade ? response : failedJson(response, backgroundInterrupted());

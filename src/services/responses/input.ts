@@ -15,7 +15,7 @@ import { runInSlices } from "../../runtime/cooperative.ts";
 import type { Link, StoredResponse } from "../../storage/answers/responses.ts";
 import { isFilledText, type JsonObject, type JsonValue, longJson, readLongAnswer } from "../../wire/json.ts";
 import { jsonBytes } from "../../wire/long/write-json.ts";
-import { parseJsonText } from "../../wire/scan/parse-json-text.ts";
+import { parseExactly } from "../../wire/scan/parse-exactly.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { type AccountResponses, asOutputItemId, bytesOf, inputItemsOf, outputOf, readStored } from "./kept.ts";
 
@@ -73,7 +73,7 @@ async function readPieces(pieces: readonly string[], body: BodyRoom): Promise<Js
 /** itemsIn parses stored items, in slices if they are long. */
 async function itemsIn(text: string): Promise<readonly JsonObject[]> {
   const isLong = text.length >= longJson;
-  return (isLong ? await runInSlices(readLongAnswer(Buffer.from(text))) : parseJsonText(text)) as JsonObject[];
+  return (isLong ? await runInSlices(readLongAnswer(Buffer.from(text))) : parseExactly(text)) as JsonObject[];
 }
 
 async function textOf(items: readonly JsonObject[], body: BodyRoom): Promise<string> {

@@ -6,7 +6,7 @@ import { setImmediate } from "node:timers/promises";
 import { referredTooLarge } from "../../call/refusals.ts";
 import type { ResponseStore, Sized, StoredResponse } from "../../storage/answers/responses.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
-import { parseJsonText } from "../../wire/scan/parse-json-text.ts";
+import { parseExactly } from "../../wire/scan/parse-exactly.ts";
 
 /** AccountResponses are the stored responses of an account at a moment. */
 export interface AccountResponses {
@@ -61,7 +61,7 @@ function* batches(sized: readonly Sized[]): Generator<string[]> {
 
 /** outputOf returns the output items. It skips what an upstream sent that is not an item. */
 export function outputOf({ response }: StoredResponse): JsonObject[] {
-  return (parseJsonText(response) as { output: JsonValue[] }).output.filter(isObject);
+  return (parseExactly(response) as { output: JsonValue[] }).output.filter(isObject);
 }
 
 /** InputItem is a new item of a request, unchanged, and the id that it has or gets. */
@@ -73,7 +73,7 @@ export interface InputItem {
 /** inputItemsOf returns the new items of the request; undefined if they were too large to store. */
 export function inputItemsOf({ id, input }: StoredResponse): InputItem[] | undefined {
   if (input === null) return undefined;
-  return (parseJsonText(input) as JsonObject[]).map((item, place) => ({
+  return (parseExactly(input) as JsonObject[]).map((item, place) => ({
     id: typeof item.id === "string" ? item.id : inputItemId(item, id, place),
     item,
   }));

@@ -1,6 +1,7 @@
 /** Writes JSON in time slices, with the result of `JSON.stringify`. */
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
+import { isExactNumber } from "../scan/exact-number.ts";
 import { join } from "./join.ts";
 
 /** Characters collected before a part is handed over. Longer strings are written in parts of this length. */
@@ -44,7 +45,7 @@ export function* jsonBytes(value: JsonValue, count: (bytes: number) => void = ()
 
 function* write(value: JsonValue, buffer: TextBuffer, isSorted: boolean): CooperativeTask<void> {
   if (typeof value === "string" && value.length > partLength) yield* writeText(value, buffer);
-  else if (typeof value !== "object" || value === null) add(buffer, JSON.stringify(value));
+  else if (typeof value !== "object" || value === null || isExactNumber(value)) add(buffer, JSON.stringify(value));
   else if (Array.isArray(value)) yield* writeList(value, buffer, isSorted);
   else yield* writeObject(value, buffer, isSorted);
   if (buffer.text.length >= partLength) {

@@ -5,6 +5,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { putMember } from "../put-member.ts";
+import { isFreeName } from "./parse-exactly.ts";
 import { type Container, type Name, nameIn, type Range, type Text } from "./pieces.ts";
 import { backslash } from "./punctuation.ts";
 import type { Steps } from "./steps.ts";
@@ -29,6 +30,8 @@ export interface BuildOptions {
   readonly bytes: Buffer;
   readonly omitted: OmittedText[] | undefined;
   readonly steps?: Steps | undefined;
+  /** isFree is whether numbers of the value keep their digits, which else those under free names do. */
+  readonly isFree?: boolean | undefined;
 }
 
 /** build builds the value. Throws a WireFault. */
@@ -38,7 +41,10 @@ export function* build(piece: Container, options: BuildOptions): CooperativeTask
     if (part.kind === "range") addRange(made, options, part);
     else {
       const key = Array.isArray(made) ? made.length : nameOf(part, options.bytes);
-      const value = part.kind === "text" ? yield* textOf(part, key, made, options) : yield* build(part, options);
+      const value =
+        part.kind === "text"
+          ? yield* textOf(part, key, made, options)
+          : yield* build(part, isFreePart(part, key, options) ? { ...options, isFree: true } : options);
       putMember(made as Record<string | number, JsonValue>, key, value);
     }
     yield;
@@ -46,18 +52,22 @@ export function* build(piece: Container, options: BuildOptions): CooperativeTask
   return made;
 }
 
+function isFreePart({ isObject }: Container, key: string | number, { isFree = false }: BuildOptions): boolean {
+  return !isFree && isObject && typeof key === "string" && isFreeName(key);
+}
+
 function nameOf({ name }: Text | Container, bytes: Buffer): string {
   return nameIn(bytes, name as Name);
 }
 
-function addRange(made: JsonObject | JsonValue[], { bytes, steps }: BuildOptions, { from, to }: Range): void {
+function addRange(made: JsonObject | JsonValue[], { bytes, steps, isFree }: BuildOptions, { from, to }: Range): void {
   if (steps) steps.count += to - from;
   const text = bytes.toString("utf8", from, to);
   if (Array.isArray(made)) {
-    for (const item of parseText(`[${text}]`) as JsonValue[]) made.push(item);
+    for (const item of parseText(`[${text}]`, isFree) as JsonValue[]) made.push(item);
     return;
   }
-  const members = parseText(`{${text}}`) as JsonObject;
+  const members = parseText(`{${text}}`, isFree) as JsonObject;
   for (const key of Object.keys(members)) putMember(made, key, members[key] as JsonValue);
 }
 

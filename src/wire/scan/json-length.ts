@@ -1,5 +1,6 @@
 /** The length of a value as JSON text, without writing it. Forms, protobuf and base64 take fewer bytes than JSON. */
 import type { JsonValue } from "@bufbuild/protobuf";
+import { isExactNumber } from "./exact-number.ts";
 
 /** jsonLength returns the length in bytes of UTF-8. Beyond `most` counting stops, and some larger number is returned. */
 export function jsonLength(value: JsonValue, most: number): number {
@@ -7,7 +8,8 @@ export function jsonLength(value: JsonValue, most: number): number {
   const add = (value: JsonValue): void => {
     if (length > most) return;
     if (typeof value === "string") length += textLength(value, most);
-    else if (typeof value !== "object" || value === null) length += JSON.stringify(value).length;
+    else if (typeof value !== "object" || value === null || isExactNumber(value))
+      length += JSON.stringify(value).length;
     else if (Array.isArray(value)) {
       // Two brackets, and a comma between each two items.
       length += Math.max(2, value.length + 1);

@@ -11,9 +11,17 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { putMember } from "../put-member.ts";
 import { backslash, quote } from "./punctuation.ts";
 
+/** Reviver returns what stands in place of a value. Its context has the text that a number was written with. */
+type Reviver = (key: string, value: JsonValue, context: { readonly source?: string }) => JsonValue;
+
 /** parseJsonText returns the value of a text. Throws a SyntaxError, whose message may quote the text. */
-export function parseJsonText(text: string): JsonValue {
-  return misreads && hasEscapedKey(text) ? parseEscapedKeys(text) : JSON.parse(text);
+export function parseJsonText(text: string, reviver?: Reviver): JsonValue {
+  return misreads && hasEscapedKey(text) ? parseEscapedKeys(text, reviver) : parsed(text, reviver);
+}
+
+/** parsed parses without the detour. TypeScript does not know a reviver's third argument yet. */
+function parsed(text: string, reviver?: Reviver): JsonValue {
+  return reviver ? JSON.parse(text, reviver as Parameters<typeof JSON.parse>[1]) : JSON.parse(text);
 }
 
 /** misreads is whether this engine has the fault. */
@@ -37,7 +45,7 @@ export function hasEscapedKey(text: string): boolean {
 const mark = `${randomBytes(16).toString("hex")}-`;
 
 /** parseEscapedKeys parses a text with other keys in place of those that have escapes, and puts the right ones in their places. */
-export function parseEscapedKeys(text: string): JsonValue {
+export function parseEscapedKeys(text: string, reviver?: Reviver): JsonValue {
   const parts: string[] = [];
   const others = new Map<string, string>();
   let copied = 0;
@@ -50,7 +58,7 @@ export function parseEscapedKeys(text: string): JsonValue {
     }
     at = text.indexOf('"', end);
   }
-  const value = JSON.parse(parts.join("") + text.slice(copied)) as JsonValue;
+  const value = parsed(parts.join("") + text.slice(copied), reviver);
   if (others.size === 0) return value;
   return renamed(value, new Map(Array.from(others, ([name, other]) => [other, name])));
 }

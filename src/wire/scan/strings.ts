@@ -2,7 +2,7 @@
 import { isAscii } from "node:buffer";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { WireFault } from "../fault.ts";
-import { parseJsonText } from "./parse-json-text.ts";
+import { parseExactly } from "./parse-exactly.ts";
 import { backslash } from "./punctuation.ts";
 
 const spaces = 0x20202020;
@@ -15,10 +15,10 @@ export function readText(bytes: Uint8Array, from: number, to: number): string {
   return text.includes("\\") ? (parseText(text) as string) : text.slice(1, -1);
 }
 
-/** parseText parses a value. Throws a WireFault without a path. */
-export function parseText(text: string): JsonValue {
+/** parseText parses a value as `parseExactly` does. Throws a WireFault without a path. */
+export function parseText(text: string, isFree = false): JsonValue {
   try {
-    return parseJsonText(text);
+    return parseExactly(text, isFree);
   } catch {
     // The parser's message quotes the text, which may be private.
     throw notJson();

@@ -94,6 +94,6 @@ function openCustom(block: ContentBlock, name: string, progress: Progress, conte
 
 /** readFreeText returns the text of the input. A model may be cut off inside its JSON: then the JSON itself is the text. */
 function readFreeText(json: string): string {
-  const input = parsedJson(json);
+  const input = parsedJson(json, true);
   return input === undefined ? json : freeText(input);
 }

@@ -17,7 +17,7 @@ import {
   readLongRequest,
 } from "../../../wire/json.ts";
 import { withWholeCharacters } from "../../../wire/scan/lone-surrogates.ts";
-import { parseJsonText } from "../../../wire/scan/parse-json-text.ts";
+import { parseExactly } from "../../../wire/scan/parse-exactly.ts";
 import { isThinking } from "../../call-signature.ts";
 import type { Dropped } from "../../paths/dropped.ts";
 import { upstreamName } from "../tool-names.ts";
@@ -111,7 +111,8 @@ function* argumentsOf(text: string): CooperativeTask<JsonObject> {
 function* objectIn(text: string): CooperativeTask<JsonObject | undefined> {
   if (text.trim() === "") return {};
   try {
-    const value = text.length < longJson ? parseJsonText(text) : yield* readLongRequest(Buffer.from(text));
+    const value =
+      text.length < longJson ? parseExactly(text, true) : yield* readLongRequest(Buffer.from(text), undefined, true);
     yield* checkRawInSlices(value, argumentsDepth, { visited: 0 });
     if (isObject(value)) return value;
     if (value === null || isEmptyList(value)) return {};

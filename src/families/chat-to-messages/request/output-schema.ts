@@ -161,5 +161,5 @@ function isPlain(pattern: string): boolean {
 }
 
 function isPlainValue(value: JsonValue): boolean {
-  return value === null || typeof value !== "object";
+  return !isObject(value) && !Array.isArray(value);
 }

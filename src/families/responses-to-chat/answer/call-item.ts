@@ -88,6 +88,6 @@ function own({ kind }: CallerTool): ClientTool | undefined {
 }
 
 function argumentsIn(text: string): JsonObject {
-  const value = parsedJson(text);
+  const value = parsedJson(text, true);
   return isObject(value) ? value : {};
 }

@@ -41,7 +41,7 @@ export function messageOfChat(answer: JsonObject): JsonObject | undefined {
 }
 
 function inputOf(written: JsonValue | undefined): JsonValue {
-  const input = typeof written === "string" ? parsedJson(written) : written;
+  const input = typeof written === "string" ? parsedJson(written, true) : written;
   return isObject(input) ? input : {};
 }
 
