@@ -16,6 +16,7 @@ import type { Attempt, Provider, Speak } from "../contract.ts";
 import { type Dialect, requestBody, type StreamTracker } from "../dialect.ts";
 import { createRedact, type Redact } from "../errors/redact.ts";
 import { openAiErrors, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
+import { createHead } from "../frames/answer-head.ts";
 import { done as endMark, isDone } from "../frames/done.ts";
 import { SourcesOfStream } from "../frames/listed-sources.ts";
 import { createChunkReader } from "../frames/native/chunks.ts";
@@ -117,6 +118,7 @@ function openAiDialect(
     refusal: (error) => refusalOfAnswer(error, errors),
     errorIn,
     changes: changesOfAnswer,
+    head: (json, attempt) => createHead(attempt.operation, "whole", attempt.model)(json),
     measure: meterAnswer,
     track: (attempt) =>
       withNativeChunks(attempt, withoutRepeats(attempt, trackChunks(attempt, createReader?.())), errorIn),
@@ -143,7 +145,10 @@ function optionsFor({ request, form, asked = form, isUsageUnasked }: Attempt, is
  * A stream ends with `[DONE]`. Some upstreams never say it, and then it may end once every choice has finished; some say nothing
  * but that, and then the choices are finished here.
  */
-function trackChunks({ request, form, operation, meter }: Attempt, reader: TemplateReader | undefined): StreamTracker {
+function trackChunks(
+  { request, form, operation, model, meter }: Attempt,
+  reader: TemplateReader | undefined,
+): StreamTracker {
   const asked = request.outline();
   const seesUsage = form === "whole" || asksForUsage(asked);
   let done = false;
@@ -152,6 +157,7 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
   const searches = new SearchCounter();
   const ends = new LastEnds();
   const sources = operation === "chat" && seen.asked === 1 ? new SourcesOfStream() : undefined;
+  const head = createHead(operation, "stream", model);
   const usual = operation === "chat" ? new UsualChunks(seen.asked, () => sources?.length ?? 0) : undefined;
   const rest = <O extends DescMessage>(desc: O) => lastFrames(desc, sources?.choice(), ends, seen.head, operation);
   return {
@@ -178,14 +184,16 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
       const shown = seesUsage ? frame : withoutUsage(frame, json);
       const usualChoices = usual ? usual.choices(json) : usualTexts(json);
       sources?.take(json, usualChoices ?? choices);
-      const visible = usualChoices ? shown?.with({ choices: usualChoices }) : shown;
+      const lacking = head(json);
+      const changes = usualChoices ? { ...lacking, choices: usualChoices } : lacking;
+      const visible = changes ? shown?.with(changes) : shown;
       // The usage that stands alone comes behind the ends.
       if (choices.length === 0 && seen.allFinished && (seen.isOver || !seen.mayGoOn))
         return [...rest(frame.desc), ...(visible ? [visible] : [])];
       if (!visible) return undefined;
       if (usualChoices) return ends.take(visible, usualChoices);
       // A long one is hardly like another.
-      if (reader && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), visible.bytes());
+      if (reader && !lacking && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), visible.bytes());
       return ends.take(visible, choices);
     },
     takeFault(json) {
