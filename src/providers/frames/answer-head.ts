@@ -6,7 +6,8 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Form, Operation } from "../../call/operations.ts";
 import { scalarText } from "../../wire/json.ts";
-import { newChatId, seconds } from "./native/answers.ts";
+import type { Attempt } from "../contract.ts";
+import { seconds } from "./native/answers.ts";
 
 /** types are those of answers, by operation and form. Other operations have no head, or one that is completed elsewhere. */
 const types: ReadonlyMap<Operation, Readonly<Record<Form, string>>> = new Map([
@@ -14,11 +15,18 @@ const types: ReadonlyMap<Operation, Readonly<Record<Form, string>>> = new Map([
   ["completions", { whole: "text_completion", stream: "text_completion" }],
 ]);
 
+export type Answered = Pick<Attempt, "id" | "operation" | "model">;
+
 /** AnswerHead returns the members of the head that an answer, or a chunk of one, lacks or has in another type; undefined where it has all. */
 export type AnswerHead = (told: JsonObject) => JsonObject | undefined;
 
+/** chatIdOf returns the id of the chat that answers a call, where its server has none. */
+export function chatIdOf(callId: string): string {
+  return `chatcmpl-${callId.replace(/^req_/, "")}`;
+}
+
 /** createHead returns a function for one answer, all chunks of which get the same head: what an earlier one told, where one did. */
-export function createHead(operation: Operation, form: Form, model: string): AnswerHead {
+export function createHead(form: Form, { id: callId, operation, model }: Answered): AnswerHead {
   const object = types.get(operation)?.[form];
   if (object === undefined) return () => undefined;
   let known: JsonObject | undefined;
@@ -30,7 +38,7 @@ export function createHead(operation: Operation, form: Form, model: string): Ans
       return undefined;
     }
     const usual: JsonObject = {
-      id: textOr(id, () => textOr(known?.id, newChatId)),
+      id: textOr(id, () => textOr(known?.id, () => chatIdOf(callId))),
       object: textOr(told.object, () => object),
       created: secondsIn(created) ?? secondsIn(known?.created) ?? seconds(),
       model: textOr(told.model, () => textOr(known?.model, () => model)),

@@ -16,7 +16,7 @@ import type { Attempt, Provider, Speak } from "../contract.ts";
 import { type Dialect, requestBody, type StreamTracker } from "../dialect.ts";
 import { createRedact, type Redact } from "../errors/redact.ts";
 import { openAiErrors, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
-import { createHead } from "../frames/answer-head.ts";
+import { type AnswerHead, chatIdOf, createHead } from "../frames/answer-head.ts";
 import { done as endMark, isDone } from "../frames/done.ts";
 import { SourcesOfStream } from "../frames/listed-sources.ts";
 import { createChunkReader } from "../frames/native/chunks.ts";
@@ -30,6 +30,7 @@ import { checkOver, commonFields, credentialsIn, secretsOf, speakOver } from "..
 import type { Timeouts } from "../upstream/timeouts.ts";
 import { createUpstream } from "../upstream/upstream.ts";
 import { ChatUsageReader } from "../usage/chat-counts.ts";
+import { withTotal } from "../usage/total.ts";
 import { asksForUsage } from "../usage/write-usage.ts";
 import { createChunkAccumulator } from "./accumulator.ts";
 import { ChoiceTracker, RepeatedMessages } from "./choices.ts";
@@ -118,7 +119,7 @@ function openAiDialect(
     refusal: (error) => refusalOfAnswer(error, errors),
     errorIn,
     changes: changesOfAnswer,
-    head: (json, attempt) => createHead(attempt.operation, "whole", attempt.model)(json),
+    head: (json, attempt) => lackingIn(json, createHead("whole", attempt), withTotal(json.usage, attempt.operation)),
     measure: meterAnswer,
     track: (attempt) =>
       withNativeChunks(attempt, withoutRepeats(attempt, trackChunks(attempt, createReader?.())), errorIn),
@@ -146,7 +147,7 @@ function optionsFor({ request, form, asked = form, isUsageUnasked }: Attempt, is
  * but that, and then the choices are finished here.
  */
 function trackChunks(
-  { request, form, operation, model, meter }: Attempt,
+  { id, request, form, operation, model, meter }: Attempt,
   reader: TemplateReader | undefined,
 ): StreamTracker {
   const asked = request.outline();
@@ -157,7 +158,7 @@ function trackChunks(
   const searches = new SearchCounter();
   const ends = new LastEnds();
   const sources = operation === "chat" && seen.asked === 1 ? new SourcesOfStream() : undefined;
-  const head = createHead(operation, "stream", model);
+  const head = createHead("stream", { id, operation, model });
   const usual = operation === "chat" ? new UsualChunks(seen.asked, () => sources?.length ?? 0) : undefined;
   const rest = <O extends DescMessage>(desc: O) => lastFrames(desc, sources?.choice(), ends, seen.head, operation);
   return {
@@ -184,7 +185,7 @@ function trackChunks(
       const shown = seesUsage ? frame : withoutUsage(frame, json);
       const usualChoices = usual ? usual.choices(json) : usualTexts(json);
       sources?.take(json, usualChoices ?? choices);
-      const lacking = head(json);
+      const lacking = lackingIn(json, head, seesUsage ? withTotal(json.usage, operation) : undefined);
       const changes = usualChoices ? { ...lacking, choices: usualChoices } : lacking;
       const visible = changes ? shown?.with(changes) : shown;
       // The usage that stands alone comes behind the ends.
@@ -208,6 +209,12 @@ function trackChunks(
     heldFrames: () => ends.unended(),
     closingFrames: (desc) => [...rest(desc), ...lastFrame(desc, seen.lastChunk(), usual)],
   };
+}
+
+/** lackingIn returns what an answer, or a chunk of one, lacks: members of its head, and a total; undefined where it has all. */
+function lackingIn(json: JsonObject, head: AnswerHead, usage: JsonObject | undefined): JsonObject | undefined {
+  const lacking = head(json);
+  return usage ? { ...lacking, usage } : lacking;
 }
 
 /** isOwnEvent reports an event of the server's own between the chunks, as mistral.rs sends of its tools: strict clients take no frame but chunks. */
@@ -264,14 +271,18 @@ function withoutRepeats({ operation }: Attempt, tracker: StreamTracker): StreamT
  * withNativeChunks returns a tracker that takes the pieces of another API's stream as chunks of a chat, whose words are the text where a
  * completion was asked for.
  */
-function withNativeChunks({ operation }: Attempt, tracker: StreamTracker, errorIn: Dialect["errorIn"]): StreamTracker {
+function withNativeChunks(
+  { id, operation }: Attempt,
+  tracker: StreamTracker,
+  errorIn: Dialect["errorIn"],
+): StreamTracker {
   if (operation !== "chat" && operation !== "completions") return tracker;
   let read: ReturnType<typeof createChunkReader> | undefined;
   return {
     ...tracker,
     take(frame, json) {
       if (json.choices !== undefined) return tracker.take(frame, json);
-      read ??= createChunkReader();
+      read ??= createChunkReader(chatIdOf(id));
       const piece = read(json);
       if (!piece) return tracker.take(frame, json);
       const { chunk, isLast } = piece;
