@@ -16,7 +16,7 @@ import type { Attempt, Provider, Speak } from "../contract.ts";
 import { type Dialect, requestBody, type StreamTracker } from "../dialect.ts";
 import { createRedact, type Redact } from "../errors/redact.ts";
 import { openAiErrors, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
-import { type AnswerHead, chatIdOf, createHead } from "../frames/answer-head.ts";
+import { chatIdOf, createHead } from "../frames/answer-head.ts";
 import { done as endMark, isDone } from "../frames/done.ts";
 import { SourcesOfStream } from "../frames/listed-sources.ts";
 import { createChunkReader } from "../frames/native/chunks.ts";
@@ -30,7 +30,6 @@ import { checkOver, commonFields, credentialsIn, secretsOf, speakOver } from "..
 import type { Timeouts } from "../upstream/timeouts.ts";
 import { createUpstream } from "../upstream/upstream.ts";
 import { ChatUsageReader } from "../usage/chat-counts.ts";
-import { withTotal } from "../usage/total.ts";
 import { asksForUsage } from "../usage/write-usage.ts";
 import { createChunkAccumulator } from "./accumulator.ts";
 import { ChoiceTracker, RepeatedMessages } from "./choices.ts";
@@ -119,7 +118,7 @@ function openAiDialect(
     refusal: (error) => refusalOfAnswer(error, errors),
     errorIn,
     changes: changesOfAnswer,
-    head: (json, attempt) => lackingIn(json, createHead("whole", attempt), withTotal(json.usage, attempt.operation)),
+    head: (json, attempt) => createHead("whole", attempt)(json),
     measure: meterAnswer,
     track: (attempt) =>
       withNativeChunks(attempt, withoutRepeats(attempt, trackChunks(attempt, createReader?.())), errorIn),
@@ -185,7 +184,7 @@ function trackChunks(
       const shown = seesUsage ? frame : withoutUsage(frame, json);
       const usualChoices = usual ? usual.choices(json) : usualTexts(json);
       sources?.take(json, usualChoices ?? choices);
-      const lacking = lackingIn(json, head, seesUsage ? withTotal(json.usage, operation) : undefined);
+      const lacking = head(json);
       const changes = usualChoices ? { ...lacking, choices: usualChoices } : lacking;
       const visible = changes ? shown?.with(changes) : shown;
       // The usage that stands alone comes behind the ends.
@@ -209,12 +208,6 @@ function trackChunks(
     heldFrames: () => ends.unended(),
     closingFrames: (desc) => [...rest(desc), ...lastFrame(desc, seen.lastChunk(), usual)],
   };
-}
-
-/** lackingIn returns what an answer, or a chunk of one, lacks: members of its head, and a total; undefined where it has all. */
-function lackingIn(json: JsonObject, head: AnswerHead, usage: JsonObject | undefined): JsonObject | undefined {
-  const lacking = head(json);
-  return usage ? { ...lacking, usage } : lacking;
 }
 
 /** isOwnEvent reports an event of the server's own between the chunks, as mistral.rs sends of its tools: strict clients take no frame but chunks. */

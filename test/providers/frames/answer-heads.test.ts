@@ -18,12 +18,7 @@ const { upstream, gateway } = scriptedStage((base_url) => ({
     { name: "claude", kind: "anthropic", base_url, api_key: "k" },
     { name: "own", kind: "openai", base_url, api_key: "k", profile: { operations: { responses: "/responses" } } },
   ],
-  models: [
-    modelAt("far", "chat", "m"),
-    modelAt("far", "vectors", "v", { kind: "embedding" }),
-    modelAt("claude", "messages", "m"),
-    modelAt("own", "responses", "m"),
-  ],
+  models: [modelAt("far", "chat", "m"), modelAt("claude", "messages", "m"), modelAt("own", "responses", "m")],
   embeddedModels: false,
 }));
 
@@ -90,40 +85,11 @@ describe("a chat", () => {
     expect(json).toMatchObject({ object: "chat.completion", model: "m", id: expect.any(String) });
   });
 
-  const counts = { prompt_tokens: 3, completion_tokens: 2 };
-  const details = { prompt_tokens_details: { cached_tokens: 1 } };
-  test.each([
-    [counts, { ...counts, total_tokens: 5 }],
-    [
-      { ...counts, ...details, total_tokens: null },
-      { ...counts, ...details, total_tokens: 5 },
-    ],
-    [
-      { ...counts, total_tokens: 9 },
-      { ...counts, total_tokens: 9 },
-    ],
-  ])("with the usage %j has its total", async (told, expected) => {
-    whole({ ...head, choices, usage: told });
-    expect((await ask(gateway, "/v1/chat/completions", request)).json.usage).toEqual(expected);
-    const chunks = [...words, chunk({}, "stop")].map((one) => ({ ...head, ...one }));
-    streamed(openaiFrames(...chunks, { ...head, choices: [], usage: told }) + done);
-    const asked = { ...request, stream: true };
-    const { text } = await ask(gateway, "/v1/chat/completions", { ...asked, stream_options: { include_usage: true } });
-    expect(eventsIn(text).flatMap(({ usage = null }) => (usage === null ? [] : [usage]))).toEqual([expected]);
-    expect((await ask(gateway, "/v1/chat/completions", asked)).text).not.toContain("usage");
-  });
-
   test("that is a completion of text has one", async () => {
     whole({ choices: [{ index: 0, text: "Hi", logprobs: null, finish_reason: "stop" }], usage });
     const { json } = await ask(gateway, "/v1/completions", { model: "chat", prompt: "hi" });
     checkCompletion(json);
   });
-});
-
-test("vectors whose usage has no total have it", async () => {
-  whole({ object: "list", data: [{ embedding: [1, 2] }], usage: { prompt_tokens: 3 } });
-  const { json } = await ask(gateway, "/v1/embeddings", { model: "vectors", input: "hi" });
-  expect(json.usage).toEqual({ prompt_tokens: 3, total_tokens: 3 });
 });
 
 describe("a message", () => {
