@@ -5,7 +5,7 @@
  * did not ask. What the upstream refuses reaches the caller as `upstream-error.ts` says.
  */
 
-import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
+import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { credentialOf } from "../../config/catalogue/vendors.ts";
 import type { CreateUpstreamClient } from "../../http1/client/index.ts";
@@ -145,11 +145,9 @@ function optionsFor({ request, form, asked = form, isUsageUnasked }: Attempt, is
  * A stream ends with `[DONE]`. Some upstreams never say it, and then it may end once every choice has finished; some say nothing
  * but that, and then the choices are finished here.
  */
-function trackChunks(
-  { id, request, form, operation, model, meter }: Attempt,
-  reader: TemplateReader | undefined,
-): StreamTracker {
-  const asked = request.outline();
+function trackChunks(attempt: Attempt, reader: TemplateReader | undefined): StreamTracker {
+  const { form, operation, meter } = attempt;
+  const asked = attempt.request.outline();
   const seesUsage = form === "whole" || asksForUsage(asked);
   let done = false;
   const seen = new ChoiceTracker(operation, asked);
@@ -157,7 +155,7 @@ function trackChunks(
   const searches = new SearchCounter();
   const ends = new LastEnds();
   const sources = operation === "chat" && seen.asked === 1 ? new SourcesOfStream() : undefined;
-  const head = createHead("stream", { id, operation, model });
+  const head = createHead("stream", attempt);
   const usual = operation === "chat" ? new UsualChunks(seen.asked, () => sources?.length ?? 0) : undefined;
   const rest = <O extends DescMessage>(desc: O) => lastFrames(desc, sources?.choice(), ends, seen.head, operation);
   return {
@@ -184,16 +182,15 @@ function trackChunks(
       const shown = seesUsage ? frame : withoutUsage(frame, json);
       const usualChoices = usual ? usual.choices(json) : usualTexts(json);
       sources?.take(json, usualChoices ?? choices);
-      const lacking = head(json);
-      const changes = usualChoices ? { ...lacking, choices: usualChoices } : lacking;
-      const visible = changes ? shown?.with(changes) : shown;
+      const visible = shown && withMembers(shown, head(json), usualChoices);
       // The usage that stands alone comes behind the ends.
       if (choices.length === 0 && seen.allFinished && (seen.isOver || !seen.mayGoOn))
         return [...rest(frame.desc), ...(visible ? [visible] : [])];
       if (!visible) return undefined;
       if (usualChoices) return ends.take(visible, usualChoices);
       // A long one is hardly like another.
-      if (reader && !lacking && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), visible.bytes());
+      if (reader && visible === shown && frame.bytes().length < longJson)
+        reader.learn(json, frame.bytes(), visible.bytes());
       return ends.take(visible, choices);
     },
     takeFault(json) {
@@ -208,6 +205,16 @@ function trackChunks(
     heldFrames: () => ends.unended(),
     closingFrames: (desc) => [...rest(desc), ...lastFrame(desc, seen.lastChunk(), usual)],
   };
+}
+
+/** withMembers returns a frame with the members that it lacks, and with its usual choices; the same frame where it needs neither. */
+function withMembers<O extends DescMessage>(
+  frame: Wire<O>,
+  lacking: JsonObject | undefined,
+  choices: JsonValue[] | undefined,
+): Wire<O> {
+  const changes = choices ? { ...lacking, choices } : lacking;
+  return changes ? frame.with(changes) : frame;
 }
 
 /** isOwnEvent reports an event of the server's own between the chunks, as mistral.rs sends of its tools: strict clients take no frame but chunks. */
