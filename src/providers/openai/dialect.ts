@@ -189,8 +189,7 @@ function trackChunks(attempt: Attempt, reader: TemplateReader | undefined): Stre
       if (!visible) return undefined;
       if (usualChoices) return ends.take(visible, usualChoices);
       // A long one is hardly like another.
-      if (reader && visible === shown && frame.bytes().length < longJson)
-        reader.learn(json, frame.bytes(), visible.bytes());
+      if (visible === shown && frame.bytes().length < longJson) reader?.learn(json, frame.bytes(), visible.bytes());
       return ends.take(visible, choices);
     },
     takeFault(json) {
