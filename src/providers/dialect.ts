@@ -28,6 +28,8 @@ export interface Dialect {
   errorIn(json: JsonObject, bytes: Buffer, operation: Operation, place: ErrorPlace): Refusal | undefined;
   /** Returns the members of a unary answer that clients need otherwise than its server has them; undefined without any. */
   changes?(json: JsonObject, operation: Operation): JsonObject | undefined;
+  /** Returns the members that stand at the head of every unary answer, of which its server has left some out; undefined where it has all. */
+  head?(json: JsonObject, attempt: Attempt): JsonObject | undefined;
   /** Reports a unary answer's usage to the meter. */
   measure(json: JsonObject, meter: Meter): void;
   /** namesEvents is whether each frame of a stream says its type, which is also the name of its event. */

@@ -269,6 +269,7 @@ test("credentials that open nothing, wherever they are shown, and paths that do 
     { authorization: secret() },
     { authorization: `Basic ${btoa(`canary:${secret()}`)}` },
     { "x-api-key": secret() },
+    { "api-key": secret() },
     { "x-gateway-key": secret(), cookie: `gateway_session=${secret()}`, "x-gateway-session": "1" },
     { traceparent: secret(), tracestate: `canary=${secret()}`, "x-request-id": secret(), "user-agent": canary() },
     { "x-gateway-timeout": canary(), "x-gateway-strict": canary(), "idempotency-key": canary() },

@@ -1,13 +1,21 @@
 /**
  * Forms that no path has as its own and that have one meaning: the roles of LangChain's and Gemini's turns, and all in capitals, as Ollama
  * takes them, Gemini's parts and lists of functions, members that are null because they are not set, a choice that is the bare name of an
- * offered tool, a format that is a word, and a bound of -1. They are read before the words of other APIs. A form without a meaning stays as
+ * offered tool, a format that is a word, a bound of -1, and metadata that are no texts, as LiteLLM's clients send them. They are read before the words of other APIs. A form without a meaning stays as
  * it is, so that validation refuses it by the path that the caller wrote.
  */
 import { invalidType } from "../../call/refusals.ts";
 import { isHuge } from "../../providers/profile/schemas/root-schema.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
-import { isObject, type JsonObject, type JsonValue, listOrEmpty, mappedInSlices, mappedList } from "../../wire/json.ts";
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listOrEmpty,
+  mappedInSlices,
+  mappedList,
+  textOrJson,
+} from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import {
   hasNullMembers,
@@ -27,6 +35,7 @@ export function hasOtherForms(json: JsonObject): boolean {
     (Array.isArray(tools) && tools.some(isOtherTool)) ||
     isBareName(json.tool_choice) ||
     bounds.some((bound) => isNoBound(json[bound])) ||
+    hasOtherMetadata(json.metadata) ||
     usualFormat(json.response_format) !== json.response_format
   );
 }
@@ -41,6 +50,7 @@ export function* inUsualForms(json: JsonObject): CooperativeTask<Changes> {
   if (Array.isArray(tools) && tools.some(isOtherTool)) changes.tools = yield* usualTools(tools);
   const offered = changes.tools ?? tools;
   if (isBareName(choice) && isOffered(choice, offered)) changes.tool_choice = { type: "function", name: choice };
+  if (hasOtherMetadata(json.metadata)) changes.metadata = usualMetadata(json.metadata);
   if (format !== undefined) changes.response_format = usualFormat(format);
   for (const bound of bounds) if (isNoBound(json[bound])) changes[bound] = undefined;
   return changes;
@@ -192,3 +202,15 @@ const formats: ReadonlyMap<string, string> = new Map([
   ["json_object", "json_object"],
   ["text", "text"],
 ]);
+
+function hasOtherMetadata(metadata: JsonValue | undefined): metadata is JsonObject {
+  if (!isObject(metadata)) return false;
+  for (const key in metadata) if (typeof metadata[key] !== "string") return true;
+  return false;
+}
+
+/** usualMetadata returns metadata whose values are texts: lists and objects, as LiteLLM's clients write their tags, are told as JSON. */
+function usualMetadata(metadata: JsonObject): JsonObject {
+  const set = Object.entries(metadata).filter(([, value]) => value !== null);
+  return Object.fromEntries(set.map(([key, value]) => [key, textOrJson(value)]));
+}

@@ -17,10 +17,11 @@ export const relayResponses: Translation<"responses", "responses"> = {
   to: "responses",
   *translate(request, context) {
     const dropped = new Dropped();
-    const { answerId, reasoningItems = unknownUpstream, isUnpriced = noneUnpriced } = context;
+    const { answerId, now: createdAt, reasoningItems = unknownUpstream, isUnpriced = noneUnpriced } = context;
     const relayed = yield* relayedRequest(request, reasoningItems, isUnpriced, dropped);
     const { previous_response_id: previousId = null, store = null } = request.outline();
-    const answerContext = { answerId, maker: makerOf(reasoningItems.upstream), previousId, store: store ?? true };
+    const own = { answerId, createdAt, maker: makerOf(reasoningItems.upstream), previousId, store: store ?? true };
+    const answerContext = { ...own, asked: () => request.json() };
     return {
       request: relayed,
       dropped: yield* dropped.inOrderOf(request),

@@ -100,6 +100,8 @@ const unplainFields: ReadonlySet<string> = new Set([
   "__proto__",
 ]);
 
+const credentialFields: ReadonlySet<string> = new Set(["authorization", "x-api-key", "api-key"]);
+
 /** Node's server refuses more than a thousand fields. Plain requests have far fewer, and each takes memory. */
 const maxFields = 100;
 
@@ -114,7 +116,7 @@ function plainFields(head: string, from: number): Pick<ReadHead, "headers" | "le
     if (headers[name] !== undefined || unplainFields.has(name) || ++count > maxFields) isUnplain = true;
     headers[name] = value;
     if (name === "content-length") lengthColon = colon;
-    if (name === "authorization" || name === "x-api-key") credential ??= { name, colon, value };
+    if (credentialFields.has(name)) credential ??= { name, colon, value };
   });
   const { connection = "keep-alive", host } = headers;
   const isKept = connection === "keep-alive" || connection.toLowerCase() === "keep-alive";

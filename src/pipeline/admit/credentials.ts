@@ -31,15 +31,15 @@ export function createCredentialsIn(operatorKey: string | undefined): Credential
 
 /**
  * secretsIn returns what may be the secret of a key, in the forms that clients send: `Authorization: Bearer <key>`, the bare key in
- * `Authorization`, and `x-api-key`. Some clients send a foreign token in one and the gateway's key in the other: both are tried.
+ * `Authorization`, `x-api-key`, and `api-key`, as clients of Azure's have it. Some send a foreign token in one and the gateway's key in
+ * another: all are tried.
  */
 function secretsIn(header: Arrival["header"]): string[] {
-  const authorization = header("authorization")?.trim() ?? "";
-  const bearer = /^bearer(?:\s+(.*))?$/is.exec(authorization);
-  const first = bearer ? (bearer[1] ?? "") : authorization;
-  const second = repeated(header("x-api-key") ?? "");
-  if (first === "" || first === second) return second === "" ? [] : [second];
-  return second === "" ? [first] : [first, second];
+  const authorization = (header("authorization") ?? "").trim();
+  // Who pastes a key with its scheme into a client's settings has the scheme twice.
+  const bare = authorization.replace(/^(?:bearer(?:\s+|$))+/i, "");
+  const secrets = [bare, repeated(header("x-api-key") ?? ""), repeated(header("api-key") ?? "")];
+  return secrets.filter((secret, i) => secret !== "" && secrets.indexOf(secret) === i);
 }
 
 /** repeated returns the value of a field that may have been sent several times alike, as `authorization` may: those are joined by commas. */

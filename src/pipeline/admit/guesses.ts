@@ -106,7 +106,9 @@ export function reportTo(auditEvents: Pick<AuditEventStore, "insert">, { newId, 
  */
 function shownIn(header: Arrival["header"], kind: CredentialKind): string | undefined {
   if (kind !== "api_key" && kind !== "session" && kind !== "session_key") return undefined;
-  const shown = ["authorization", "x-api-key", "cookie", "x-gateway-key"].map((name) => header(name) ?? null);
+  const shown = ["authorization", "x-api-key", "api-key", "cookie", "x-gateway-key"].map(
+    (name) => header(name) ?? null,
+  );
   return hashToken(JSON.stringify(shown));
 }
 

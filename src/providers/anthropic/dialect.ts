@@ -43,7 +43,7 @@ import { refusesSampling } from "./generation.ts";
 import { withoutIdleSettings } from "./idle-settings.ts";
 import { trackEvents } from "./tracker.ts";
 import { meterMessage } from "./usage.ts";
-import { changesOfMessage } from "./usual-message.ts";
+import { changesOfMessage, lackingHead } from "./usual-message.ts";
 
 export interface AnthropicOptions {
   /** All keys of the upstream, among which calls take turns. Default: `apiKey`. */
@@ -142,6 +142,7 @@ function anthropicDialect(credential: Record<string, string>, hide: Redact): Dia
     refusal: (error) => refusalOfAnswer(error, errors),
     errorIn,
     changes: changesOfMessage,
+    head: lackingHead,
     measure: meterMessage,
     namesEvents: true,
     track: (attempt) => withForeignPieces(trackEvents(attempt), errorIn),

@@ -15,6 +15,7 @@ import { isDone } from "../frames/done.ts";
 import { isFinished, messageWordOf } from "../usage/finish-word.ts";
 import { meterEvents } from "./usage.ts";
 import { UsualEvents } from "./usual-events.ts";
+import { headOfMessage } from "./usual-message.ts";
 
 /** afterReasonMs is how long a stream is read on after its stop reason, in milliseconds. */
 const afterReasonMs = 1_000;
@@ -22,7 +23,7 @@ const afterReasonMs = 1_000;
 export function trackEvents({ id, model, meter }: Pick<Attempt, "id" | "model" | "meter">): StreamTracker {
   const measure = meterEvents(meter);
   const seen = new EventLog();
-  const usual = new UsualEvents(`msg_${id.replace(/^req_/, "")}`, model);
+  const usual = new UsualEvents(headOfMessage(id, model));
   /** isCut says that what follows is not of this answer. */
   let isCut = false;
   return {

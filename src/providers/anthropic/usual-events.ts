@@ -27,9 +27,9 @@ export class UsualEvents {
   readonly #open = new Map<number, OpenBlock>();
   #hasBegun = false;
 
-  /** `id` and `model` are for a message that does not begin. */
-  constructor(id: string, model: string) {
-    this.#head = { id, type: "message", role: "assistant", model, content: [], stop_reason: null, stop_sequence: null };
+  /** `head` is for a message that does not begin. */
+  constructor(head: JsonObject) {
+    this.#head = { ...head, content: [], stop_reason: null, stop_sequence: null };
   }
 
   /** take returns the events that a caller is sent for one. */

@@ -5,6 +5,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { isObject, mappedList, objectsIn, parsedJson } from "../../wire/json.ts";
+import type { Attempt } from "../contract.ts";
 import { isFinished, messageWordOf } from "../usage/finish-word.ts";
 import { completeBlock } from "./usual-block.ts";
 
@@ -37,4 +38,19 @@ function withInput(block: JsonObject): JsonObject {
   if (input === null || input === "") return { ...block, input: {} };
   const read = typeof input === "string" ? parsedJson(input, true) : undefined;
   return isObject(read) ? { ...block, input: read } : block;
+}
+
+/** headOfMessage returns the head of the message that answers a call: of one that does not begin, or has no id or model of its own. */
+export function headOfMessage(callId: string, model: string): JsonObject {
+  return { id: `msg_${callId.replace(/^req_/, "")}`, type: "message", role: "assistant", model };
+}
+
+/** lackingHead returns the members that the head of a unary message lacks; undefined where it has all. */
+export function lackingHead(
+  { id = null, model = null, stop_sequence: sequence }: JsonObject,
+  attempt: Attempt,
+): JsonObject | undefined {
+  if (attempt.operation !== "messages" || (id !== null && model !== null && sequence !== undefined)) return undefined;
+  const head = headOfMessage(attempt.id, attempt.model);
+  return { id: id ?? head.id ?? null, model: model ?? attempt.model, stop_sequence: sequence ?? null };
 }

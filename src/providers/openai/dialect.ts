@@ -5,7 +5,7 @@
  * did not ask. What the upstream refuses reaches the caller as `upstream-error.ts` says.
  */
 
-import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
+import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../../call/operations.ts";
 import { credentialOf } from "../../config/catalogue/vendors.ts";
 import type { CreateUpstreamClient } from "../../http1/client/index.ts";
@@ -16,6 +16,7 @@ import type { Attempt, Provider, Speak } from "../contract.ts";
 import { type Dialect, requestBody, type StreamTracker } from "../dialect.ts";
 import { createRedact, type Redact } from "../errors/redact.ts";
 import { openAiErrors, refusalOfAnswer, refusalOfErrorIn } from "../errors/upstream-error.ts";
+import { chatIdOf, createHead } from "../frames/answer-head.ts";
 import { done as endMark, isDone } from "../frames/done.ts";
 import { SourcesOfStream } from "../frames/listed-sources.ts";
 import { createChunkReader } from "../frames/native/chunks.ts";
@@ -117,6 +118,7 @@ function openAiDialect(
     refusal: (error) => refusalOfAnswer(error, errors),
     errorIn,
     changes: changesOfAnswer,
+    head: (json, attempt) => createHead("whole", attempt)(json),
     measure: meterAnswer,
     track: (attempt) =>
       withNativeChunks(attempt, withoutRepeats(attempt, trackChunks(attempt, createReader?.())), errorIn),
@@ -143,8 +145,9 @@ function optionsFor({ request, form, asked = form, isUsageUnasked }: Attempt, is
  * A stream ends with `[DONE]`. Some upstreams never say it, and then it may end once every choice has finished; some say nothing
  * but that, and then the choices are finished here.
  */
-function trackChunks({ request, form, operation, meter }: Attempt, reader: TemplateReader | undefined): StreamTracker {
-  const asked = request.outline();
+function trackChunks(attempt: Attempt, reader: TemplateReader | undefined): StreamTracker {
+  const { form, operation, meter } = attempt;
+  const asked = attempt.request.outline();
   const seesUsage = form === "whole" || asksForUsage(asked);
   let done = false;
   const seen = new ChoiceTracker(operation, asked);
@@ -152,6 +155,7 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
   const searches = new SearchCounter();
   const ends = new LastEnds();
   const sources = operation === "chat" && seen.asked === 1 ? new SourcesOfStream() : undefined;
+  const head = createHead("stream", attempt);
   const usual = operation === "chat" ? new UsualChunks(seen.asked, () => sources?.length ?? 0) : undefined;
   const rest = <O extends DescMessage>(desc: O) => lastFrames(desc, sources?.choice(), ends, seen.head, operation);
   return {
@@ -178,14 +182,14 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
       const shown = seesUsage ? frame : withoutUsage(frame, json);
       const usualChoices = usual ? usual.choices(json) : usualTexts(json);
       sources?.take(json, usualChoices ?? choices);
-      const visible = usualChoices ? shown?.with({ choices: usualChoices }) : shown;
+      const visible = shown && withMembers(shown, head(json), usualChoices);
       // The usage that stands alone comes behind the ends.
       if (choices.length === 0 && seen.allFinished && (seen.isOver || !seen.mayGoOn))
         return [...rest(frame.desc), ...(visible ? [visible] : [])];
       if (!visible) return undefined;
       if (usualChoices) return ends.take(visible, usualChoices);
       // A long one is hardly like another.
-      if (reader && frame.bytes().length < longJson) reader.learn(json, frame.bytes(), visible.bytes());
+      if (visible === shown && frame.bytes().length < longJson) reader?.learn(json, frame.bytes(), visible.bytes());
       return ends.take(visible, choices);
     },
     takeFault(json) {
@@ -200,6 +204,16 @@ function trackChunks({ request, form, operation, meter }: Attempt, reader: Templ
     heldFrames: () => ends.unended(),
     closingFrames: (desc) => [...rest(desc), ...lastFrame(desc, seen.lastChunk(), usual)],
   };
+}
+
+/** withMembers returns a frame with the members that it lacks, and with its usual choices; the same frame where it needs neither. */
+function withMembers<O extends DescMessage>(
+  frame: Wire<O>,
+  lacking: JsonObject | undefined,
+  choices: JsonValue[] | undefined,
+): Wire<O> {
+  const changes = choices ? { ...lacking, choices } : lacking;
+  return changes ? frame.with(changes) : frame;
 }
 
 /** isOwnEvent reports an event of the server's own between the chunks, as mistral.rs sends of its tools: strict clients take no frame but chunks. */
@@ -256,14 +270,18 @@ function withoutRepeats({ operation }: Attempt, tracker: StreamTracker): StreamT
  * withNativeChunks returns a tracker that takes the pieces of another API's stream as chunks of a chat, whose words are the text where a
  * completion was asked for.
  */
-function withNativeChunks({ operation }: Attempt, tracker: StreamTracker, errorIn: Dialect["errorIn"]): StreamTracker {
+function withNativeChunks(
+  { id, operation }: Attempt,
+  tracker: StreamTracker,
+  errorIn: Dialect["errorIn"],
+): StreamTracker {
   if (operation !== "chat" && operation !== "completions") return tracker;
   let read: ReturnType<typeof createChunkReader> | undefined;
   return {
     ...tracker,
     take(frame, json) {
       if (json.choices !== undefined) return tracker.take(frame, json);
-      read ??= createChunkReader();
+      read ??= createChunkReader(chatIdOf(id));
       const piece = read(json);
       if (!piece) return tracker.take(frame, json);
       const { chunk, isLast } = piece;

@@ -6,6 +6,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject, listOrEmpty } from "../../wire/json.ts";
+import { seconds } from "../frames/native/answers.ts";
 import { begunItem, begunResponse } from "./frames.ts";
 import { ownId } from "./usual-items.ts";
 
@@ -72,20 +73,17 @@ export class UsualEvents {
   /** By output index. */
   readonly #items = new Map<number, Begun>();
   #hasBegun = false;
-  /** The number of events that were added. */
-  #added = 0;
-  /** The last number of the server's own. */
-  #lastNumber: number | undefined;
+  /** The number of the next event. */
+  #number = 0;
 
   /** `model` is for a response that does not begin. */
   constructor(model: string) {
-    this.#head = { id: "resp_0", object: "response", created_at: 0, model };
+    this.#head = { id: "resp_0", object: "response", created_at: seconds(), model };
   }
 
   /** completed returns the last event of a response whose server sends none. */
   completed(): JsonObject {
-    const number = this.#lastNumber === undefined ? {} : { sequence_number: this.#lastNumber + 1 };
-    return { type: "response.completed", response: { ...this.#head, output: [] }, ...number };
+    return { type: "response.completed", response: { ...this.#head, output: [] } };
   }
 
   /** withHead returns the last event with the members that a response began with, where its own is hardly one. */
@@ -103,11 +101,12 @@ export class UsualEvents {
     else if (type === "response.output_item.done" && isObject(item)) before.push(...this.#end(place, item));
     else if (typeof type === "string" && type.endsWith("_part.added")) before.push(...this.#beginPart(event));
     // Nobody knows yet what is called: the call comes whole at its end.
-    if (ofCall.test(`${type}`) && typeof place === "number" && !this.#items.has(place)) return before;
+    if (ofCall.test(`${type}`) && typeof place === "number" && !this.#items.has(place))
+      return before.map((one) => this.#numbered(one));
     const about = said.get(type);
-    if (!about) return this.#numbered(before, this.#named(event));
+    if (!about) return [...before, this.#named(event)].map((one) => this.#numbered(one));
     const placed = this.#placed(event, about);
-    return this.#numbered([...before, ...this.#announced(placed, about)], placed);
+    return [...before, ...this.#announced(placed, about), placed].map((one) => this.#numbered(one));
   }
 
   /** last returns the events that a caller is sent for the last one. */
@@ -116,7 +115,7 @@ export class UsualEvents {
     const { response } = event;
     const output = isObject(response) ? listOrEmpty(response.output) : [];
     before.push(...output.flatMap((item, place) => (isObject(item) ? this.#rest(item, place) : [])));
-    return this.#numbered(before, event);
+    return [...before, event].map((one) => this.#numbered(one));
   }
 
   /** #named returns an event of an item that has begun with the item's id. */
@@ -217,15 +216,12 @@ export class UsualEvents {
     return events;
   }
 
-  /** #numbered returns all events with numbers in order, where the server numbers its own. */
-  #numbered(before: readonly JsonObject[], event: JsonObject): readonly JsonObject[] {
+  /** #numbered returns an event with a number behind the last one's: its server's own, where that is one. */
+  #numbered(event: JsonObject): JsonObject {
     const { sequence_number: told } = event;
-    const first = this.#added;
-    this.#added += before.length;
-    if (typeof told === "number") this.#lastNumber = told;
-    if (typeof told !== "number" || this.#added === 0) return [...before, event];
-    const numbered = before.map((one, i) => ({ ...one, sequence_number: told + first + i }));
-    return [...numbered, { ...event, sequence_number: told + this.#added }];
+    const number = typeof told === "number" && told >= this.#number ? told : this.#number;
+    this.#number = number + 1;
+    return number === told ? event : { ...event, sequence_number: number };
   }
 }
 

@@ -53,7 +53,8 @@ export function usualEvent(event: JsonObject): JsonObject {
   const usualName = vllmEvents.get(type);
   if (usualName !== undefined) return { ...event, type: usualName };
   if (isObject(item)) {
-    const usual = usualItem(item, typeof place === "number" ? place : undefined);
+    const status = type === "response.output_item.added" ? "in_progress" : "completed";
+    const usual = usualItem(item, typeof place === "number" ? place : undefined, status);
     return usual === item ? event : { ...event, item: usual };
   }
   if (!isObject(response) || !Array.isArray(response.output)) return event;
@@ -74,16 +75,17 @@ export function withOwnArguments(item: JsonObject): JsonObject {
 }
 
 function usualOutput(output: JsonValue[]): JsonValue[] {
-  return mappedList(objectsIn(output), usualItem);
+  return mappedList(objectsIn(output), (item, place) => usualItem(item, place, "completed"));
 }
 
-/** `place` is the item's index in the output, where it is known. */
-function usualItem(item: JsonObject, place: number | undefined): JsonObject {
+/** `place` is the item's index in the output, where it is known. `status` is for an item that has none. */
+function usualItem(item: JsonObject, place: number | undefined, status: "in_progress" | "completed"): JsonObject {
   const type = typeof item.type === "string" ? item.type : "role" in item ? "message" : null;
   if (type === "function_call") {
     const callId = item.call_id ?? item.id;
     const ids = callId == null ? {} : { id: item.id ?? callId, call_id: callId };
-    return changed(item, { ...ids, name: textOrEmpty(item.name), arguments: argumentsOf(item) });
+    const told = { name: textOrEmpty(item.name), arguments: argumentsOf(item), status: item.status ?? status };
+    return changed(item, { ...ids, ...told });
   }
   const id = typeof type !== "string" || place === undefined || isFilledText(item.id) ? {} : { id: ownId(type, place) };
   if (type === "message")
@@ -91,6 +93,7 @@ function usualItem(item: JsonObject, place: number | undefined): JsonObject {
       type,
       ...id,
       role: item.role ?? "assistant",
+      status: item.status ?? status,
       content: usualParts(item.content, "output_text"),
     });
   return changed(item, type === "reasoning" ? { ...id, summary: usualParts(item.summary, "summary_text") } : id);

@@ -111,7 +111,9 @@ function wholeAnswer<O extends DescMessage>(
     readOrFail(() => dialect.measure(json, meter));
     // Its upstream bills also an answer that nobody can use: the attempt's record has what it told.
     const { headers } = forwardedHeaders(reply);
-    return headers ? { kind: "whole", body: answer, headers } : { kind: "whole", body: answer };
+    const lacking = dialect.head?.(json, attempt);
+    const body = lacking ? answer.with(lacking) : answer;
+    return headers ? { kind: "whole", body, headers } : { kind: "whole", body };
   };
   if (!isPromise(reading)) return read(reading);
   return reading.then(read, (error: unknown): never => {

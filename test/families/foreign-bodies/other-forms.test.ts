@@ -129,6 +129,14 @@ test.each([0, -2])("a bound of %j is refused", async (bound) => {
   expect([status, JSON.parse(text).error.param]).toEqual([400, "max_tokens"]);
 });
 
+test("metadata that are no texts are told as texts, and unset ones are left out", async () => {
+  const metadata = { tags: ["app:x", "type:agent"], nested: { a: 1 }, count: 2, is: true, unset: null, text: "t" };
+  const texts = { tags: '["app:x","type:agent"]', nested: '{"a":1}', count: "2", is: "true", text: "t" };
+  expect((await asked("/chat/completions", "chat", { metadata })).metadata).toEqual(texts);
+  const { json } = await ask(gateway, "/v1/responses", { model: "chat", input: "hi", metadata });
+  expect(json.metadata).toEqual(texts);
+});
+
 test("a format that is no format is refused", async () => {
   const body = { model: "chat", ...bodies["/chat/completions"], response_format: "xml" };
   expect((await ask(gateway, "/v1/chat/completions", body)).status).toBe(400);

@@ -164,7 +164,7 @@ describe("over an upstream", () => {
     const answer = openaiFrames(first, hel, lo, stop);
 
     test("passes as it came", async () => {
-      const odd = `{ "choices" :[{"index":0,"delta":{"x":"é\\u00e9"},"finish_reason":"stop"}], "n":12345678901234567890, "sig":"A/b=" }`;
+      const odd = `{ "id":"a","object":"o","created":1,"model":"m", "choices" :[{"index":0,"delta":{"x":"é\\u00e9"},"finish_reason":"stop"}], "n":12345678901234567890, "sig":"A/b=" }`;
       const text = `data: ${odd}\n\n${done}`;
       expect(await streamThrough(answering(text))).toMatchObject({ status: 200, text });
     });
@@ -547,7 +547,7 @@ describe("over an upstream", () => {
   });
 
   test("a whole answer passes byte for byte", async () => {
-    const text = `\n{ "choices":[{"index":0,"message":{"role":"assistant","content":"é\\u00e9","vendor_sig":"A/b="},"finish_reason" :"stop"}] ,"n":12345678901234567890, "usage":{"prompt_tokens" : 1, "completion_tokens":2} }\n`;
+    const text = `\n{ "id":"a","object":"o","created":1,"model":"m", "choices":[{"index":0,"message":{"role":"assistant","content":"é\\u00e9","vendor_sig":"A/b="},"finish_reason" :"stop"}] ,"n":12345678901234567890, "usage":{"prompt_tokens" : 1, "completion_tokens":2} }\n`;
     upstream.script = (exchange) => {
       exchange.head(200, { "content-type": "application/json", "x-far": "1" });
       exchange.end(text);

@@ -37,9 +37,12 @@ const ofOthers = [
   /^(message-(start|end)|(content|tool-call|citation)-(start|delta|end)|tool-plan-delta)$/,
 ] as const;
 
-/** createChunkReader returns a function that reads the pieces of one stream: it returns undefined for what is of no API that it knows. */
-export function createChunkReader(): (piece: JsonObject) => NativePiece | undefined {
-  const head = { id: newChatId(), object: "chat.completion.chunk", created: seconds(), model: "" };
+/**
+ * createChunkReader returns a function that reads the pieces of one stream: it returns undefined for what is of no API that it knows. `id` is
+ * for chunks whose server has none.
+ */
+export function createChunkReader(id: string = newChatId()): (piece: JsonObject) => NativePiece | undefined {
+  const head = { id, object: "chat.completion.chunk", created: seconds(), model: "" };
   const readers = [createMessageEvents(), createResponseEvents(), createCohereEvents(), createConverseEvents()];
   const grounded = new Map<number, GroundedText>();
   let calls = 0;
