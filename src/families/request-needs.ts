@@ -1,7 +1,7 @@
 /** Tells what a request needs of its server or model: it decides by which operation the upstream is called. */
 import { CreateMessageRequestSchema } from "../../gen/modelgateway/v1/messages_pb.ts";
 import type { Operation } from "../call/operations.ts";
-import { toolsAnywhere } from "../call/request/tools-anywhere.ts";
+import { toolsAnywhere } from "../call/tools/tools-anywhere.ts";
 import { effortIn } from "../providers/profile/reasoning-object.ts";
 import { makerOf } from "../providers/profile/reasoning-seal.ts";
 import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";

@@ -5,8 +5,8 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Operation } from "../call/operations.ts";
 import { continuesThread } from "../call/request/stored-thread.ts";
-import { toolsAnywhere } from "../call/request/tools-anywhere.ts";
 import { isSearchedFor, searchesBySettings } from "../call/request/web-searches.ts";
+import { toolsAnywhere } from "../call/tools/tools-anywhere.ts";
 import { attachedTo } from "../tokens/media/attachments.ts";
 import { isObject } from "../wire/is-object.ts";
 import type { Wire } from "../wire/wire.ts";

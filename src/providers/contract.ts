@@ -111,7 +111,7 @@ export interface RequestFitter {
   readonly customTools: boolean;
   /** takesListedTools is whether the server is known to take the tools of a chat in its list alone, and none in messages. */
   readonly takesListedTools: boolean;
-  /** takesPlainChats is whether a plain chat (`call/plain-chat.ts`) stays as its caller wrote it. */
+  /** takesPlainChats is whether a plain chat (`call/request/plain-chat.ts`) stays as its caller wrote it. */
   readonly takesPlainChats: boolean;
   /** cacheMarks is which marks of a cached prompt the server takes; undefined where nobody stated it. */
   readonly cacheMarks: ProfileRule["cache_marks"];

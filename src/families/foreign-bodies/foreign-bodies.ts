@@ -22,7 +22,7 @@ import {
   CountResponseTokensRequestSchema,
   CreateResponseRequestSchema,
 } from "../../../gen/modelgateway/v1/responses_pb.ts";
-import { isPlainChat } from "../../call/plain-chat.ts";
+import { isPlainChat } from "../../call/request/plain-chat.ts";
 import { placeInstructions } from "../../providers/profile/instructions.ts";
 import { besideEffort, effortIn } from "../../providers/profile/reasoning-object.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";

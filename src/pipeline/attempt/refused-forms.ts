@@ -13,7 +13,7 @@ import type { Refusal } from "../../call/refusals.ts";
 import { callsMore, isInstruction } from "../../call/request/content-parts.ts";
 import { demandsCall } from "../../call/request/demanded-call.ts";
 import type { RefusedForms } from "../../call/request/refused-members.ts";
-import { hasTools } from "../../call/request/tools-anywhere.ts";
+import { hasTools } from "../../call/tools/tools-anywhere.ts";
 import type { PlainFitters, RequestFitter } from "../../providers/contract.ts";
 import { runCooperatively } from "../../runtime/cooperative.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";

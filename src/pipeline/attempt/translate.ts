@@ -4,12 +4,12 @@
  */
 import type { Call } from "../../call/call.ts";
 import type { Form, Input, Operation } from "../../call/operations.ts";
-import { isPlainChat } from "../../call/plain-chat.ts";
 import { Refusal } from "../../call/refusals.ts";
+import { isPlainChat } from "../../call/request/plain-chat.ts";
 import { withoutMembers } from "../../call/request/refused-members.ts";
 import { serversStateIn } from "../../call/request/servers-state.ts";
 import { refuseThread } from "../../call/request/stored-thread.ts";
-import { toolsAnywhere } from "../../call/request/tools-anywhere.ts";
+import { toolsAnywhere } from "../../call/tools/tools-anywhere.ts";
 import { usableCalls } from "../../families/chat-to-chat/usable-calls.ts";
 import { withTexts } from "../../families/completions-to-chat/text-choices.ts";
 import { vectorsAsAsked } from "../../families/embeddings-encoding.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { Operation } from "../../call/operations.ts";
-import { hasTools } from "../../call/request/tools-anywhere.ts";
+import { hasTools } from "../../call/tools/tools-anywhere.ts";
 import { toolsAsFunctions } from "../../families/chat-to-chat/index.ts";
 import { findTranslations, throughChat } from "../../families/index.ts";
 import {

@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { continuesThread } from "../../call/request/stored-thread.ts";
-import { toolsAnywhere } from "../../call/request/tools-anywhere.ts";
+import { toolsAnywhere } from "../../call/tools/tools-anywhere.ts";
 import { isObject } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";
 import { isClaude } from "./generation.ts";

@@ -1,6 +1,6 @@
 /** Fits a request for a response to what its server takes. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { toolsAnywhere } from "../../call/request/tools-anywhere.ts";
+import { toolsAnywhere } from "../../call/tools/tools-anywhere.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject } from "../../wire/json.ts";
 import type { Changes } from "../../wire/splice.ts";

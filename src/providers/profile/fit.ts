@@ -4,8 +4,8 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { callersName, serversWordsIn } from "../../call/request/servers-words.ts";
-import { hasTools } from "../../call/request/tools-anywhere.ts";
 import { isEmptyList } from "../../call/tools/tool-input.ts";
+import { hasTools } from "../../call/tools/tools-anywhere.ts";
 import { efforts } from "../../config/schema-profile.ts";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { isObject } from "../../wire/json.ts";

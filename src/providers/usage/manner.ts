@@ -5,8 +5,8 @@
  * Each vendor has its own words for the standard manner, which are one here. Values that are not strings are ignored.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { toolsAnywhere } from "../../call/request/tools-anywhere.ts";
 import { isSearchedFor, searchSettingsOf } from "../../call/request/web-searches.ts";
+import { toolsAnywhere } from "../../call/tools/tools-anywhere.ts";
 import type { Manner, ToldManner } from "../../call/usage.ts";
 import { isObject } from "../../wire/json.ts";
 

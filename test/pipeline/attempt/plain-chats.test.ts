@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { CreateChatCompletionRequestSchema } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import type { Call } from "../../../src/call/call.ts";
-import { isPlainChat } from "../../../src/call/plain-chat.ts";
+import { isPlainChat } from "../../../src/call/request/plain-chat.ts";
 import { readForeignBody } from "../../../src/families/foreign-bodies/foreign-bodies.ts";
 import { plainAsWritten, translate } from "../../../src/pipeline/attempt/translate.ts";
 import type { Candidate } from "../../../src/pipeline/complete/candidates.ts";

@@ -5,8 +5,8 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { demandsCall } from "../../../call/request/demanded-call.ts";
-import { hasTools } from "../../../call/request/tools-anywhere.ts";
 import { toolName } from "../../../call/tools/tool-name.ts";
+import { hasTools } from "../../../call/tools/tools-anywhere.ts";
 import { isObject } from "../../../wire/json.ts";
 import type { FittedJson } from "../fit-json.ts";
 import type { Capabilities } from "../profile.ts";

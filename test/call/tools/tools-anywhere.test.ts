@@ -1,10 +1,10 @@
 /** Tools are held, priced and refused alike wherever a request has them. */
 import { describe, expect, test } from "vitest";
-import { hasTools } from "../../src/call/request/tools-anywhere.ts";
-import { usesVendorTools } from "../../src/ledger/worst-case.ts";
-import { withoutIdleSettings } from "../../src/providers/anthropic/idle-settings.ts";
-import { requestedManner, toolOfOtherModels } from "../../src/providers/usage/manner.ts";
-import type { JsonObject } from "../../src/wire/json.ts";
+import { hasTools } from "../../../src/call/tools/tools-anywhere.ts";
+import { usesVendorTools } from "../../../src/ledger/worst-case.ts";
+import { withoutIdleSettings } from "../../../src/providers/anthropic/idle-settings.ts";
+import { requestedManner, toolOfOtherModels } from "../../../src/providers/usage/manner.ts";
+import type { JsonObject } from "../../../src/wire/json.ts";
 
 const added = (definition: JsonObject) => ({ type: "tool_addition", tool: { type: "tool_definition", definition } });
 const own = { type: "custom", name: "mine", input_schema: { type: "object" } };

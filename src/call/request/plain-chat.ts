@@ -2,7 +2,7 @@
  * Tells the chats that most callers send: what was said, and a few settings that are plain values. No step between door and upstream that
  * mends what clients write has anything to mend in one, so that each may ask this first.
  */
-import { isObject, type JsonObject, type JsonValue } from "../wire/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../wire/json.ts";
 
 /** isPlainChat reports whether a body of the path of chat has nothing but plain turns and settings. It may be an outline. */
 export function isPlainChat(json: JsonObject): boolean {
