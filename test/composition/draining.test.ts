@@ -33,9 +33,9 @@ import { eventStream, type ScriptedUpstream, startScriptedUpstream } from "../su
 import { chatAnswer } from "../support/vendors.ts";
 
 const hello = { model: "embedded-chat", messages: [{ role: "user", content: "Hello" }] };
-const beginning =
-  'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"Hel"},"finish_reason":null}]}\n\n';
-const end = 'data: {"choices":[{"index":0,"delta":{"content":"lo"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
+const head = '"id":"chatcmpl-1","object":"chat.completion.chunk","created":1790000000,"model":"embedded-chat"';
+const beginning = `data: {${head},"choices":[{"index":0,"delta":{"role":"assistant","content":"Hel"},"finish_reason":null}]}\n\n`;
+const end = `data: {${head},"choices":[{"index":0,"delta":{"content":"lo"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n`;
 
 describe("in process", () => {
   let upstream: ScriptedUpstream;

@@ -221,7 +221,14 @@ test.each<[string, number, object]>([
   [
     "what a server computes at once",
     600,
-    { error: { message: "Increase the physical batch size (current batch size: 512)", code: 500 } },
+    {
+      error: {
+        message:
+          "input (600 tokens) is too large to process. increase the physical batch size (current batch size: 512)",
+        type: "server_error",
+        code: 500,
+      },
+    },
   ],
   ["the length of a text", 25, { error: { message: "input length should be at most 20" } }],
   ["the tokens of all texts", 25, { error: { message: "Too many tokens overall, split into more batches." } }],
