@@ -3,6 +3,9 @@
  * history and in answers, and the schemas of tools and of answers.
  */
 import { describe, expect, test } from "vitest";
+import { fitTools } from "../../src/providers/profile/schemas/fit-tools.ts";
+import { runNow } from "../../src/runtime/cooperative.ts";
+import { parsedJson } from "../../src/wire/json.ts";
 import { ask, eventsIn } from "../support/ask.ts";
 import { doorsOf, endpoints } from "../support/clients/endpoints.ts";
 import { allFamiliesStage } from "../support/upstreams/families-stage.ts";
@@ -249,6 +252,23 @@ for (const { name, call } of doorsOf(endpoints.messages).slice(1))
     expect(JSON.stringify(told)).not.toContain("rawJSON");
     expect(JSON.stringify(told)).toContain("n11");
   });
+
+test("a schema with such numbers in place of names and maps goes on without them", async () => {
+  const number = parsedJson("1234567890123456789", true);
+  const demands = { required: ["a b", number], dependentRequired: { "a b": [number] } };
+  const parameters = { type: "object", properties: { "a b": {} }, ...demands, allOf: [{ properties: number }] };
+  const tools = [{ type: "function", function: { name: "f", parameters } }];
+  for (const model of families) {
+    const body = { model, messages: [{ role: "user", content: "go" }], tools };
+    expect((await ask(gateway, "/v1/chat/completions", body as Any)).status).toBe(200);
+  }
+  for (const schemas of ["plain", "nullable"] as const) {
+    const fitted = runNow(fitTools(tools as Any, { schemas }));
+    const plain = { type: "object", properties: { "a b": {} }, required: ["a b"] };
+    expect(fitted?.tools).toMatchObject([{ function: { parameters: plain } }]);
+    expect(JSON.stringify(fitted)).not.toContain("rawJSON");
+  }
+});
 
 test("a number in place of a schema is refused, however many digits it has", async () => {
   for (const number of ["17", "1234567890123456789"]) {
