@@ -63,7 +63,7 @@ function notUtf8(): WireFault {
 /** Steps between two yields: some tenths of a millisecond. */
 const stepsPerSlice = 50_000;
 
-/** readLongRequest reads a long request in time slices. All its numbers keep their digits where it is free. Throws a WireFault. */
+/** readLongRequest reads a long request in time slices. With `isFree` all its numbers keep their digits. Throws a WireFault. */
 export function* readLongRequest(bytes: Buffer, steps?: Steps, isFree = false): CooperativeTask<JsonValue> {
   const { value } = yield* readMembers(bytes, undefined, steps, isFree);
   return value;
@@ -107,7 +107,7 @@ function* scanInSlices(scan: Scan, bytes: Buffer): CooperativeTask<void> {
 }
 
 /**
- * readLongAnswer reads an upstream's long answer in time slices, with the result of `JSON.parse`. Throws a WireFault, also for excessive
+ * readLongAnswer reads an upstream's long answer in time slices, with the result of `parseExactly`. Throws a WireFault, also for excessive
  * nesting and excessively long numbers.
  */
 export function* readLongAnswer(bytes: Buffer): CooperativeTask<JsonValue> {

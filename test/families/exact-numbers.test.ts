@@ -3,7 +3,11 @@
  * history and in answers, and the schemas of tools and of answers.
  */
 import { describe, expect, test } from "vitest";
+import { fitTools } from "../../src/providers/profile/schemas/fit-tools.ts";
+import { runNow } from "../../src/runtime/cooperative.ts";
+import { parsedJson } from "../../src/wire/json.ts";
 import { ask, eventsIn } from "../support/ask.ts";
+import { doorsOf, endpoints } from "../support/clients/endpoints.ts";
 import { allFamiliesStage } from "../support/upstreams/families-stage.ts";
 import {
   anthropicFrames,
@@ -222,6 +226,69 @@ test("a schema of the answer keeps its digits, from chat and responses to each o
       const { response_format, text } = written(upstream.received.at(-1)?.body.toString() ?? "");
       const format = response_format?.json_schema ?? text.format;
       expect(rewritten(format.schema.properties)).toBe(JSON.stringify(schema.properties));
+    }
+  }
+});
+
+for (const { name, call } of doorsOf(endpoints.messages).slice(1))
+  test(`${name}, which knows doubles only, tells the nearest ones, whole and streamed`, async () => {
+    const { max_tokens, messages, tools } = asks.messages.body;
+    upstream.script = (exchange) => answers.messages(exchange, "object");
+    const doubles = JSON.parse(inputText);
+    const request = {
+      model: "messages",
+      max_tokens,
+      messages: messages.slice(0, 1),
+      tools: JSON.parse(JSON.stringify(tools)),
+    };
+    const whole = await call(gateway, { request });
+    expect(whole.refused).toBeUndefined();
+    expect((whole.answers[0] as Any).content.at(-1).input).toEqual(doubles);
+    const { answers: events, refused } = await call(gateway, { request, stream: true });
+    expect(refused).toBeUndefined();
+    const told = events
+      .map(({ content_block, delta }: Any) => delta?.partial_json ?? content_block?.input)
+      .filter(Boolean);
+    expect(JSON.stringify(told)).not.toContain("rawJSON");
+    expect(JSON.stringify(told)).toContain("n11");
+  });
+
+test("a schema with such numbers in place of names and maps goes on without them", async () => {
+  const number = parsedJson("1234567890123456789", true);
+  const demands = { required: ["a b", number], dependentRequired: { "a b": [number] } };
+  const parameters = { type: "object", properties: { "a b": {} }, ...demands, allOf: [{ properties: number }] };
+  const tools = [{ type: "function", function: { name: "f", parameters } }];
+  for (const model of families) {
+    const body = { model, messages: [{ role: "user", content: "go" }], tools };
+    expect((await ask(gateway, "/v1/chat/completions", body as Any)).status).toBe(200);
+  }
+  for (const schemas of ["plain", "nullable"] as const) {
+    const fitted = runNow(fitTools(tools as Any, { schemas }));
+    const plain = { type: "object", properties: { "a b": {} }, required: ["a b"] };
+    expect(fitted?.tools).toMatchObject([{ function: { parameters: plain } }]);
+    expect(JSON.stringify(fitted)).not.toContain("rawJSON");
+  }
+});
+
+test("a number in place of a schema is refused, however many digits it has", async () => {
+  for (const number of ["17", "1234567890123456789"]) {
+    const json_schema = { name: "s", schema: rawJSON(number) };
+    const body = { messages: [{ role: "user", content: "go" }], response_format: { type: "json_schema", json_schema } };
+    const { status, json } = await ask(gateway, "/v1/chat/completions", { model: "chat", ...body });
+    expect([status, json.error?.param]).toEqual([400, "response_format.json_schema.schema"]);
+  }
+});
+
+test.each([400, 422])("a server's refusal is told where it quotes such a number, with status %s", async (code) => {
+  const detail = [{ loc: ["body"], msg: "It does not fit.", input: { id: rawJSON("1234567890123456789") } }];
+  const error = { message: "It does not fit.", metadata: { ids: [rawJSON("1234567890123456789")] } };
+  for (const told of [{ detail }, { error }]) {
+    upstream.script = (exchange) => exchange.json(code, told as Any);
+    for (const family of families) {
+      const { path, body } = asks[family];
+      const { status, text } = await ask(gateway, path, { model: family, ...body });
+      expect(status, text).toBe(code);
+      expect(text).toContain("It does not fit.");
     }
   }
 });

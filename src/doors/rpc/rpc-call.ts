@@ -15,7 +15,7 @@ import { checkBinary } from "../../wire/long/binary-bounds.ts";
 import { readBinary } from "../../wire/long/read-binary.ts";
 import { checkWholeNumbers, readProtoJson } from "../../wire/long/read-proto-json.ts";
 import { writeLongMessage } from "../../wire/long/write-long.ts";
-import { withDoubles } from "../../wire/scan/exact-number.ts";
+import { withDoublesInSlices } from "../../wire/scan/exact-number.ts";
 import { jsonLength } from "../../wire/scan/json-length.ts";
 import { parseJsonText } from "../../wire/scan/parse-json-text.ts";
 import { Wire } from "../../wire/wire.ts";
@@ -52,7 +52,7 @@ function* binaryMessage(input: DescMessage, bytes: Buffer): CooperativeTask<Mess
 }
 
 function* jsonMessage(input: DescMessage, bytes: Buffer): CooperativeTask<Message> {
-  const json = withDoubles(yield* readLongRequest(bytes));
+  const json = yield* withDoublesInSlices(yield* readLongRequest(bytes));
   // connect-node reports a short message like this.
   return yield* orConnectError(readProtoJson(input, json), (error) => ConnectError.from(error).rawMessage);
 }

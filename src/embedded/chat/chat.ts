@@ -7,9 +7,10 @@ import {
 } from "../../../gen/modelgateway/v1/chat_pb.ts";
 import { cancelled, invalidValue } from "../../call/refusals.ts";
 import type { Signal } from "../../runtime/caller-abort.ts";
+import { runCooperatively } from "../../runtime/cooperative.ts";
 import { promptTokens } from "../../tokens/prompt.ts";
 import type { Piece, Tokenizer } from "../../tokens/tokenizer.ts";
-import { withDoubles } from "../../wire/scan/exact-number.ts";
+import { withDoublesInSlices } from "../../wire/scan/exact-number.ts";
 import type { Wire } from "../../wire/wire.ts";
 import { findInstance } from "../schema/find-instance.ts";
 import { maxOutputTokens } from "./bounds.ts";
@@ -48,7 +49,7 @@ export async function generate(
   signal: Signal,
 ): Promise<GeneratedAnswer> {
   // What is made by a schema is made of doubles.
-  const request = withDoubles(wire.message());
+  const request = await runCooperatively(withDoublesInSlices(wire.message()), wire.isLong);
   const id = answerId(wire.json());
   const limit = Math.min(request.maxCompletionTokens ?? request.maxTokens ?? maxOutputTokens, maxOutputTokens);
   const calls = await plannedCalls(request, signal);

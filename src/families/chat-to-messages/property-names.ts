@@ -78,7 +78,8 @@ function mapped(value: JsonValue, change: (one: JsonValue) => JsonValue): JsonVa
 
 /** withNamesOf returns a list of arguments with other names, and anything else as it is. */
 function withNamesOf(list: JsonValue, names: ArgumentNames): JsonValue {
-  return Array.isArray(list) ? list.map((name) => names.get(`${name}`) ?? name) : list;
+  const named = (name: JsonValue) => (typeof name === "string" ? names.get(name) : undefined) ?? name;
+  return Array.isArray(list) ? list.map(named) : list;
 }
 
 /** withReferences returns a value whose references to schemas of arguments have other names. */

@@ -3,7 +3,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { Refusal } from "../../call/refusals.ts";
 import type { Wanted } from "../../call/request/reasoning-switches.ts";
 import { type BlockPlace, dispensable } from "../../call/request/refused-members.ts";
-import { isObject, parsedJson } from "../../wire/json.ts";
+import { isObject, listOrEmpty, parsedJson } from "../../wire/json.ts";
 
 export interface RefusedNames {
   /** named has what each text names, as the words of paths of which the first that leads to a member is meant. */
@@ -218,8 +218,8 @@ function blocksIn(said: string): BlockPlace[] {
 
 function textsIn(json: JsonValue, depth = 0): string[] {
   if (typeof json === "string") return [json];
-  if (depth > deepest || typeof json !== "object" || json === null) return [];
-  const values = isObject(json) ? Object.values(json) : json;
+  if (depth > deepest) return [];
+  const values = isObject(json) ? Object.values(json) : listOrEmpty(json);
   return values.flatMap((value) => textsIn(value, depth + 1));
 }
 

@@ -5,6 +5,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ReplyFields } from "../../http1/client/index.ts";
 import { isObject } from "../../wire/json.ts";
+import { doubleOf } from "../../wire/scan/exact-number.ts";
 import { membersOf } from "../usage/count.ts";
 import { lowerCased } from "./lower-cased.ts";
 
@@ -121,8 +122,8 @@ function secondsOf(unit: string): number {
 /** numberOf reads a number, or one in a text, from 0. */
 function numberOf(value: JsonValue | undefined): number | undefined {
   const isText = typeof value === "string" && /^\s*\d{1,15}(?:\.\d{1,20})?\s*$/.test(value);
-  const number = isText ? Number(value) : value;
-  return typeof number === "number" && number >= 0 && Number.isFinite(number) ? number : undefined;
+  const number = isText ? Number(value) : doubleOf(value);
+  return number !== undefined && number >= 0 && Number.isFinite(number) ? number : undefined;
 }
 
 /** textOf returns a field of an answer, and of one that came several times the first. */

@@ -4,6 +4,7 @@ import type { CooperativeTask } from "../../runtime/cooperative.ts";
 import { WireFault } from "../fault.ts";
 import { checkCount, checkKey, checkRawInSlices, type JsonObject, type JsonValue, type VisitCount } from "../json.ts";
 import { checkSpelling } from "../read.ts";
+import { isExactNumber } from "../scan/exact-number.ts";
 import { isValidValue, maxCheckedDepth } from "./quick-check.ts";
 import { type ObjectSchema, schemaOf, type ValueSchema } from "./value-schema.ts";
 
@@ -31,7 +32,7 @@ function* isValidInSlices(
   walked: VisitCount,
 ): CooperativeTask<boolean> {
   if (++walked.visited % valuesPerSlice === 0) yield;
-  if (typeof value !== "object" || value === null) return isValidValue(schema, value, depth);
+  if (typeof value !== "object" || value === null || isExactNumber(value)) return isValidValue(schema, value, depth);
   if (Array.isArray(value)) return yield* isValidList(schema, value, depth, walked);
   return schema.object !== undefined && (yield* isValidObject(schema.object, value, depth, walked));
 }

@@ -6,6 +6,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { WireFault } from "../fault.ts";
 import { checkCount, checkKey, checkRaw, type JsonObject, type JsonValue, maxDepth } from "../json.ts";
 import { checkUnnamed } from "../read.ts";
+import { isExactNumber } from "../scan/exact-number.ts";
 import { type NumberSchema, type ObjectSchema, schemaOf, type TextSchema, type ValueSchema } from "./value-schema.ts";
 
 /** isSurelyValidRequest reports whether the request is surely valid for this message type. */
@@ -30,7 +31,7 @@ export function isValidValue(schema: ValueSchema, value: JsonValue, depth: numbe
     case "boolean":
       return schema.isBoolean;
     case "object":
-      if (value === null) return false;
+      if (value === null || isExactNumber(value)) return false;
       if (Array.isArray(value)) return isValidList(schema, value, depth);
       return schema.object !== undefined && isValidObject(schema.object, value, depth);
   }

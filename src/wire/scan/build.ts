@@ -1,6 +1,6 @@
 /**
- * Builds a value from the pieces of a long JSON text, in time slices. The result equals that of `JSON.parse` on the whole
- * text.
+ * Builds a value from the pieces of a long JSON text, in time slices. The result equals that of `parseExactly` on the whole
+ * text, but for names with escapes: their free objects are always found here.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { CooperativeTask } from "../../runtime/cooperative.ts";

@@ -5,6 +5,7 @@
  * Protobuf and the embedded models know doubles only: `withDoubles` makes what they get.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
+import { type CooperativeTask, runNow } from "../../runtime/cooperative.ts";
 
 export interface ExactNumber {
   readonly rawJSON: string;
@@ -39,18 +40,29 @@ export function doubleOf(value: JsonValue | undefined): number | undefined {
 
 /** withDoubles returns a value or a message with doubles in place of exact numbers; the same one where there are none. */
 export function withDoubles<T>(value: T): T {
-  return hasMade ? (doublesIn(value) as T) : value;
+  return hasMade ? runNow(withDoublesInSlices(value)) : value;
 }
 
-function doublesIn(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
+/** withDoublesInSlices does the same in time slices, for what may be long. */
+export function* withDoublesInSlices<T>(value: T): CooperativeTask<T> {
+  return hasMade ? ((yield* doublesIn(value, { visited: 0 })) as T) : value;
+}
+
+/** Members visited between two yields: some tenths of a millisecond. */
+const membersPerSlice = 4096;
+
+function* doublesIn(value: unknown, walked: { visited: number }): CooperativeTask<unknown> {
   if (isExactNumber(value)) return Number(value.rawJSON);
-  let copy: Record<string, unknown> | undefined;
-  for (const key of Object.keys(value)) {
-    const member = (value as Record<string, unknown>)[key];
-    const made = doublesIn(member);
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
+  let copy: Record<string | number, unknown> | undefined;
+  for (const key of Array.isArray(value) ? value.keys() : Object.keys(value)) {
+    if (++walked.visited % membersPerSlice === 0) yield;
+    const member = (value as Record<string | number, unknown>)[key];
+    // A generator for each of a million numbers would cost more than the numbers do.
+    if (typeof member !== "object") continue;
+    const made = yield* doublesIn(member, walked);
     if (made === member) continue;
-    copy ??= (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>;
+    copy ??= (Array.isArray(value) ? [...value] : { ...value }) as Record<string | number, unknown>;
     copy[key] = made;
   }
   return copy ?? value;

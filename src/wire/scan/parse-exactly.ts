@@ -2,7 +2,8 @@
  * Parses JSON so that free values keep the digits of their numbers. Free are the values that the gateway hands on between a caller, a model
  * and its tools: the input of a call, a schema, the metadata. All other numbers are doubles, which the gateway may calculate with.
  *
- * Only a number that a double cannot hold gets another form (`exact-number.ts`), and only a text that has one is read a second time.
+ * Only a long number that would not be written as it came gets another form (`exact-number.ts`), and only a text that has more than 15 digits
+ * in a row is read a second time.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { exactNumber } from "./exact-number.ts";
@@ -14,7 +15,7 @@ const freeNames: ReadonlySet<string> = new Set([
   ...["parameters", "input_schema", "inputSchema", "schema", "json_schema", "structured_content", "structuredContent"],
 ]);
 
-/** freeObject finds the beginning of a free object. A name with escapes is not found: its numbers are doubles. */
+/** freeObject finds the beginning of a free object. Where all their names have escapes none is found, and all numbers are doubles. */
 const freeObject = new RegExp(`"(?:${[...freeNames].join("|")})"\\s*:\\s*\\{`);
 
 /** isFreeName reports whether an object of this name is free. */

@@ -929,6 +929,7 @@ describe("Google's retry delay", () => {
 
 describe("what an upstream asks to wait", () => {
   const error = { message: "slow down" };
+  const exact = (JSON as unknown as { rawJSON(text: string): object }).rawJSON("11.500000000000000001");
   const inSeconds = (seconds: number) => Date.now() + seconds * 1000;
 
   test.each<[string, Record<string, string>, object, number]>([
@@ -975,6 +976,7 @@ describe("what an upstream asks to wait", () => {
     ["a limit that is not", { "x-ratelimit-remaining-tokens": "9", "x-ratelimit-reset-tokens": "9s" }, error, 1],
     ["a member", {}, { ...error, retry_after: 12 }, 12],
     ["a member of the metadata", {}, { ...error, metadata: { retry_after_seconds: 12 } }, 12],
+    ["such a member with more digits than a double has", {}, { ...error, metadata: { retry_after: exact } }, 12],
     ["a member in another spelling", {}, { ...error, retryAfter: 12 }, 12],
     ["a member of the details", {}, { ...error, details: { retry_after: 12 } }, 12],
     ["ChatGPT's member", {}, { ...error, resets_in_seconds: 12 }, 12],

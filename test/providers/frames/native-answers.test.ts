@@ -239,6 +239,8 @@ const converseEnd = (stopReason: string) => [
   { messageStop: { stopReason } },
   { metadata: { usage: { inputTokens: 7, outputTokens: 3, totalTokens: 10 }, metrics: { latencyMs: 9 }, p: "abc" } },
 ];
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): object };
+const exactCounts = { inputTokens: rawJSON("7.0000000000000000"), outputTokens: rawJSON("3.0000000000000000") };
 const converse = [
   { messageStart: { role: "assistant", p: "abcd" } },
   block(0, { reasoningContent: { text: "Hm." } }),
@@ -289,6 +291,9 @@ const eventStreams = {
     }),
   ],
   "Converse's": converse,
+  "Converse's, whose counts have more digits than a double,": converse.map((event) =>
+    "metadata" in event ? { metadata: { usage: exactCounts } } : event,
+  ),
   "Converse's, of which a proxy has left the members alone,": converse.map(
     (event): object => Object.values(event)[0] as object,
   ),

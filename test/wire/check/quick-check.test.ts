@@ -34,6 +34,7 @@ import { isLongSurelyValid } from "../../../src/wire/check/long-check.ts";
 import { isSurelyValidRequest as isSureAtOnce } from "../../../src/wire/check/quick-check.ts";
 import { WireFault } from "../../../src/wire/fault.ts";
 import { readMessage } from "../../../src/wire/read.ts";
+import { exactNumber } from "../../../src/wire/scan/exact-number.ts";
 import { Wire } from "../../../src/wire/wire.ts";
 
 const validator = createValidator();
@@ -66,6 +67,11 @@ const schema = { type: "object", properties: { a: { type: "string" } } };
 const ordinary: readonly (readonly [name: string, desc: DescMessage, json: JsonObject])[] = [
   ["a chat", chat, { ...named, temperature: 0.5, max_tokens: 100, n: 2, stop: ["a"], logit_bias: { 5: -100 } }],
   ["a chat with tools", chat, { ...named, tools: [{ type: "function", function: { name: "f", parameters: schema } }] }],
+  [
+    "a chat with a schema for its answer",
+    chat,
+    { ...named, response_format: { type: "json_schema", json_schema: { name: "s", schema } } },
+  ],
   ["a chat with models to fall back to", chat, { ...named, models: ["a", "b"] }],
   [
     "a chat of parts",
@@ -237,6 +243,15 @@ describe("what the quick check accepts is valid", () => {
     ];
     for (const [desc, all] of cases) {
       for (const json of all) if (isSurelySound(desc, json)) ok(isSound(desc, json), JSON.stringify(json));
+    }
+  });
+
+  test.each(ordinary)("for %s with a number somewhere that no double holds", (_, desc, json) => {
+    for (let at = 0; at < placesOf(json).length; at++) {
+      const odd = structuredClone(json);
+      const [holder, key] = placesOf(odd)[at] as [JsonObject, string];
+      holder[key] = exactNumber("1234567890123456789");
+      if (isSurelySound(desc, odd)) ok(isSound(desc, odd), JSON.stringify(odd));
     }
   });
 

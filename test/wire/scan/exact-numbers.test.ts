@@ -1,9 +1,11 @@
 /** Free values keep the digits of their numbers; all other numbers are doubles, and nothing but those digits differs. */
 import { expect, test } from "vitest";
+import { canonical } from "../../../src/embedded/chat/canonical.ts";
+import { ofParts, roomAfter } from "../../../src/providers/profile/schemas/size.ts";
 import { runNow } from "../../../src/runtime/cooperative.ts";
 import { checkRaw, isObject, jsonType, parsedJson, parseJson } from "../../../src/wire/json.ts";
 import { jsonBytes } from "../../../src/wire/long/write-json.ts";
-import { doubleOf, isExactNumber, withDoubles } from "../../../src/wire/scan/exact-number.ts";
+import { doubleOf, isExactNumber, withDoubles, withDoublesInSlices } from "../../../src/wire/scan/exact-number.ts";
 import { jsonLength } from "../../../src/wire/scan/json-length.ts";
 import { hasLongNumber, parseExactly } from "../../../src/wire/scan/parse-exactly.ts";
 
@@ -51,6 +53,22 @@ test("doubles take the places of exact numbers, and nothing else is copied", () 
   const plain = withDoubles(value);
   expect(plain).toEqual({ a: { n: Number(id) }, b: { n: [1] } });
   expect(plain.b).toBe(value.b);
+});
+
+test("doubles take their places in time slices", () => {
+  const list = parseExactly(`[[${Array(20_000).fill(id).join()}],[${Array(20_000).fill("{}").join()}]]`, true);
+  const work = withDoublesInSlices(list);
+  let slices = 1;
+  let step = work.next();
+  for (; !step.done; slices++) step = work.next();
+  expect(slices).toBeGreaterThan(8);
+  expect(step.value).toEqual(withDoubles(list));
+});
+
+test("an exact number has no members to those who measure and compare", () => {
+  const value = parseExactly(id, true);
+  expect(roomAfter(value, 10, ofParts)).toBe(9);
+  expect(canonical(value)).toBe(id);
 });
 
 test("every place of a long number is found, and no shorter one", () => {

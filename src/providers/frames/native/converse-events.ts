@@ -3,6 +3,7 @@
  * its type; proxies that decode Amazon's own framing pass on the members alone, by which the event is told.
  */
 import { isObject, type JsonObject, type JsonValue, textOrEmpty } from "../../../wire/json.ts";
+import { withDoubles } from "../../../wire/scan/exact-number.ts";
 import { membersOf } from "../../usage/count.ts";
 import { SignedThinking } from "./message-events.ts";
 import { type ReadEvent, type Said, StreamedCalls } from "./said.ts";
@@ -18,7 +19,8 @@ interface ConverseEvent {
 export function converseEvent(event: JsonObject): ConverseEvent | undefined {
   const name = names.find((one) => one === event.type || isObject(event[one]));
   if (name) return { name, told: isObject(event[name]) ? event[name] : event };
-  const { contentBlockIndex: index, delta, start, stopReason, output, metadata } = event;
+  const { contentBlockIndex: index, delta, start, stopReason, output } = event;
+  const metadata = withDoubles(event.metadata);
   if (isObject(metadata) && hasUsage(metadata)) return { name: "metadata", told: metadata };
   if (typeof index === "number") {
     const about = isObject(delta) ? "contentBlockDelta" : isObject(start) ? "contentBlockStart" : "contentBlockStop";

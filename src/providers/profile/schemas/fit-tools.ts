@@ -11,7 +11,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type CooperativeTask, itemsPerSlice } from "../../../runtime/cooperative.ts";
 import { isObject, listOrEmpty, mappedByTasks } from "../../../wire/json.ts";
 import type { Capabilities } from "../profile.ts";
-import { decodedStep, described, isHuge } from "./root-schema.ts";
+import { decodedStep, described, isHuge, propertiesOf } from "./root-schema.ts";
 import { rootedTools } from "./rooted-tools.ts";
 import { mostRepeated, roomAfter } from "./size.ts";
 
@@ -77,7 +77,7 @@ function plainRoot(schema: JsonObject): JsonObject {
   const { anyOf, nullable: _, ...own } = schema;
   if (!Array.isArray(anyOf)) return { ...own, type: "object", properties: own.properties ?? {} };
   const parts = anyOf.filter(isObject);
-  const properties = Object.assign({}, ...parts.map((part) => part.properties), own.properties) as JsonObject;
+  const properties = Object.assign({}, ...parts.map(propertiesOf), propertiesOf(own)) as JsonObject;
   const [first = [], ...others] = parts.map(({ required }) => listOrEmpty(required));
   const required = first.filter((name) => others.every((names) => names.includes(name)));
   return { ...own, type: "object", properties, ...(required.length > 0 ? { required } : {}) };
@@ -102,7 +102,7 @@ function* plainSchema(
     return yield* plainSchema(merged, path, walk, [...within, reference]);
   }
   const { allOf } = schema;
-  if (Array.isArray(allOf) && !mayRepeat(Object.keys(schema.properties ?? {}), walk)) return { type: "object" };
+  if (Array.isArray(allOf) && !mayRepeat(Object.keys(propertiesOf(schema)), walk)) return { type: "object" };
   if (Array.isArray(allOf)) return yield* plainSchema(allTogether(schema, allOf, walk), path, walk, within);
   const { rest, key } = withoutNull(schema);
   const plain = yield* ofTypes(rest, path, walk, within);
@@ -188,7 +188,7 @@ function schemaAt(reference: string, walk: Walk): JsonObject | undefined {
 /** allTogether returns one schema of those that all hold. */
 function allTogether({ allOf: _, ...own }: JsonObject, parts: readonly JsonValue[], walk: Walk): JsonObject {
   const whole = [...parts.filter(isObject).map((part) => resolved(part, walk)), own];
-  const properties = Object.assign({}, ...whole.map((part) => part.properties)) as JsonObject;
+  const properties = Object.assign({}, ...whole.map(propertiesOf)) as JsonObject;
   const required = [...new Set(whole.flatMap((part) => listOrEmpty(part.required)))];
   return {
     ...(Object.assign({}, ...whole) as JsonObject),
@@ -249,9 +249,9 @@ function* plainMember(
       return isObject(value) ? { properties: yield* eachOf(value, `${path}.properties`, walk, within) } : undefined;
     case "required": {
       const { properties } = schema;
-      const known = Array.isArray(value)
-        ? value.filter((name) => isObject(properties) && Object.hasOwn(properties, `${name}`))
-        : [];
+      const isKnown = (name: JsonValue) =>
+        typeof name === "string" && isObject(properties) && Object.hasOwn(properties, name);
+      const known = listOrEmpty(value).filter(isKnown);
       return known.length > 0 ? { required: known } : {};
     }
     case "items":

@@ -186,7 +186,8 @@ function mergedProperties(maps: readonly JsonObject[], key: "allOf" | "anyOf"): 
   return Object.fromEntries(merged);
 }
 
-function propertiesOf({ properties }: JsonObject): JsonObject {
+/** propertiesOf returns the properties of a schema; none where they are no map. */
+export function propertiesOf({ properties }: JsonObject): JsonObject {
   return isObject(properties) ? properties : {};
 }
 

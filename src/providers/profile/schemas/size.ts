@@ -1,5 +1,6 @@
 /** Measures JSON values, and stops where they are larger than may be. */
 import type { JsonValue } from "@bufbuild/protobuf";
+import { isExactNumber } from "../../../wire/scan/exact-number.ts";
 
 /** Weights say what the values of JSON count, the names of members, and each character of a text or a name. */
 interface Weights {
@@ -20,7 +21,7 @@ export const mostRepeated = 262_144;
 export function roomAfter(value: JsonValue, room: number, weights = ofSize): number {
   let left = room - weights.value;
   if (typeof value === "string") return left - value.length * weights.character;
-  if (typeof value !== "object" || value === null) return left;
+  if (typeof value !== "object" || value === null || isExactNumber(value)) return left;
   if (Array.isArray(value)) {
     for (const item of value) {
       if (left < 0) return left;
