@@ -10,6 +10,7 @@ import { readErrorBody } from "../../../src/providers/errors/error-fields.ts";
 import { meaningOf } from "../../../src/providers/errors/error-meaning.ts";
 import { retryAfterMs } from "../../../src/providers/errors/fault.ts";
 import { openAiErrors, refusalOfAnswer } from "../../../src/providers/errors/upstream-error.ts";
+import { exactNumber } from "../../../src/wire/scan/exact-number.ts";
 import {
   eventStream,
   type ScriptedExchange,
@@ -929,7 +930,7 @@ describe("Google's retry delay", () => {
 
 describe("what an upstream asks to wait", () => {
   const error = { message: "slow down" };
-  const exact = (JSON as unknown as { rawJSON(text: string): object }).rawJSON("11.500000000000000001");
+  const exact = exactNumber("11.500000000000000001");
   const inSeconds = (seconds: number) => Date.now() + seconds * 1000;
 
   test.each<[string, Record<string, string>, object, number]>([

@@ -1,5 +1,6 @@
 /** Answers of other APIs in place of a chat's are told to callers of all families, and charged by the usage that they tell. */
 import { describe, expect, test } from "vitest";
+import { exactNumber } from "../../../src/wire/scan/exact-number.ts";
 import { call } from "../../support/clients/families.ts";
 import { openAccount } from "../../support/payer.ts";
 import type { ScriptedExchange } from "../../support/scripted-upstream.ts";
@@ -239,8 +240,7 @@ const converseEnd = (stopReason: string) => [
   { messageStop: { stopReason } },
   { metadata: { usage: { inputTokens: 7, outputTokens: 3, totalTokens: 10 }, metrics: { latencyMs: 9 }, p: "abc" } },
 ];
-const { rawJSON } = JSON as unknown as { rawJSON(text: string): object };
-const exactCounts = { inputTokens: rawJSON("7.0000000000000000"), outputTokens: rawJSON("3.0000000000000000") };
+const exactCounts = { inputTokens: exactNumber("7.0000000000000000"), outputTokens: exactNumber("3.0000000000000000") };
 const converse = [
   { messageStart: { role: "assistant", p: "abcd" } },
   block(0, { reasoningContent: { text: "Hm." } }),
